@@ -110,6 +110,11 @@ class Worker:
         return True
 
     @property
+    def stopping(self) -> bool:
+        """Whether nothing more is claimed."""
+        return self._stopping.is_set()
+
+    @property
     def running(self) -> list[Run]:
         return [active.run for active, _scope in self._driven.values()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.run_service import RunService
@@ -19,11 +20,16 @@ from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
+from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import memory_of, prompt_of, sandbox_of, walls_of, workspace_tools
+from nanobot.app.roles import Roles
+from nanobot.app.scheduler import LEASE as SCHEDULER
+from nanobot.app.scheduler import Scheduler, side_by_side
 from nanobot.app.settings import capacity, exec_options, run_settings
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
+from nanobot.channels.lease import ChannelLease
 from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
 from nanobot.messages import TERMINAL
@@ -35,6 +41,7 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.server.http import HttpService
+from nanobot.server.peers import PeerProcesses
 from nanobot.session.inbox import Busy
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.opening import Store
@@ -68,6 +75,7 @@ from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.supervisor import supervise
 from nanobot.triggers.webhooks.views import WebhookAdmin
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -123,6 +131,8 @@ class Parts:
     http: HttpService
     channels: HostedChannels
     starter: ChannelStarter
+    scheduler: Scheduler
+    peers: PeerProcesses | None
 
 
 def assemble(
@@ -131,10 +141,11 @@ def assemble(
     budgets: Budgets,
     machine: Machine,
     program: Program | None = None,
+    roles: Roles = Roles(),  # noqa: B008 - frozen
 ) -> Parts:
     """Compose a gateway over an open store, within a `program` if there is one. Raises ConfigError,
     and UsageError for tools that cannot be."""
-    return _Assembly(config, store, budgets, machine, program).parts()
+    return _Assembly(config, store, budgets, machine, program or Program(), roles).parts()
 
 
 class _Assembly:
@@ -146,13 +157,17 @@ class _Assembly:
         store: Store,
         budgets: Budgets,
         machine: Machine,
-        program: Program | None,
+        program: Program,
+        roles: Roles,
     ) -> None:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
-        self.program = program or Program()
+        self.program, self.roles, self.neighbours = program, roles, Neighbours()
+        self.channels = HostedChannels()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
+        self.bus.drives = roles.worker
+        self.chats = ServedChannels((TERMINAL, *config.served), self.neighbours)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,
@@ -160,9 +175,9 @@ class _Assembly:
             machine.environ,
             config.home,
             machine.clock,
-            self.program.provider or self.plugins,
+            program.provider or self.plugins,
         )
-        self.blobs = Blobs(config.home / "blobs")
+        self.blobs = Blobs(Path(config.blobs))
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
         scribe = self.models.scribe(agent.transcription_model)
@@ -171,12 +186,13 @@ class _Assembly:
         self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
-        self.editor = self.cron.book(machine.zone, (TERMINAL, *config.served))
+        self.cron.on_announced = self.neighbours.jobs_changed
+        self.editor = self.cron.book(machine.zone, self.chats)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ)
         self.walls = walls_of(config)
         self.tools = ToolRegistry(
-            policy=Policy(config.policy), redact=machine.redact, log_calls=program is None
+            policy=Policy(config.policy), redact=machine.redact, log_calls=program == Program()
         )
 
     def parts(self) -> Parts:
@@ -189,20 +205,29 @@ class _Assembly:
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
         stages = self._stages(background.starter)
-        channels = HostedChannels()
-        agent = self._agent(background, stages, channels)
+        channels = self.channels
+        agent = self._agent(background, stages)
         triggers = triggers_of(
             config, self.cron, self.machine.zone, self.plugins, self.store, self.models
         )
         state = SqlTriggerState(self.store.database, self.store.writer)
         webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, state)
-        http = HttpService(config, clock, self.machine.redact, webhooks)
+        http = HttpService(config, clock, self.machine.redact, webhooks, str(self.roles))
+        scheduler = self._scheduler(triggers)
+        self.neighbours.peers = peers_of(
+            self.store,
+            bus,
+            clock,
+            self.roles,
+            agent.worker,
+            (self.records, channels, scheduler, self.cron.look),
+        )
         engine = self._engine(
             agent,
             background.starter,
             mcp,
             http,
-            lambda: facts_of(config, channels, http.url, seen_by(triggers)),
+            lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
         operations = Dispatcher(engine)
         return Parts(
@@ -223,18 +248,34 @@ class _Assembly:
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,
-            starter=ChannelStarter(
-                config=config,
-                channels=channels,
-                bus=bus,
-                worker=agent.worker,
-                operations=operations,
-                plugins=self.plugins,
-                received=self.received,
-                clock=clock,
-                shared=self.store.shared,
-            ),
+            starter=self._starter(agent.worker, operations),
+            scheduler=scheduler,
+            peers=self.neighbours.peers,
         )
+
+    def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
+        def text_of(run_id: str) -> str | None:
+            text = worker.text_so_far(run_id)
+            return self.neighbours.text_so_far(run_id) if text is None else text
+
+        return ChannelStarter(
+            config=self.config,
+            channels=self.channels,
+            bus=self.bus,
+            text_of=text_of,
+            operations=operations,
+            plugins=self.plugins,
+            received=self.received,
+            clock=self.machine.clock,
+            shared=self.store.shared,
+        )
+
+    def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
+        clock, lease = self.machine.clock, None
+        if self.store.shared:
+            lease = ChannelLease(SCHEDULER, self.bus.journal, clock)
+        work = partial(side_by_side, self.cron.run, partial(supervise, triggers, clock))
+        return Scheduler(work, lease)
 
     def _engine(
         self,
@@ -267,6 +308,7 @@ class _Assembly:
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,
+            partial_elsewhere=self.neighbours.partial,
         )
 
     def _register_tools(self) -> BackgroundCommands:
@@ -282,12 +324,11 @@ class _Assembly:
             self.machine.clock,
             settings.background_timeout,
         )
-        chats = (TERMINAL, *self.config.served)
         for tool in (
             *web_tools(self.config.tools.web, self.config.policy.hosts),
             ask_tool(),
             cron_tool(self.editor),
-            *workspace_tools(self.files, self.taint, self.blobs, chats),
+            *workspace_tools(self.files, self.taint, self.blobs, self.chats),
             *memory_tools(self.memory, self.config.memory),
             skill_tool(self.skills),
             exec_tool(
@@ -321,10 +362,12 @@ class _Assembly:
         )
         return stages_of(self.config.agent, dependencies, self.tools)
 
-    def _agent(
-        self, background: BackgroundRuns, stages: AssembledStages, channels: HostedChannels
-    ) -> AgentParts:
+    def _agent(self, background: BackgroundRuns, stages: AssembledStages) -> AgentParts:
         settings = self.config.agent
+
+        def serves(channel: str) -> bool:
+            return self.channels.is_up(channel) or channel in self.neighbours.served()
+
         return assemble_agent(
             AgentDependencies(
                 bus=self.bus,
@@ -337,7 +380,7 @@ class _Assembly:
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
                 before=stages.mind,
-                serves=channels.is_up,
+                serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),

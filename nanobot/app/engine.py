@@ -7,20 +7,23 @@ from collections.abc import Mapping
 
 from nanobot import __version__
 from nanobot.app.hosting import HostedChannels
+from nanobot.app.roles import Roles
 from nanobot.config.loader import Config
 from nanobot.operations.engine import Facts
 
 
 def facts_of(
-    config: Config, channels: HostedChannels, url: str, watches: Mapping[str, str]
+    config: Config, channels: HostedChannels, url: str, watches: Mapping[str, str], roles: Roles
 ) -> Facts:
     """What the gateway of this process says of itself; `url` is that of its HTTP service."""
+    chats = config.served if roles.channels else ()
     return Facts(
         version=__version__,
         home=str(config.home),
         pid=os.getpid(),
         serving=channels.serving,
-        channels=dict.fromkeys(config.served, "off") | channels.states(),
+        channels=dict.fromkeys(chats, "off") | channels.states(),
         web=url,
         watches=watches,
+        role=str(roles),
     )

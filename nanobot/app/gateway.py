@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
 
 from loguru import logger
 
@@ -13,6 +15,7 @@ from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import Machine, Parts, Program, assemble
 from nanobot.app.home import prepare_home
 from nanobot.app.parts import warm_up
+from nanobot.app.roles import Roles
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
@@ -24,15 +27,15 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.triggers.quiet import QuietHours
-from nanobot.triggers.supervisor import supervise
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
 
 
 class Gateway:
-    """A whole nanobot over a home. `serving()` is its life."""
+    """A whole nanobot over a home, or what `roles` name of it over a store that other processes
+    share. `serving()` is its life."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is an option
         self,
         config: Config,
         environ: Mapping[str, str],
@@ -41,9 +44,11 @@ class Gateway:
         ids: Ids | None = None,
         channels: bool = True,
         program: Program | None = None,
+        roles: Roles = Roles(),  # noqa: B008 - frozen
     ) -> None:
         self.config = config
         self._program = program
+        self._roles = roles
         clock = clock or SystemClock()
         self._machine = Machine(
             environ=environ,
@@ -70,36 +75,53 @@ class Gateway:
         """
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
-            if self._with_channels:
-                await stack.enter_async_context(parts.http.serving())
-            await parts.lifecycle.tidy(self._machine.ids)
-            await parts.worker.recover()
-            await parts.eraser.remove_rows()
+            await self._enter(stack, parts)
             terminal = Terminal()
             control = self._control(parts, terminal)
             await stack.enter_async_context(control.serving(parts.programs, parts.received))
-            await stack.enter_async_context(parts.commands.serving())
-            await stack.enter_async_context(parts.mcp.serving())
-            await stack.enter_async_context(parts.memory.serving())
-            await stack.enter_async_context(parts.background.serving())
             async with asyncio.TaskGroup() as tasks:
-                agent = tasks.create_task(parts.worker.run(), name="agent")
+                agent = [
+                    tasks.create_task(work(), name=name)
+                    for name, work in self._agent(parts).items()
+                ]
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
-                triggers = supervise(parts.triggers, self._machine.clock)
                 starting = [
-                    tasks.create_task(parts.cron.run(), name="cron"),
-                    tasks.create_task(triggers, name="triggers"),
                     tasks.create_task(parts.eraser.run(), name="erasing"),
-                    tasks.create_task(warm_up(parts.models), name="model"),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
-                    tasks.create_task(parts.stages.remember(), name="remembering"),
+                    *agent[1:],
                 ]
                 try:
                     yield parts
                 finally:
                     for task in starting:
                         task.cancel()
-                    await self._drain(parts, agent, hosting)
+                    await self._drain(parts, agent[:1], hosting)
+
+    async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
+        """What serves from the start to the end, and what is found from before."""
+        if self._with_channels:
+            http = parts.http.serving() if self._roles.web else parts.http.health_only()
+            await stack.enter_async_context(http)
+        if self._roles.worker:
+            await parts.lifecycle.tidy(self._machine.ids)
+            await parts.worker.recover()
+        await parts.eraser.remove_rows()
+        if parts.peers is not None:
+            await stack.enter_async_context(parts.peers.serving())
+        if self._roles.worker:
+            for part in (parts.commands, parts.mcp, parts.memory, parts.background):
+                await stack.enter_async_context(part.serving())
+
+    def _agent(self, parts: Parts) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
+        """The works of a worker: that which drains, then what ends at once."""
+        if not self._roles.worker:
+            return {}
+        return {
+            "agent": parts.worker.run,
+            "jobs and triggers": parts.scheduler.run,
+            "model": partial(warm_up, parts.models),
+            "remembering": parts.stages.remember,
+        }
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine
@@ -110,7 +132,7 @@ class Gateway:
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
         store = self._store(command, budgets)
         stack.push_async_callback(store.close)
-        parts = assemble(config, store, budgets, machine, self._program)
+        parts = assemble(config, store, budgets, machine, self._program, self._roles)
         stack.push_async_callback(parts.models.close)
         return parts
 
@@ -145,17 +167,19 @@ class Gateway:
         ready: Callable[[str], None],
     ) -> None:
         """The run of the start, which the channels may have to wait for, then the channels."""
-        await parts.lifecycle.boot(self._machine.ids)
-        if self._with_channels:
+        if self._roles.worker:
+            await parts.lifecycle.boot(self._machine.ids)
+        if self._with_channels and self._roles.channels:
             hosting += parts.starter.start_configured(tasks)
         await parts.channels.settled()
         parts.http.ready = True
         states = ",".join(f"{name}:{state}" for name, state in parts.channels.states().items())
         web = parts.http.url or "off"
-        ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}")
+        role = "" if self._roles.whole else f" role={self._roles}"
+        ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}{role}")
 
     async def _drain(
-        self, parts: Parts, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]
+        self, parts: Parts, agent: list[asyncio.Task[None]], hosting: list[asyncio.Task[None]]
     ) -> None:
         """In this order: intake stops first, so that nothing new is taken on; the runs get
         `drain_seconds`; deliveries go on meanwhile, because runs that end owe something; what is
@@ -165,11 +189,13 @@ class Gateway:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(parts.http.drain(), name="web")
             drained = tasks.create_task(parts.worker.drain(seconds), name="drain")
-            shutdown = parts.lifecycle.shut_down(self._machine.ids, seconds)
-            tasks.create_task(shutdown, name="SHUTDOWN.md")
+            if self._roles.worker:
+                shutdown = parts.lifecycle.shut_down(self._machine.ids, seconds)
+                tasks.create_task(shutdown, name="SHUTDOWN.md")
         if not drained.result():
             logger.warning("{} run(s) go on at the next start", len(parts.worker.running))
-        agent.cancel()
+        for task in agent:
+            task.cancel()
         await parts.channels.flush()
         for task in hosting:
             task.cancel()

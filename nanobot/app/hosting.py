@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from nanobot.agent.worker import Worker
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.channels.attachments import AttachmentFetcher
@@ -51,6 +51,11 @@ class HostedChannels:
         states = dict.fromkeys(self._broken, "failed")
         return states | {host.name: host.state for host in self._hosts if host.name != TERMINAL}
 
+    def serves(self) -> list[str]:
+        """The channels that nobody else can serve now."""
+        ours = ("up", "down", "wedged")
+        return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
+
     def is_up(self, channel: str) -> bool:
         """Whether receipts from it can be expected."""
         return any(host.name == channel and host.state == "up" for host in self._hosts)
@@ -77,12 +82,12 @@ class HostedChannels:
 @dataclass(frozen=True, kw_only=True)
 class ChannelStarter:
     """Begins channels as tasks and adds them to `channels`. `shared`: other processes work on the
-    same store."""
+    same store; `text_of` gives what a run has said so far, wherever it is driven."""
 
     config: Config
     channels: HostedChannels
     bus: Bus
-    worker: Worker
+    text_of: Callable[[str], str | None]
     operations: Dispatcher
     plugins: Plugins
     received: Received
@@ -134,7 +139,7 @@ class ChannelStarter:
             preview=settings.preview,
             show_tools=settings.show_tools,
             marks=settings.marks,
-            text_of=self.worker.text_so_far,
+            text_of=self.text_of,
             blobs=self.received.blobs,
             fetcher=fetcher,
             shared=self.shared,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from nanobot.bus.peers import Peers
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, RunEvent
 from nanobot.session.inbox import Admission, Admitted, Busy
@@ -30,10 +31,14 @@ class Subscription:
     """One watcher's bounded view of the events of a session (None: of all).
 
     A watcher that is too slow loses its oldest events and never slows a run; `lost` counts them.
+    `elsewhere`: also of runs that another process drives.
     """
 
-    def __init__(self, session_key: str | None, kinds: frozenset[EventKind]) -> None:
+    def __init__(
+        self, session_key: str | None, kinds: frozenset[EventKind], *, elsewhere: bool = True
+    ) -> None:
         self.session_key = session_key
+        self.elsewhere = elsewhere
         self.lost = 0
         self._kinds = kinds
         self._events: deque[RunEvent] = deque()
@@ -104,13 +109,16 @@ class _Due(NamedTuple):
 
 
 class Bus:
-    """Between channels and the agent, over a Journal."""
+    """Between channels and the agent, over a Journal. `peers` hear of what other processes over it
+    may have to act on; `drives` False: lanes are driven by those alone."""
 
     def __init__(
         self, journal: Journal | None, lane_limit: int = 50, busy: Busy | None = None
     ) -> None:
         self._journal = journal
         self.busy = busy or Busy()
+        self.peers = Peers()
+        self.drives = True
         self._lane_limit = lane_limit
         self._lanes = {kind: WakeUps() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -146,7 +154,9 @@ class Bus:
                 self.owed(admitted.owes)
                 continue
             if admitted.fresh:
-                self._mail[admitted.session_key] = admitted.inbound_id
+                self.mail(admitted.session_key, admitted.inbound_id)
+                key, identity = admitted.session_key, admitted.inbound_id
+                self.peers.woken(key, admitted.kind, identity, admitted.held)
             else:  # whoever brought it first may have died before this
                 self.owed(admission.message.address)
             self.wake(admitted.session_key, admitted.kind, admitted.held)
@@ -161,8 +171,9 @@ class Bus:
         """Commit what came of a message's files, then wake its lane."""
         ready = await self.journal.fetched(inbound_id, attachments)
         if ready is not None:
-            self._mail[ready[0]] = inbound_id
+            self.mail(ready[0], inbound_id)
             self.wake(*ready)
+            self.peers.woken(*ready, inbound_id, 0.0)
 
     async def recover(self) -> list[Ready]:
         """Wake every lane with something to do; returns them."""
@@ -173,6 +184,9 @@ class Bus:
 
     def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
         """A session has something to do, in `held` seconds."""
+        if not self.drives:
+            self.peers.woken(session_key, kind, 0, held)
+            return
         if held <= 0:
             self._lanes[kind].put(session_key)
             return
@@ -200,6 +214,11 @@ class Bus:
         """Whether something was admitted to the session since this was last asked."""
         return self._mail.pop(session_key, None) is not None
 
+    def mail(self, session_key: str, inbound_id: int) -> None:
+        """This message waits in the session."""
+        if self.drives:
+            self._mail[session_key] = inbound_id
+
     def mail_waits(self, session_key: str) -> None:
         """Something waits in the session that a run is to look for."""
         self._mail.setdefault(session_key, 0)
@@ -214,14 +233,21 @@ class Bus:
         what its chat has seen of the answer is to be closed."""
         self.owed(run.address)
         self.reported(run)
+        self.peers.stopped(run)
+        self.let_go(run)
+
+    def let_go(self, run: Run) -> None:
+        """As `stopped`, for what is done about it in this process."""
         for call in self._on_stopped:
             call(run)
 
     def reported(self, run: Run) -> None:
         """A run has ended, and its parent's session was told."""
         if run.parent_session is not None:
-            self.mail_waits(run.parent_session)
+            if self.drives:
+                self.mail_waits(run.parent_session)
             self.wake(run.parent_session, RunKind.TASK)
+            self.peers.woken(run.parent_session, RunKind.TASK, 0, 0.0)
 
     def on_stopped(self, call: Callable[[Run], None]) -> None:
         """`call` is told of every run that an order stopped, after the commit."""
@@ -230,6 +256,11 @@ class Bus:
     # Outbound
 
     def owed(self, address: Address) -> None:
+        self.deliver(address)
+        self.peers.owed(address)
+
+    def deliver(self, address: Address) -> None:
+        """As `owed`, told by a peer."""
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
 
@@ -250,16 +281,29 @@ class Bus:
 
     def watch(self, subscription: Subscription) -> None:
         """As `subscribe`, for one that takes events in a way of its own."""
-        self._watchers.setdefault(subscription.session_key, []).append(subscription)
+        watching = self._watchers.setdefault(subscription.session_key, [])
+        watching.append(subscription)
+        if subscription.session_key is not None and len(watching) == 1:
+            self.peers.watching(subscription.session_key, begins=True)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         watching = self._watchers[subscription.session_key]
         watching.remove(subscription)
         if not watching:
             del self._watchers[subscription.session_key]
+            if subscription.session_key is not None:
+                self.peers.watching(subscription.session_key, begins=False)
 
     def watched(self, session_key: str) -> bool:
         """Whether events of single tokens would be seen by anybody."""
+        return session_key in self._watchers or self.peers.watched(session_key)
+
+    def watched_sessions(self) -> list[str]:
+        """The sessions that somebody in this process watches."""
+        return [key for key in self._watchers if key is not None]
+
+    def watched_here(self, session_key: str) -> bool:
+        """Whether a watcher of this session is in this process."""
         return session_key in self._watchers
 
     def next_seq(self, run_id: str) -> int:
@@ -272,9 +316,18 @@ class Bus:
         return number
 
     def emit(self, event: RunEvent) -> None:
+        self._offer(event, elsewhere=False)
+        self.peers.emitted(event)
+
+    def hear(self, event: RunEvent) -> None:
+        """An event of a run that another process drives."""
+        self._offer(event, elsewhere=True)
+
+    def _offer(self, event: RunEvent, *, elsewhere: bool) -> None:
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
-                watcher.offer(event)
+                if watcher.elsewhere or not elsewhere:
+                    watcher.offer(event)
 
 
 def _with_files(admission: Admission) -> Admission:

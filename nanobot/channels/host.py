@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 from loguru import logger
@@ -150,13 +151,7 @@ class ChannelHost:
                 self._settle("standby")
                 logger.info("{}: another process serves it; waiting", self.name)
                 await lease.wait()
-            try:
-                async with asyncio.TaskGroup() as tasks:
-                    serving = tasks.create_task(self._serve(intake), name=f"{self.name}: serving")
-                    await lease.keep()
-                    serving.cancel()
-            finally:
-                await lease.give_back()
+            await lease.holding(partial(self._serve, intake))
 
     async def _serve(self, intake: ChannelIntake) -> None:
         channel, name = self._channel, self.name
@@ -188,7 +183,7 @@ class ChannelHost:
                 tasks.create_task(self._show_menus(self._menus), name=f"{name}: commands")
 
     async def _poll_outbox(self) -> None:
-        """What other processes came to owe our chats: their wake-ups do not reach this one."""
+        """What other processes came to owe our chats: not each of their words arrives."""
         while True:
             await self._clock.sleep(_LOOK_SECONDS)
             with boundary(f"looking into the outbox of {self.name}"):

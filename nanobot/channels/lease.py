@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -59,6 +61,20 @@ class ChannelLease:
             except StoreError as error:
                 logger.warning("{}: its lease cannot be renewed: {}", self._channel, error)
         logger.error("{}: another process may serve it now", self._channel)
+
+    async def holding(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do that for as long as the lease is ours, which it is now; then give it back."""
+
+        async def doing() -> None:
+            await work()
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                task = tasks.create_task(doing(), name=f"{self._channel}: serving")
+                await self.keep()
+                task.cancel()
+        finally:
+            await self.give_back()
 
     async def give_back(self) -> None:
         """Nobody has to wait until it runs out."""

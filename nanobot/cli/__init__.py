@@ -9,13 +9,22 @@ import sys
 def main() -> None:
     """Run the command line. What it makes is for its user alone: keys and conversations."""
     os.umask(0o077)
-    if sys.argv[1:] == ["gateway"]:
+    roles = _roles_of_gateway(sys.argv[1:])
+    if roles is not None:
         # It stays for weeks, and so would what reads commands: typer and, under it, pydantic are
         # 14 MB and 0.25 s.
         from nanobot.cli.serve import gateway  # noqa: PLC0415 - loads the whole of nanobot
 
-        gateway(os.environ)
+        gateway(os.environ, roles)
         return
     from nanobot.cli.commands import app  # noqa: PLC0415 - so that importing the package is free
 
     app(obj=os.environ)
+
+
+def _roles_of_gateway(arguments: list[str]) -> list[str] | None:
+    """The roles of a plain `nanobot gateway [--role ROLE]...`; None: some other command."""
+    if arguments[:1] != ["gateway"] or len(arguments) % 2 == 0:
+        return None
+    pairs = list(zip(arguments[1::2], arguments[2::2], strict=True))
+    return [role for _, role in pairs] if all(name == "--role" for name, _ in pairs) else None

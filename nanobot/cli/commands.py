@@ -41,12 +41,21 @@ def _options(
     """What holds for every command."""
 
 
-@app.command(epilog=faces.example("nanobot gateway"))
-def gateway(context: typer.Context) -> None:
+@app.command(epilog=faces.example("nanobot gateway", "nanobot gateway --role worker"))
+def gateway(
+    context: typer.Context,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="channels|worker|web|all",
+            help="What of it this process does, where several share a PostgreSQL; may come again.",
+        ),
+    ] = None,
+) -> None:
     """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
     from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot
 
-    serve.gateway(context.obj)
+    serve.gateway(context.obj, role or ())
 
 
 chat.add(app)

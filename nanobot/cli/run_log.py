@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loguru import logger
 
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent
 from nanobot.session.runs import RunUsage
 
@@ -12,8 +12,9 @@ _NOT_ANSWERED = "I could not answer: "
 
 
 async def log_runs(bus: Bus) -> None:
-    """Write a line for each run that ends, until cancelled."""
-    ends = bus.subscribe(None, frozenset({EventKind.END}))
+    """Write a line for each run that ends here, until cancelled."""
+    ends = Subscription(None, frozenset({EventKind.END}), elsewhere=False)
+    bus.watch(ends)
     try:
         async for event in ends:
             level = "WARNING" if event.payload.get("state") == "failed" else "INFO"

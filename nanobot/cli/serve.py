@@ -6,44 +6,54 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loguru import logger
 
 from nanobot.app.gateway import Gateway
+from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import say
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
+from nanobot.errors import ConfigError
 
 _FORCED = 1
 
 
-def gateway(environ: Mapping[str, str]) -> None:
-    """Run the gateway in the foreground until it is stopped; see `errors` for other ends."""
+def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
+    """Run the gateway, or the roles of these names, in the foreground until it is stopped; see
+    `errors` for other ends."""
     with errors(), ungrouped():
+        roles = roles_of(names)
         to_stderr(environ, "INFO")
         config = load(environ)
+        if not roles.whole and config.database_url.startswith("sqlite"):
+            raise ConfigError(
+                "--role needs a store that processes share: set database_url to a PostgreSQL "
+                '("postgresql://USER:PASSWORD@HOST/DATABASE"), or leave --role out'
+            )
         for warning in config.warnings:
             logger.warning("{}", warning)
-        if not config.served:
+        if not config.served and roles.channels:
             logger.warning(
                 "no channel is set up, so nobody can write to it but `{0} agent` on this machine; "
                 "`{0} onboard` connects one, and docs/channels.md says which there are",
                 "nanobot",
             )
-        asyncio.run(_serve(config, environ))
+        asyncio.run(_serve(config, environ, roles))
 
 
-async def _serve(config: Config, environ: Mapping[str, str]) -> None:
+async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
     async with asyncio.TaskGroup() as tasks:
-        async with Gateway(config, environ).serving("nanobot gateway", _ready) as parts:
+        gateway = Gateway(config, environ, roles=roles)
+        async with gateway.serving("nanobot gateway", _ready) as parts:
             runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
             await stop.wait()
             logger.info("stopping: what runs gets {:g} s", config.drain_seconds)

@@ -8,6 +8,7 @@ is only a warning. Secrets appear in no repr and in no error.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,17 @@ def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Con
     database_url, workspace = f"sqlite:///{home / 'state.db'}", home / "workspace"
     with reader.noting():
         database_url = _database_url(home, reader, tree.get("database_url"), written)
+    blobs: Path | str = home / "blobs"
     with reader.noting():
         workspace = _workspace(home, reader, tree.get("workspace"), written)
+    with reader.noting():
+        blobs = _blobs(home, reader, tree.get("blobs"), written)
     return Config(
         home=home,
         file=file,
         database_url=database_url,
         workspace=workspace,
+        blobs=blobs,
         **{name: getattr(written, name) for name in Tables.__struct_fields__},
         warnings=tuple(reader.warnings),
     )
@@ -98,3 +103,14 @@ def _workspace(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Pat
         return home / Path(written.workspace or "workspace").expanduser()
     except RuntimeError:
         raise reader.wrong("workspace", raw, "the path of a folder") from None
+
+
+def _blobs(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path | str:
+    if written.blobs.startswith("s3://"):
+        bucket = written.blobs.removeprefix("s3://").partition("/")[0]
+        if bucket:
+            return written.blobs.rstrip("/")
+    elif "://" not in written.blobs:
+        with suppress(RuntimeError):
+            return home / Path(written.blobs or "blobs").expanduser()
+    raise reader.wrong("blobs", raw, 'the path of a folder, or "s3://BUCKET/PREFIX"')

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
-    `watches`: what those of the machine saw last."""
+    `watches`: what those of the machine saw last. `role`: what of it all this process does."""
 
     version: str
     home: str
@@ -41,12 +41,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     channels: Mapping[str, str]
     web: str = ""
     watches: Mapping[str, str] = {}
+    role: str = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
     """The parts of one gateway that operations work with. `began`: when the process did, by the
-    monotonic clock."""
+    monotonic clock. `partial_elsewhere`: what a run of another process has said so far."""
 
     bus: Bus
     worker: Worker
@@ -68,6 +69,7 @@ class Engine:
     facts: Callable[[], Facts]
     clock: Clock
     began: float
+    partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property
     def journal(self) -> Journal:
@@ -80,7 +82,7 @@ class Engine:
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """What the session's run has said so far."""
-        return self.worker.partial(session_key)
+        return self.worker.partial(session_key) or self.partial_elsewhere(session_key)
 
     async def describe_model(self, label: str | None) -> ModelProfile:
         """The model that a session with that label talks to; raises ConfigError or ModelError."""

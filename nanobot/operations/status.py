@@ -16,7 +16,7 @@ from nanobot.session.states import RunState, as_people_see
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """The state of it all. `serving` False: no nanobot runs in this home; `run` is the session's.
-    `watches` are for owners alone."""
+    `watches` are for owners alone; `role`: what this process does, of several over one store."""
 
     version: str
     home: str
@@ -26,6 +26,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     channels: dict[str, str]
     web: str
     watches: dict[str, str] = {}
+    role: str = "all"
     model: str
     session_key: str
     entries: int
@@ -48,7 +49,8 @@ def _status_text(status: Status, _: float) -> str:
         f"Now: {now}, {status.waiting} waiting",
     ]
     if status.serving:
-        lines.append(f"Gateway: up {status.uptime / 60:.0f} min, {status.running} running")
+        role = "" if status.role == "all" else f" ({status.role})"
+        lines.append(f"Gateway{role}: up {status.uptime / 60:.0f} min, {status.running} running")
     else:
         lines.append("Gateway: not running")
     if status.channels:
@@ -86,6 +88,7 @@ async def show_status(
         uptime=engine.uptime() if facts.serving else 0.0,
         channels=dict(facts.channels),
         web=facts.web,
+        role=facts.role,
         watches=dict(facts.watches) if shown else {},
         model=model,
         session_key=session,

@@ -20,6 +20,10 @@ class CurrentRuns(Subscription):
         """The events of the session's run, the first of them its status; none if nothing runs."""
         return list(self._runs.get(session_key, {}).values())
 
+    def all(self) -> list[RunEvent]:
+        """Those of all sessions."""
+        return [event for events in self._runs.values() for event in events.values()]
+
     def stopped(self, run: Run) -> None:
         """An order ended the run, which may not be driven here."""
         self._runs.pop(run.session_key, None)

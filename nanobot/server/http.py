@@ -34,8 +34,14 @@ class HttpService:
     as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError."""
 
     def __init__(
-        self, config: Config, clock: Clock, redact: Redactor, hooks: Callable[[], Webhooks]
+        self,
+        config: Config,
+        clock: Clock,
+        redact: Redactor,
+        hooks: Callable[[], Webhooks],
+        roles: str = "all",
     ) -> None:
+        self._roles = roles
         self.ready = False
         self._config = config
         self._clock = clock
@@ -65,6 +71,21 @@ class HttpService:
         async with self._server.serving():
             yield
 
+    @asynccontextmanager
+    async def health_only(self) -> AsyncIterator[None]:
+        """Serve health within, where the configuration has a port for it. Raises ConfigError."""
+        web = self._config.web
+        if not web.health_port:
+            yield
+            return
+        from nanobot.server.routes import health  # noqa: PLC0415 - see above
+        from nanobot.server.web_server import WebServer  # noqa: PLC0415
+
+        settings = msgspec.structs.replace(web, port=web.health_port)
+        server = WebServer(settings, "", health(lambda: self.ready, self._roles))
+        async with server.serving():
+            yield
+
     async def drain(self) -> None:
         """Take nothing new; what is being answered may finish."""
         self.ready = False
@@ -75,7 +96,7 @@ class HttpService:
         """What there is. Whatever else is served comes in here."""
         from nanobot.server.routes import health, hooks_route  # noqa: PLC0415
 
-        return [*health(lambda: self.ready), *(hooks_route(hooks) if hooks else ())]
+        return [*health(lambda: self.ready, self._roles), *(hooks_route(hooks) if hooks else ())]
 
     # The hooks.view.WebhookAdmin
 

@@ -13,16 +13,17 @@ from nanobot.triggers.webhooks.webhook import Webhooks
 _BODY_SECONDS = 30.0
 
 
-def health(ready: Callable[[], bool]) -> list[Route]:
-    """/healthz: it lives. /readyz: it can be used; 503 before that, and while it stops."""
+def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
+    """/healthz: it lives. /readyz: it can be used; 503 before that, and while it stops. Both say
+    what the process does of all that a gateway does."""
 
     async def lives(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
-        return answer(200, {"status": "ok"})
+        return answer(200, {"status": "ok", "role": role})
 
     async def can(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
         if not ready():
             raise Problem(503, "not_ready", "It is starting or stopping.", {"Retry-After": "2"})
-        return answer(200, {"status": "ready"})
+        return answer(200, {"status": "ready", "role": role})
 
     return [
         Route(method="GET", path="/healthz", handler=lives, open=True, always=True),

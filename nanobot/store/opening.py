@@ -18,6 +18,7 @@ from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.notices import Notices
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal import channel_leases, lanes
@@ -35,10 +36,18 @@ def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it too, so leases must be renewed."""
+    """An open store. `shared`: other processes may work on it too, so leases must be renewed;
+    `notices` reach those."""
 
-    def __init__(self, database: Database, writer: StoreContext, lock: HomeLock | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        writer: StoreContext,
+        lock: HomeLock | None,
+        notices: Notices | None = None,
+    ) -> None:
         self.journal = SqlJournal(database, writer)
+        self.notices = notices
         self.database = database
         self.writer = writer
         self._lock = lock
@@ -115,18 +124,19 @@ def _open_postgres(
 ) -> Store:
     database = PostgresDatabase(url, crasher)
     identity = identity_of(home, command)
+    name, lock = identity or ("", None)
+    context = context_of(LANE.seconds, name)
     try:
         if database.run_now(migrate.prepare):
             database.run_now(migrate.upgrade)
         if identity is not None:
-            database.run_now(lambda connection: _bury(connection, identity.name))
+            database.run_now(lambda connection: _bury(connection, name))
+        return Store(database, context, lock, Notices(database, context.owner))
     except BaseException:
         database.shut()
-        if identity is not None:
-            identity.lock.release()
+        if lock is not None:
+            lock.release()
         raise
-    name, lock = identity or ("", None)
-    return Store(database, context_of(LANE.seconds, name), lock)
 
 
 def _bury(connection: sa.Connection, identity: str) -> None:

@@ -121,6 +121,10 @@ class HeldLanes:
         hold = self._holds.get(session_key)
         return hold is not None and hold.lane == Lane(session_key, token)
 
+    def drives(self, session_key: str) -> bool:
+        """Whether somebody here has the session's lane."""
+        return session_key in self._holds
+
     def all(self) -> list[Lane]:
         """Every lane that somebody here has."""
         return [hold.lane for hold in list(self._holds.values()) if hold.lane is not None]

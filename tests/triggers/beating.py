@@ -31,6 +31,7 @@ def configured(workspace: Path, **settings: Any) -> Config:
         file=workspace.parent / "config.toml",
         database_url="",
         workspace=workspace,
+        blobs=workspace.parent / "blobs",
         channels={"fake": ChannelSettings(type="fake", owners=("1001",))},
         heartbeat=HeartbeatSettings(**settings),
     )

@@ -51,10 +51,12 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
 
     database_url: str = ""
     workspace: str = ""
+    blobs: str = ""
 
 
 class Config(Tables, frozen=True, kw_only=True):
-    """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
+    """The whole configuration. `home`, `file`, `workspace` and `blobs` are absolute; none
+    was created. `blobs` is a str where it is the URL of a store.
 
     `file` is where the configuration is or would be. `warnings` are sentences for people.
     """
@@ -63,6 +65,7 @@ class Config(Tables, frozen=True, kw_only=True):
     file: Path
     database_url: str
     workspace: Path
+    blobs: Path | str
     warnings: tuple[str, ...] = ()
 
     @property

@@ -61,10 +61,12 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 class WebSettings(Settings, frozen=True, kw_only=True):
     """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
-    and localhost. An empty token is made at the first start."""
+    and localhost. An empty token is made at the first start. `health_port`: where a process without
+    the role web serves its health; 0: nowhere."""
 
     enabled: bool = False
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
     token: str = ""
     hosts: tuple[str, ...] = ()
+    health_port: Annotated[int, Meta(ge=0, le=65_535)] = 0

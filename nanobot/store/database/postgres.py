@@ -115,7 +115,10 @@ class PostgresDatabase:
         patience: float = HANG_SECONDS,
         limits: Mapping[str, str] = LIMITS,
     ) -> None:
-        self._engine = sa.create_engine(_address(url, limits), pool_size=workers)
+        address = _address(url, limits)
+        self._engine = sa.create_engine(address, pool_size=workers)
+        self.connect_args: Mapping[str, Any] = self._engine.dialect.create_connect_args(address)[1]
+        """What psycopg is given for a connection of one's own."""
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
         self._crasher = crasher or Failpoints()

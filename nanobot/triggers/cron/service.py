@@ -8,7 +8,7 @@ asks for little at a time, so that nobody waits long for the store, however many
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from loguru import logger
 
@@ -37,6 +37,8 @@ class CronService:
         self._bus = bus
         self._clock = clock
         self._changed = asyncio.Event()
+        self.on_announced: Callable[[], None] | None = None
+        """Called when jobs were changed here, which another process may be the one to fire."""
         self._watched: frozenset[str] = frozenset()
         self._ended: dict[str, None] = {}
         self._sweeping = False
@@ -57,6 +59,12 @@ class CronService:
         """Jobs have changed, and this has become of it: who has to act is woken, and jobs are
         looked at now."""
         self._act(fired)
+        self.look()
+        if self.on_announced is not None:
+            self.on_announced()
+
+    def look(self) -> None:
+        """Look at the jobs now."""
         self._changed.set()
 
     async def run(self) -> None:

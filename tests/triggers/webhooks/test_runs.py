@@ -37,6 +37,7 @@ def configured(**hooks: HookSettings) -> Config:
         file=nowhere / "config.toml",
         database_url="",
         workspace=nowhere,
+        blobs=nowhere,
         channels={"fake": ChannelSettings(type="fake")},
         hooks=hooks,
     )

@@ -1,0 +1,89 @@
+"""The other processes of a shared store, as the parts of this gateway see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from nanobot.agent.worker import Worker
+from nanobot.app.hosting import HostedChannels
+from nanobot.app.roles import Roles
+from nanobot.app.scheduler import Scheduler
+from nanobot.bus.core import Bus
+from nanobot.ports import Clock
+from nanobot.server.peers import PeerProcesses, ThisProcess
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.states import RunState
+from nanobot.session.views import Records
+from nanobot.store.opening import Store
+
+_ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
+
+
+class Neighbours:
+    """Without a shared store there are none."""
+
+    def __init__(self) -> None:
+        self.peers: PeerProcesses | None = None
+
+    def served(self) -> Collection[str]:
+        """The channels that others serve."""
+        return () if self.peers is None else self.peers.presence.served()
+
+    def text_so_far(self, run_id: str) -> str | None:
+        """What a run elsewhere has said; None when nothing is known of it."""
+        return None if self.peers is None else self.peers.runs.text_so_far(run_id)
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """The same by the session."""
+        return None if self.peers is None else self.peers.runs.partial(session_key)
+
+    def jobs_changed(self) -> None:
+        """Jobs have changed here."""
+        if self.peers is not None:
+            self.peers.changed()
+
+
+class ServedChannels(Collection[str]):
+    """The channels that can be written to: those configured here, and those that others serve."""
+
+    def __init__(self, own: Collection[str], neighbours: Neighbours) -> None:
+        self._own = own
+        self._neighbours = neighbours
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._neighbours.served()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._own, *self._neighbours.served())))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def peers_of(
+    store: Store,
+    bus: Bus,
+    clock: Clock,
+    roles: Roles,
+    worker: Worker,
+    given: tuple[Records, HostedChannels, Scheduler, Callable[[], None]],
+) -> PeerProcesses | None:
+    """Those of a shared store; None where there are none."""
+    records, channels, scheduler, look_at_jobs = given
+    if store.notices is None:
+        return None
+
+    async def ended(run_id: str) -> bool:
+        run = await records.run(run_id)
+        return run is None or run.state in _ENDED
+
+    this = ThisProcess(
+        drives=lambda: roles.worker and not worker.stopping,
+        schedules=lambda: scheduler.schedules,
+        serves=channels.serves,
+        holds=store.writer.held.drives,
+        partial=worker.partial,
+        ended=ended,
+        jobs_changed=look_at_jobs,
+    )
+    return PeerProcesses(store.notices, bus, clock, this)

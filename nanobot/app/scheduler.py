@@ -1,0 +1,51 @@
+"""The scheduler: jobs and triggers, in one of the processes that share a store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from loguru import logger
+
+from nanobot.channels.lease import ChannelLease
+
+LEASE = "(scheduler)"
+"""Among the leases of channels; no channel is called so."""
+
+
+class Scheduler:
+    """`schedule` does it until cancelled; with a `lease` only while that is held, so that another
+    process does it when this one ends or dies."""
+
+    def __init__(self, schedule: Callable[[], Awaitable[None]], lease: ChannelLease | None) -> None:
+        self._schedule = schedule
+        self._lease = lease
+        self.schedules = False
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        if self._lease is None:
+            await self._scheduling()
+            return
+        while True:
+            await self._lease.wait()
+            logger.info("jobs and triggers are at work here")
+            await self._lease.holding(self._scheduling)
+
+    async def _scheduling(self) -> None:
+        self.schedules = True
+        try:
+            await self._schedule()
+        finally:
+            self.schedules = False
+
+
+async def side_by_side(*works: Callable[[], Awaitable[None]]) -> None:
+    """Do these at once, until cancelled."""
+
+    async def one(work: Callable[[], Awaitable[None]]) -> None:
+        await work()
+
+    async with asyncio.TaskGroup() as tasks:
+        for work in works:
+            tasks.create_task(one(work), name=f"scheduler: {getattr(work, '__qualname__', work)}")

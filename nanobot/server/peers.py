@@ -1,0 +1,349 @@
+"""The other processes over one store: who they are, what they are told, and what is done here about
+what they tell.
+
+Everything is a hint: what gets lost is found in the store within seconds, by whoever looks there
+anyway. Where there are no others, one notice in two seconds is all that is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.bus.peers import Peers
+from nanobot.errors import StoreError
+from nanobot.messages import Address, EventKind, RunEvent
+from nanobot.ports import Clock
+from nanobot.server.current_runs import CurrentRuns
+from nanobot.server.presence import Presence
+from nanobot.server.remote_runs import RemoteRuns
+from nanobot.server.signals import (
+    Changed,
+    Emitted,
+    Gone,
+    Here,
+    Owed,
+    Packer,
+    Piece,
+    Signal,
+    Stopped,
+    Unpacker,
+    Watches,
+    Woken,
+    brief,
+)
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.runs import Run
+from nanobot.session.states import RunKind
+from nanobot.store.database.notices import MAX_BYTES, Notices
+
+HEARTBEAT_SECONDS = 2.0
+GATHER_SECONDS = 0.01
+"""What is said within so long goes out together."""
+DELTA_SECONDS = 0.3
+"""What a model says within so long goes out as one piece."""
+
+_MOST_WAITING = 10_000
+_MOST_CHANNELS = 4_096
+_WATCHED_AT_ONCE = 40
+_SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT, EventKind.END})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThisProcess:
+    """What this process does and knows: whether it drives lanes and fires jobs now, which channels
+    it serves, whether it has a lane in hand, what a run here has said, and whether a run is over.
+    `jobs_changed` is called when jobs have changed elsewhere."""
+
+    drives: Callable[[], bool]
+    schedules: Callable[[], bool]
+    serves: Callable[[], Collection[str]]
+    holds: Callable[[str], bool]
+    partial: Callable[[str], ReplyEntry | None]
+    ended: Callable[[str], Awaitable[bool]]
+    jobs_changed: Callable[[], None]
+
+
+class PeerProcesses(Peers):
+    """See bus.peers.Peers."""
+
+    def __init__(self, notices: Notices, bus: Bus, clock: Clock, this: ThisProcess) -> None:
+        self.runs = RemoteRuns(this.serves)
+        self.presence = Presence(notices.own, clock)
+        self._notices = notices
+        self._bus = bus
+        self._clock = clock
+        self._this = this
+        self._packer = Packer(notices.own, MAX_BYTES)
+        self._unpacker = Unpacker()
+        self._waiting: dict[object, tuple[str, Signal]] = {}
+        self._deltas: dict[tuple[str, int, str], RunEvent] = {}
+        self._some = asyncio.Event()
+        self._numbers = 0
+        self._local = CurrentRuns()
+        self._channels: dict[str, str] = {}
+        self._said_here: Here | None = None
+        bus.on_stopped(self._local.stopped)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Tell and hear within."""
+        async with asyncio.TaskGroup() as tasks:
+            line = self._notices.listen(self._hear, self._introduce, self._clock)
+            serving = [
+                tasks.create_task(line, name="peers: listening"),
+                tasks.create_task(self._tell(), name="peers: telling"),
+                tasks.create_task(self._beat(), name="peers: heartbeat"),
+                tasks.create_task(self._tell_deltas(), name="peers: answers in the making"),
+                tasks.create_task(self._clear_doubts(), name="peers: ends"),
+            ]
+            self._bus.peers = self
+            try:
+                yield
+            finally:
+                for task in serving:
+                    task.cancel()
+                with boundary("taking leave of the other processes"):
+                    await self._send([("", Gone(self._notices.own))])
+
+    # bus.peers.Peers
+
+    def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> None:
+        key = ("woken", session_key)
+        _, before = self._waiting.get(key, ("", None))
+        if isinstance(before, Woken):
+            inbound_id = max(inbound_id, before.inbound_id)
+        if self.presence.drive():
+            free = not self._this.drives()
+            self._put(key, "", Woken(session_key, kind, inbound_id, held, free))
+
+    def owed(self, address: Address) -> None:
+        channel, chat_id = address.channel, address.chat_id
+        for name, peer in self.presence.alive().items():
+            if peer.delivers(channel):
+                self._put(("owed", name, channel, chat_id), name, Owed(channel, chat_id))
+
+    def stopped(self, run: Run) -> None:
+        if self.presence.alive():
+            self._put(("stopped", run.id), "", Stopped(run))
+
+    def changed(self) -> None:
+        """Jobs have changed here."""
+        for name, peer in self.presence.alive().items():
+            if peer.here.schedules:
+                self._put(("changed", name), name, Changed())
+
+    def emitted(self, event: RunEvent) -> None:
+        self._local.offer(event)
+        self.runs.forget(event.run_id)
+        if event.kind is EventKind.MODEL_DELTA:
+            if self.watched(event.session_key):
+                self._gather(event)
+            return
+        self._flush_deltas(event.run_id)
+        channel = self._channel_of(event)
+        for name, peer in self.presence.alive().items():
+            if event.session_key in peer.watches:
+                self._say(name, Emitted(event))
+            elif (channel in peer.here.serves and event.kind in _SHOWN) or (
+                peer.here.schedules and event.kind is EventKind.END
+            ):
+                self._say(name, Emitted(brief(event), whole=False))
+
+    def _channel_of(self, event: RunEvent) -> str:
+        """The channel that a run answers to, which its first event says."""
+        address = event.payload.get("address")
+        if address is not None:
+            self._channels[event.run_id] = address.channel
+            if len(self._channels) > _MOST_CHANNELS:
+                del self._channels[next(iter(self._channels))]
+        if event.kind is EventKind.END:
+            return self._channels.pop(event.run_id, "")
+        return self._channels.get(event.run_id, "")
+
+    def watching(self, session_key: str, *, begins: bool) -> None:
+        if begins and self.presence.alive():
+            self._say("", Watches(self._notices.own, (session_key,), anew=True))
+
+    def watched(self, session_key: str) -> bool:
+        return any(True for _ in self.presence.watching(session_key))
+
+    # What is told
+
+    def _say(self, to: str, signal: Signal) -> None:
+        self._numbers += 1
+        self._put(self._numbers, to, signal)
+
+    def _put(self, key: object, to: str, signal: Signal) -> None:
+        """What waits with the same key is said anew, once."""
+        if len(self._waiting) >= _MOST_WAITING and key not in self._waiting:
+            del self._waiting[next(iter(self._waiting))]
+        self._waiting[key] = (to, signal)
+        self._some.set()
+
+    def _gather(self, event: RunEvent) -> None:
+        """Pieces of an answer become one."""
+        kind = "text" if "text" in event.payload else "reasoning"
+        key = (event.run_id, event.model_call, kind)
+        before = self._deltas.get(key)
+        text = str(event.payload.get(kind, ""))
+        if before is not None:
+            text = f"{before.payload.get(kind, '')}{text}"
+        payload = msgspec.convert({kind: text}, dict)
+        self._deltas[key] = msgspec.structs.replace(event, payload=payload)
+
+    def _flush_deltas(self, run_id: str = "") -> None:
+        for key in [key for key in self._deltas if run_id in ("", key[0])]:
+            event = self._deltas.pop(key)
+            for name in self.presence.watching(event.session_key):
+                self._say(name, Emitted(event))
+
+    async def _tell_deltas(self) -> None:
+        while True:
+            await self._clock.sleep(DELTA_SECONDS)
+            self._flush_deltas()
+            if self._here() != self._said_here:
+                self._introduce(asks=False)
+            slow = self.runs.slow(self._clock.monotonic())
+            if slow:
+                self._say("", Watches(self._notices.own, tuple(slow), anew=True))
+
+    async def _clear_doubts(self) -> None:
+        """The end of a run may not have been heard: nobody is to wait for it for ever."""
+        while True:
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            for run_id, session_key in self.runs.doubtful(self._clock.monotonic()):
+                with boundary("looking for the end of a run"):
+                    if await self._this.ended(run_id):
+                        self._take_event(
+                            Emitted(_end_of(run_id, session_key, self._clock.now()), whole=False)
+                        )
+
+    async def _tell(self) -> None:
+        while True:
+            await self._some.wait()
+            await self._clock.sleep(GATHER_SECONDS)
+            self._some.clear()
+            waiting, self._waiting = list(self._waiting.values()), {}
+            await self._send(waiting)
+
+    async def _send(self, said: list[tuple[str, Signal]]) -> None:
+        by_target: dict[str, list[Signal]] = {}
+        for to, signal in said:
+            by_target.setdefault(to, []).append(signal)
+        texts = [(to, text) for to, all_ in by_target.items() for text in self._packer.packed(all_)]
+        try:
+            await self._notices.send(texts)
+        except StoreError:
+            return  # whoever waits for it looks at the store, once there is one again
+
+    async def _beat(self) -> None:
+        while True:
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            self._introduce(asks=False)
+
+    def _introduce(self, *, asks: bool = True) -> None:
+        """Say who we are and what is watched here, some of it at a time."""
+        self._said_here = self._here()
+        self._put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
+        watched = [*self._bus.watched_sessions(), *self.runs.followed()]
+        for begin in range(0, len(watched), _WATCHED_AT_ONCE):
+            some = tuple(watched[begin : begin + _WATCHED_AT_ONCE])
+            self._say("", Watches(self._notices.own, some, anew=asks))
+
+    def _here(self) -> Here:
+        able = self._this
+        return Here(self._notices.own, able.drives(), able.schedules(), tuple(able.serves()))
+
+    # What is heard
+
+    def _hear(self, text: str) -> None:
+        sender, signals = self._unpacker.unpacked(text)
+        if not sender or sender == self._notices.own:
+            return
+        for signal in signals:
+            with boundary("a word of another process"):
+                self._take(sender, signal)
+
+    def _take(self, sender: str, signal: Signal) -> None:
+        match signal:
+            case Here() | Gone() | Watches():
+                self._take_presence(sender, signal)
+            case Woken():
+                self._take_wake(signal)
+            case Owed(channel, chat_id):
+                self._bus.deliver(Address(channel, chat_id))
+            case Stopped(run):
+                self._bus.let_go(run)
+            case Changed():
+                self._this.jobs_changed()
+            case Emitted():
+                self._take_event(signal)
+            case Piece():
+                pass  # put together before
+
+    def _take_presence(self, sender: str, signal: Here | Gone | Watches) -> None:
+        news = self.presence.take(sender, signal)
+        for event in self._local.all() if news else ():
+            if self._channels.get(event.run_id) in news:
+                self._say(sender, Emitted(brief(event), whole=False, anew=True))
+        if isinstance(signal, Gone):
+            self._unpacker.forget(sender)
+        elif isinstance(signal, Here) and signal.asks:
+            self._introduce(asks=False)
+        elif isinstance(signal, Watches) and signal.anew:
+            for session in signal.sessions:
+                self._tell_from_the_start(sender, session)
+
+    def _tell_from_the_start(self, to: str, session_key: str) -> None:
+        """What runs in the session, and how far its answer is."""
+        events, partial = self._local.of(session_key), self._this.partial(session_key)
+        for event in events:
+            self._say(to, Emitted(event, anew=True))
+        if not events or partial is None:
+            return
+        run_id = events[0].run_id
+        self._flush_deltas(run_id)
+        delta = msgspec.structs.replace(
+            events[0],
+            kind=EventKind.MODEL_DELTA,
+            model_call=partial.call,
+            payload={"text": partial.text},
+        )
+        self._say(to, Emitted(delta, anew=True))
+
+    def _take_wake(self, signal: Woken) -> None:
+        if self._this.holds(signal.session_key):
+            if signal.inbound_id:
+                self._bus.mail(signal.session_key, signal.inbound_id)
+            else:
+                self._bus.mail_waits(signal.session_key)
+        elif signal.free and self._this.drives() and self.presence.first_for(signal.session_key):
+            self._bus.wake(signal.session_key, signal.kind, signal.held)
+
+    def _take_event(self, signal: Emitted) -> None:
+        event, watched = signal.event, self._bus.watched_here(signal.event.session_key)
+        news = self.runs.note(event, self._clock.monotonic(), anew=signal.anew)
+        if watched and not signal.whole:
+            return  # whoever watches the session gets it whole, or finds the end in the store
+        if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):
+            self._bus.hear(news)
+
+
+def _end_of(run_id: str, session_key: str, at: float) -> RunEvent:
+    """An end of which nothing is known but that it was."""
+    return RunEvent(
+        run_id=run_id,
+        session_key=session_key,
+        model_call=0,
+        seq=0,
+        kind=EventKind.END,
+        at=at,
+        payload={"state": "ended", "message_ids": []},
+    )

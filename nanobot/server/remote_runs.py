@@ -1,0 +1,107 @@
+"""What is known here of runs that other processes drive, as far as they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import msgspec
+
+from nanobot.messages import EventKind, RunEvent
+from nanobot.session.entries import ReplyEntry
+
+FOLLOW_AFTER = 0.7
+"""Seconds of a run until its chat asks for what it says: an answer at once costs no notice."""
+DOUBT_AFTER = 10.0
+"""Nothing heard of a run for so long: the store is asked whether it has ended."""
+
+
+class RemoteRun:
+    """One run. `shown`: in a chat that is served here; `followed`: what it says was asked for."""
+
+    def __init__(self, event: RunEvent, now: float, *, shown: bool) -> None:
+        self.session_key = event.session_key
+        self.since = self.heard = now
+        self.shown = shown
+        self.followed = False
+        self.model_call = event.model_call
+        self.text = ""
+
+    def new_of(self, event: RunEvent, *, anew: bool) -> RunEvent:
+        """The delta with what of its text was not known; `anew`: it holds the text of the whole
+        call."""
+        text = str(event.payload.get("text", ""))
+        if event.model_call != self.model_call:
+            self.model_call, self.text = event.model_call, ""
+        known = self.text if anew and text.startswith(self.text) else ""
+        self.text = text if anew else self.text + text
+        if not known:
+            return event
+        return msgspec.structs.replace(event, payload={"text": text[len(known) :]})
+
+
+class RemoteRuns:
+    """Runs in progress elsewhere. `serves` says which channels are served here."""
+
+    def __init__(self, serves: Callable[[], Collection[str]]) -> None:
+        self._serves = serves
+        self._runs: dict[str, RemoteRun] = {}
+
+    def text_so_far(self, run_id: str) -> str | None:
+        """What the model has said so far in a run; None when nothing is known of it."""
+        run = self._runs.get(run_id)
+        return None if run is None else run.text
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """The same by the session, to be kept when the run is stopped."""
+        for run in self._runs.values():
+            if run.session_key == session_key and run.text:
+                return ReplyEntry(call=run.model_call, text=run.text, partial=True)
+        return None
+
+    def followed(self) -> list[str]:
+        """The sessions whose runs are shown in chats here."""
+        return [run.session_key for run in self._runs.values() if run.followed]
+
+    def slow(self, now: float) -> list[str]:
+        """Those that are to be followed from now on."""
+        due = [
+            run
+            for run in self._runs.values()
+            if run.shown and not run.followed and now - run.since >= FOLLOW_AFTER
+        ]
+        for run in due:
+            run.followed = True
+        return [run.session_key for run in due]
+
+    def doubtful(self, now: float) -> Iterator[tuple[str, str]]:
+        """Runs that nothing was heard of for long, each once in that time, with their sessions."""
+        for run_id, run in list(self._runs.items()):
+            if now - run.heard >= DOUBT_AFTER:
+                run.heard = now
+                yield run_id, run.session_key
+
+    def forget(self, run_id: str) -> None:
+        """It is driven here now, or by nobody."""
+        self._runs.pop(run_id, None)
+
+    def note(self, event: RunEvent, now: float, *, anew: bool) -> RunEvent | None:
+        """Take an event in; returns what of it is news here."""
+        known = self._runs.get(event.run_id)
+        state = event.payload.get("state")
+        if known is not None:
+            known.heard = now
+        if event.kind is EventKind.END or state == "waiting":
+            self.forget(event.run_id)
+        elif event.kind is EventKind.STATUS and state == "running":
+            if anew and known is not None:
+                return None
+            address = event.payload.get("address")
+            shown = address is not None and address.channel in self._serves()
+            self._runs[event.run_id] = RemoteRun(event, now, shown=shown)
+        elif known is None:
+            return event
+        elif event.kind is EventKind.MODEL_DELTA and "text" in event.payload:
+            return known.new_of(event, anew=anew)
+        elif state == "retrying":
+            known.text = ""
+        return None if anew and known is not None else event

@@ -1,0 +1,171 @@
+"""One assistant in several processes: who serves the chats drives no runs, and who drives them
+serves no chat."""
+
+from __future__ import annotations
+
+import aiohttp
+import pytest
+
+from nanobot.session.entries import ToolResultEntry
+from tests.process.harness import STEERED, World
+from tests.process.sharing import Cluster, call, free_port, web_of
+from tests.store.conftest import Postgres
+
+
+@pytest.fixture
+def cluster(world: World, postgres: Postgres) -> Cluster:
+    world.database_url = postgres.empty()
+    made = Cluster(world)
+    made.configure()
+    return made
+
+
+async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(
+    cluster: Cluster,
+) -> None:
+    world = cluster.world
+    worker = await cluster.start("worker")
+    channels = await cluster.launch("channels")
+    line = await channels.ready()
+    assert line.endswith("channels=telegram:up role=channels\n")
+    world.telegram.say(1, "say:hello")
+    await world.said(1, "hello")
+    assert "Gateway (worker): up" in await cluster.run(worker, "status")
+    await cluster.stop()
+    world.verify()
+    owners = world.rows("SELECT owner FROM channel_leases WHERE owner IS NOT NULL")
+    assert owners == []
+
+
+async def test_what_is_said_meanwhile_reaches_the_run_wherever_it_is_driven(
+    cluster: Cluster,
+) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    await world.say_during_a_command(1, "say:second", "say:first")
+    await world.answered(1)
+    assert STEERED in "".join(world.texts(1))
+    await cluster.stop()
+    world.verify()
+
+
+async def test_a_run_is_stopped_and_previewed_from_another_process(cluster: Cluster) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    drafts = world.telegram.native.drafts
+    world.telegram.say(1, "pace:0.5\nsay:one two three four five six seven eight nine ten")
+
+    def grows() -> bool:
+        return any("two" in one for draft in drafts.get(1, []) for one in draft.versions)
+
+    await world.telegram.until(grows)
+    world.telegram.say(1, "/stop")
+    await world.telegram.until(lambda: any("[stopped]" in text for text in world.texts(1)))
+    assert "two" in world.texts(1)[0]
+    assert "ten" not in "".join(world.texts(1))
+    await cluster.stop()
+    world.verify()
+
+
+async def test_a_worker_says_something_in_a_chat_that_another_process_serves(
+    cluster: Cluster,
+) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    world.telegram.say(2, "say:hello")
+    await world.said(2, "hello")
+    send = call("message", content="over there", channel="telegram", chat_id="2")
+    world.telegram.say(1, f"{send}\nsay:done")
+    await world.said(2, "hello", "over there")
+    await world.said(1, "done")
+    results = [body for body in world.entries("telegram:1") if isinstance(body, ToolResultEntry)]
+    assert results[0].text.startswith("delivered")
+    await cluster.stop()
+    world.verify()
+
+
+async def test_roles_need_a_store_that_processes_share(world: World) -> None:
+    ended = await world.run("gateway", "--role", "worker")
+    assert ended.code == 3
+    assert "--role needs a store that processes share" in ended.errors
+    ended = await world.run("gateway", "--role", "cook")
+    assert ended.code == 2
+    assert "allowed are channels, worker, web and all" in ended.errors
+
+
+async def test_jobs_that_are_added_at_one_process_are_fired_by_another_when_they_are_due(
+    cluster: Cluster,
+) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    world.telegram.say(1, "/cron add send=yes +1s Tea!")
+    await world.eventually(lambda: "Tea!" in world.texts(1))
+    await cluster.stop()
+    world.verify()
+
+
+async def test_a_terminal_has_its_answer_from_a_worker_elsewhere(cluster: Cluster) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    channels = await cluster.start("channels")
+    output = await cluster.run(channels, "agent", "-m", "pace:0.2\nsay:one two three")
+    assert output == "one two three\n"
+    await cluster.stop()
+    world.verify()
+
+
+async def test_a_call_is_approved_where_no_run_is_driven(cluster: Cluster) -> None:
+    world = cluster.world
+    cluster.configure(more='[[policy.rules]]\ntool = "exec"\nverdict = "ask"')
+    await cluster.start("worker")
+    channels = await cluster.start("channels")
+    write = call("exec", command="echo x >> effects")
+    world.telegram.say(1, f"{write}\nsay:written")
+    await world.answered(1)
+    await cluster.run(channels, "approvals", "approve", "1")
+    await world.telegram.until(lambda: world.texts(1)[-1] == "written")
+    assert (world.workspace / "effects").read_text() == "x\n"
+    await cluster.stop()
+    world.verify()
+
+
+async def test_the_next_worker_fires_jobs_at_once_after_a_clean_end(cluster: Cluster) -> None:
+    world = cluster.world
+    first = await cluster.start("worker")
+    await world.eventually(lambda: scheduler(world) is not None)
+    before = scheduler(world)
+    await cluster.start("worker")
+    await cluster.start("channels")
+    assert await first.stop() == 0
+    await world.eventually(lambda: scheduler(world) not in (None, before))
+    world.telegram.say(1, "/cron add send=yes +1s Tea!")
+    await world.eventually(lambda: "Tea!" in world.texts(1))
+    await cluster.stop()
+    world.verify()
+
+
+def scheduler(world: World) -> str | None:
+    """Who fires jobs."""
+    query = "SELECT owner FROM channel_leases WHERE channel = '(scheduler)'"
+    rows = world.rows(query)
+    return rows[0][0] if rows else None
+
+
+async def test_each_role_says_over_http_what_it_is(cluster: Cluster) -> None:
+    cluster.configure(more="[web]\nenabled = true\nport = 0")
+    web = await cluster.launch("web")
+    url = web_of(await web.ready())
+    async with aiohttp.ClientSession() as session, session.get(f"{url}/readyz") as answer:
+        assert await answer.json() == {"status": "ready", "role": "web"}
+    port = free_port()
+    cluster.configure(more=f"[web]\nhealth_port = {port}")
+    worker = await cluster.launch("worker")
+    assert " web=off " in await worker.ready()
+    health = f"http://127.0.0.1:{port}/readyz"
+    async with aiohttp.ClientSession() as session, session.get(health) as answer:
+        assert await answer.json() == {"status": "ready", "role": "worker"}
+    await cluster.stop()

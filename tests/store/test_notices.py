@@ -1,0 +1,92 @@
+"""Words from process to process over PostgreSQL: they arrive, also on a line that was cut."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+import pytest
+
+from nanobot.store.database.notices import MAX_BYTES, Notices
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.system import SystemClock
+from tests.store.conftest import Postgres
+
+
+class Line:
+    """What one process hears."""
+
+    def __init__(self, notices: Notices) -> None:
+        self.notices = notices
+        self.heard: list[str] = []
+        self.begun = 0
+
+    async def until(self, *texts: str) -> None:
+        async with asyncio.timeout(20):
+            while [text for text in self.heard if text in texts] != list(texts):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    async def stands(self, times: int) -> None:
+        async with asyncio.timeout(20):
+            while self.begun < times:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    def count(self) -> None:
+        self.begun += 1
+
+
+@asynccontextmanager
+async def listening(url: str, owner: str) -> AsyncIterator[Line]:
+    database = PostgresDatabase(url, workers=1)
+    line = Line(Notices(database, owner))
+    hearing = line.notices.listen(line.heard.append, line.count, SystemClock())
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(hearing)
+        try:
+            await line.stands(1)
+            yield line
+        finally:
+            task.cancel()
+            await database.close()
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    return postgres.empty()
+
+
+async def test_everybody_hears_what_is_for_all_and_one_what_is_for_it(url: str) -> None:
+    async with listening(url, "one") as one, listening(url, "two") as two:
+        longest = "x" * MAX_BYTES
+        await one.notices.send([("", "hello"), (two.notices.own, longest), ("", "good bye")])
+        await two.until("hello", longest, "good bye")
+        await one.until("hello", "good bye")
+        assert longest not in one.heard
+
+
+async def test_a_line_that_was_cut_stands_again(url: str) -> None:
+    async with listening(url, "one") as one, listening(url, "two") as two:
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            )
+        await two.stands(2)
+        await one.stands(2)
+        await one.notices.send([("", "again")])
+        await two.until("again")
+
+
+async def test_assistants_in_two_schemas_of_one_database_do_not_hear_each_other(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CREATE SCHEMA ann")
+    other = f"{url}&options=-csearch_path%3Dann"
+    async with listening(url, "one") as one, listening(other, "two") as two:
+        await one.notices.send([("", "hello")])
+        await two.notices.send([("", "who is there")])
+        await one.until("hello")
+        await two.until("who is there")
+        assert one.heard == ["hello"]
+        assert two.heard == ["who is there"]
