@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nanobot.agent.context_preview import ContextPreview
+from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.requests import RunClient
 from nanobot.agent.runner import Before, Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tasks.service import BackgroundRuns

@@ -298,13 +298,9 @@ class Bus:
         """Whether events of single tokens would be seen by anybody."""
         return session_key in self._watchers or self.peers.watched(session_key)
 
-    def watched_sessions(self) -> list[str]:
+    def sessions_watched(self) -> list[str]:
         """The sessions that somebody in this process watches."""
         return [key for key in self._watchers if key is not None]
-
-    def watched_here(self, session_key: str) -> bool:
-        """Whether a watcher of this session is in this process."""
-        return session_key in self._watchers
 
     def next_seq(self, run_id: str) -> int:
         """The number of a run's next event. It goes on when the run does after a wait, unless
@@ -315,19 +311,14 @@ class Bus:
             del self._numbers[next(iter(self._numbers))]
         return number
 
-    def emit(self, event: RunEvent) -> None:
-        self._offer(event, elsewhere=False)
-        self.peers.emitted(event)
-
-    def hear(self, event: RunEvent) -> None:
-        """An event of a run that another process drives."""
-        self._offer(event, elsewhere=True)
-
-    def _offer(self, event: RunEvent, *, elsewhere: bool) -> None:
+    def emit(self, event: RunEvent, *, elsewhere: bool = False) -> None:
+        """Tell whoever watches; `elsewhere`: another process drives the run."""
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
                 if watcher.elsewhere or not elsewhere:
                     watcher.offer(event)
+        if not elsewhere:
+            self.peers.emitted(event)
 
 
 def _with_files(admission: Admission) -> Admission:

@@ -252,7 +252,7 @@ class PeerProcesses(Peers):
         """Say who we are and what is watched here, some of it at a time."""
         self._said_here = self._here()
         self._put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
-        watched = [*self._bus.watched_sessions(), *self.runs.followed()]
+        watched = [*self._bus.sessions_watched(), *self.runs.followed()]
         for begin in range(0, len(watched), _WATCHED_AT_ONCE):
             some = tuple(watched[begin : begin + _WATCHED_AT_ONCE])
             self._say("", Watches(self._notices.own, some, anew=asks))
@@ -328,12 +328,12 @@ class PeerProcesses(Peers):
             self._bus.wake(signal.session_key, signal.kind, signal.held)
 
     def _take_event(self, signal: Emitted) -> None:
-        event, watched = signal.event, self._bus.watched_here(signal.event.session_key)
+        event, watched = signal.event, signal.event.session_key in self._bus.sessions_watched()
         news = self.runs.note(event, self._clock.monotonic(), anew=signal.anew)
         if watched and not signal.whole:
             return  # whoever watches the session gets it whole, or finds the end in the store
         if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):
-            self._bus.hear(news)
+            self._bus.emit(news, elsewhere=True)
 
 
 def _end_of(run_id: str, session_key: str, at: float) -> RunEvent:

@@ -12,11 +12,11 @@ import msgspec
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import default_tools, keeper
 from nanobot.agent.library.failures import raise_failure
+from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.streamed_text import StreamedText
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.requests import RunClient
 from nanobot.agent.runner import Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
-from nanobot.agent.requests import RunClient
 from nanobot.errors import UsageError
 from nanobot.messages import (
     Address,
