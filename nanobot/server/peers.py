@@ -135,9 +135,8 @@ class PeerProcesses(Peers):
 
     def changed(self) -> None:
         """Jobs have changed here."""
-        for name, peer in self.presence.alive().items():
-            if peer.here.schedules:
-                self._put(("changed", name), name, Changed())
+        if self.presence.drive():
+            self._put("changed", "", Changed())
 
     def emitted(self, event: RunEvent) -> None:
         self._local.offer(event)

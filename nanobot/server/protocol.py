@@ -48,7 +48,7 @@ class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Ask for a run as a program does (agent.library.requests): its events come, then `answered`."""
+    """Ask for a run as a program does (agent.library): its events come, then `answered`."""
 
     input: RunInput
 
