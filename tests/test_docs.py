@@ -104,7 +104,9 @@ def test_every_key_is_documented_with_its_default(heading: str) -> None:
     if heading == "providers.NAME":
         fields.pop("settings")  # a package's own keys
     if heading == "Top level":
-        fields = {key: fields[key] for key in ("database_url", "workspace", "drain_seconds")}
+        fields = {
+            key: fields[key] for key in ("database_url", "workspace", "blobs", "drain_seconds")
+        }
     if heading == "agent":
         fields.pop("decision")  # a table of its own
     if heading == "events":

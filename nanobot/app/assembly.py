@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.run_service import RunService
@@ -177,7 +176,7 @@ class _Assembly:
             machine.clock,
             program.provider or self.plugins,
         )
-        self.blobs = Blobs(Path(config.blobs))
+        self.blobs = Blobs(config.blobs)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
         scribe = self.models.scribe(agent.transcription_model)

@@ -56,7 +56,7 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
 
 class Config(Tables, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file`, `workspace` and `blobs` are absolute; none
-    was created. `blobs` is a str where it is the URL of a store.
+    was created.
 
     `file` is where the configuration is or would be. `warnings` are sentences for people.
     """
@@ -65,7 +65,7 @@ class Config(Tables, frozen=True, kw_only=True):
     file: Path
     database_url: str
     workspace: Path
-    blobs: Path | str
+    blobs: Path
     warnings: tuple[str, ...] = ()
 
     @property
