@@ -105,7 +105,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     previews leave half of it to answers. `heartbeat`: seconds between two calls of Intake.alive as
     long as all is well; after twice that the channel is started again. `discreet`: a stranger who
     cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
-    chat is one by the session policy.
+    chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
+    becomes a file, where the channel is Filing (0: never).
 
     More of it is said by what else an adapter is: Editing, Drafting, Confiding, Telling, Fetching,
     Filing, Reacting, Commanding.
@@ -121,6 +122,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat: float | None = None
     discreet: bool = False
     threads: bool = False
+    code_limit: int = 4_000
 
 
 class Intake(Protocol):

@@ -45,6 +45,7 @@ class EmailChannel:
             heartbeat=1.25 * IDLE_SECONDS,
             discreet=True,
             threads=True,
+            code_limit=0,
         )
         self._name = name
         self._settings = settings

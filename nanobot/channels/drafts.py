@@ -132,4 +132,5 @@ class Drafts:
         message = OutboundMessage(
             address=run.address, text="\n\n".join(lines), key=f"{run.reply_key}:d"
         )
-        return (await self._sender.render(message))[-1]
+        parts = await self._sender.render(message)
+        return [part for part in parts if part.file is None][-1]

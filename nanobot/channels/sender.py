@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
@@ -56,24 +58,30 @@ class PartSender:
 
         A long text is rendered on a thread: Markdown can be made to cost its length squared, and
         no chat waits for another one's."""
-        files: list[OutboundPart] = []
-        if isinstance(self._channel, Filing):
+        parts: list[OutboundPart] = []
+        with boundary(f"rendering {message.key}"):
+            if len(message.text) > _LONG:
+                parts = await asyncio.to_thread(self._rendered, message)
+            else:
+                parts = self._rendered(message)
+        if not parts:
             files = [OutboundPart(text="", file=file) for file in message.attachments]
-            message = msgspec.structs.replace(message, attachments=())
-        else:
-            message = _with_files_named(message)
-        rendered: list[OutboundPart] = []
-        if message.text.strip() or message.choices or not files:
-            with boundary(f"rendering {message.key}"):
-                if len(message.text) > _LONG:
-                    rendered = await asyncio.to_thread(self._channel.render, message)
-                else:
-                    rendered = self._channel.render(message)
-            rendered = rendered or [OutboundPart(text=message.text or "(empty message)")]
+            parts = [OutboundPart(text=message.text or "(empty message)"), *files]
         return [
             msgspec.structs.replace(part, key=f"{message.key}:{number}")
-            for number, part in enumerate([*rendered, *files])
+            for number, part in enumerate(parts)
         ]
+
+    def _rendered(self, message: OutboundMessage) -> list[OutboundPart]:
+        channel = self._channel
+        if not isinstance(channel, Filing):
+            return channel.render(_with_files_named(message))
+        files, limit = message.attachments, channel.capabilities.code_limit
+        text, code = with_code_files(message.text, limit) if limit else (message.text, ())
+        message = msgspec.structs.replace(message, text=text, attachments=())
+        words = message.text.strip() or message.choices or not files
+        rendered = channel.render(message) if words else []
+        return [*rendered, *(OutboundPart(text="", file=file) for file in (*code, *files))]
 
     # Sending
 
@@ -87,9 +95,10 @@ class PartSender:
         its message id, "" if it is discreet and others would have seen it. Raises as `send`."""
         address, person, channel = message.address, message.only_for, self._channel
         there = self.moved.there(address)
-        if person and isinstance(channel, Confiding) and channel.confides(there, person):
+        if person and part.file is None and isinstance(channel, Confiding):
             try:
-                return await self._paced(address, lambda: channel.confide(there, person, part))
+                if channel.confides(there, person):
+                    return await self._paced(address, lambda: channel.confide(there, person, part))
             except Refused as refused:
                 logger.info("{}: not for the eyes of {} alone: {}", address, person, refused)
         return "" if message.discreet else await self.send(address, part)
@@ -184,14 +193,36 @@ class PartSender:
         except NanobotError as error:
             why = str(error)
         logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
+        if file.text and not file.blob:
+            return await self._code(address, part, file)
         text = f"(The file {_name(file)} could not be sent: {why})"
         line = OutboundPart(text=text, key=part.key)
         return await self._channel.send(there, line, plain=True)
 
+    async def _code(self, address: Address, part: OutboundPart, file: Attachment) -> str:
+        """Code that may be no file is text after all, in as many messages as it takes."""
+        fence, receipt = "`" * (_longest_run(file.text) + 3), ""
+        text = f"`{file.name}`:\n\n{fence}\n{file.text}\n{fence}"
+        message = OutboundMessage(address=address, text=text, key=part.key)
+        for piece in await asyncio.to_thread(self._channel.render, message):
+            try:
+                receipt = await self._text(address, piece)
+            except DeliveryError as error:
+                if not receipt:
+                    raise
+                raise OutcomeUnknown(f"only a part of {file.name} is there: {error}") from error
+        return receipt
+
     async def _content(self, file: Attachment) -> bytes:
+        if file.text and not file.blob:
+            return file.text.encode()
         if file.error or not file.blob or self._blobs is None:
             raise Refused(file.error or "its content is not here")
         return await self._blobs.read(file.blob)
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
 def _name(file: Attachment) -> str:
