@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.tools.mcp.own_files import own_files, project_of
+from nanobot.tools.sandbox.own_files import own_files, project_of
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
 

@@ -16,9 +16,11 @@ from nanobot.messages import Address, Role
 from nanobot.system import Installation
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, SandboxLimits, find_bwrap
+from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
 from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.sandbox.view import SandboxLimits
 from nanobot.tools.shell.capture import kill
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 
@@ -375,9 +377,8 @@ async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_conf
     )
     registry = ToolRegistry()
     registry.register(exec_tool(sandbox, tmp_path / "workspace", ExecOptions(isolation=isolation)))
-    arguments = json.dumps(
-        {"command": "pwd; echo $HOME; ls / | grep -c home; env | grep -c SECRET"}
-    )
+    look = "ls / 2>&1 | grep -c home"
+    arguments = json.dumps({"command": f"pwd; echo $HOME; {look}; env | grep -c SECRET"})
     with pytest.raises(ToolDenied, match="only in a sandbox"):
         await registry.execute("exec", arguments, call_by())
     if isolation == "required":
@@ -386,7 +387,8 @@ async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_conf
         return
     told = await registry.execute("exec", arguments, call_by(approved=True))
     folder = tmp_path / "workspace"
-    assert told == f"{folder}\n{folder}\n1\n0\n[exit code 1]"
+    seen = 1 if isolation == "off" or no_wall_alone() else 0
+    assert told == f"{folder}\n{folder}\n{seen}\n0\n[exit code 1]"
 
 
 async def test_the_probe_is_made_once(tmp_path: Path) -> None:

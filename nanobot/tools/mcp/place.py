@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from nanobot.config.settings.tools import McpSettings
 from nanobot.tools.mcp.connection_state import ServerTrouble
-from nanobot.tools.mcp.own_files import own_files, project_of
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxView
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.own_files import own_files, project_of
 from nanobot.tools.sandbox.sandbox import protected_paths
+from nanobot.tools.sandbox.view import SandboxView
 
 # Without these hardly a program starts; everything else of ours stays here.
 _INHERITED = ("PATH", "HOME")

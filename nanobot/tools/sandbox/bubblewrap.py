@@ -10,7 +10,7 @@ import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +18,33 @@ import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.system import Installation
-from nanobot.tools.sandbox import launcher
-from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
+from nanobot.tools.sandbox import landlock, launcher
+from nanobot.tools.sandbox.control_group import grouped, no_groups
+from nanobot.tools.sandbox.file_wall import (
+    INSIDE,
+    Interpreter,
+    interpreters,
+    landlock_version,
+    readable,
+    second_wall,
+    words_within,
+)
+from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.sandbox.proxy import PORT, EgressProxy, proxy_environment
 from nanobot.tools.sandbox.seccomp import system_call_filter
+from nanobot.tools.sandbox.view import (
+    ETC,
+    MERGED,
+    SEARCH_PATH,
+    SYSTEM,
+    SandboxLimits,
+    SandboxView,
+)
 from nanobot.tools.shell.capture import kill
 from nanobot.tools.web.addresses import Addresses
 
-SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REMEDY = f"{Installation().adding('sandbox')}, or install the distribution's bubblewrap package"
 
-_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_SYSTEM = (Path("/usr"), *(Path("/", name) for name in _MERGED))
-_ETC = (
-    "alternatives",
-    "ca-certificates",
-    "group",
-    "hosts",
-    "ld.so.cache",
-    "localtime",
-    "nsswitch.conf",
-    "passwd",
-    "pki/ca-trust",
-    "pki/tls/certs",
-    "resolv.conf",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-)
 # For root these stay writable in a new /proc, and one of them (core_pattern) runs programs
 # outside of every sandbox.
 _PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
@@ -52,41 +52,22 @@ _PROBE_SECONDS = 10.0
 _LISTENER_SECONDS = 10.0
 
 
-class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one program may use. Memory and file size in KiB; `processes` does not bind root.
-
-    Memory is what a process has for itself: address space would refuse runtimes that reserve
-    much and use little (Node, Java).
-    """
-
-    memory_kib: int = 4 * 1024 * 1024
-    file_kib: int = 1024 * 1024
-    processes: int = 512
-    output_bytes: int = 32 * 1024 * 1024
-
-
-class SandboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program sees: `folder`, where it starts and may write, what it may `read` and `write`
-    besides, at the same places as outside, and the system. `empty` are folders of its own that
-    vanish with it, `home` is its HOME. `read_only` holds within what may be written, `hidden` is
-    not there. The environment is `environment` and nothing else."""
-
-    folder: Path | None = None
-    home: Path
-    read: tuple[Path, ...] = ()
-    write: tuple[Path, ...] = ()
-    empty: tuple[Path, ...] = ()
-    read_only: tuple[Path, ...] = ()
-    hidden: tuple[Path, ...] = ()
-    environment: Mapping[str, str] = {}
-    network: NetworkAccess = NO_NETWORK
+def standing_walls() -> list[str]:
+    """What stands on this machine besides bubblewrap."""
+    limits = [] if no_groups() else ["limits for each command as a whole (control groups)"]
+    return [*filter(None, [second_wall()]), *limits]
 
 
 def missing_walls() -> list[str]:
     """What does not hold on this machine though bubblewrap works, each with what to do."""
     missing = []
-    if os.geteuid() == 0:
-        missing.append("the limit of processes does not hold for root: use another user")
+    if os.geteuid() == 0 and (why := no_groups()):
+        missing.append(
+            f"the limit of processes does not hold for root ({why}): use another user, or "
+            "the service that `nanobot service install` makes"
+        )
+    if not second_wall():
+        missing.append("no second wall for files: the kernel's Landlock is missing or too old")
     if system_call_filter() is None:
         missing.append(
             "system calls are not filtered: their numbers are not known for this machine"
@@ -118,7 +99,8 @@ class Bubblewrap:
     """Starts programs so that they see what a SandboxView holds, and of that nothing of `hidden`.
 
     Inside there are no other processes, no capabilities, and only the system calls that programs
-    of users need. Hosts are reached through a proxy, which judges `addresses`.
+    of users need; where the kernel has Landlock, it keeps them from every file that the view does
+    not name. Hosts are reached through a proxy, which judges `addresses`.
     """
 
     def __init__(
@@ -133,6 +115,7 @@ class Bubblewrap:
         self.hidden = tuple(path.resolve() for path in hidden)
         self.limits = limits or SandboxLimits()
         self._addresses = addresses or Addresses()
+        self._inner: Interpreter | None = None
         self._probed: dict[str, str | None] = {}
         self._probing = asyncio.Lock()
 
@@ -140,20 +123,13 @@ class Bubblewrap:
         """None if programs can be run, else why not, in one line. Tried once, then remembered."""
         async with self._probing:
             if network.mode not in self._probed:
-                self._probed[network.mode] = await self._try(network)
+                self._probed[network.mode] = await self._probe(network)
             return self._probed[network.mode]
 
-    def limited(self, words: Sequence[str]) -> list[str]:
-        """The words, run by a shell that has lowered its own limits for good."""
-        limits = self.limits
-        # Failing means that a lower limit holds already. Files count in blocks of 512 bytes;
-        # processes are -p for dash and busybox, -u for bash.
-        line = (
-            f"{{ ulimit -c 0; ulimit -d {limits.memory_kib}; ulimit -f {limits.file_kib * 2}; "
-            f"ulimit -p {limits.processes} || ulimit -u {limits.processes}; }} 2>/dev/null; "
-            'exec "$@"'
-        )
-        return ["/bin/sh", "-c", line, "sh", *words]
+    @property
+    def has_second_wall(self) -> bool:
+        """Whether Landlock stands within, as the probe has found."""
+        return self._inner is not None
 
     @asynccontextmanager
     async def running(
@@ -167,20 +143,36 @@ class Bubblewrap:
     ) -> AsyncIterator[SandboxProcess]:
         """A program at work within; at the end it is killed with all it has started. Raises
         ToolError if it cannot be started."""
+        await self.probe(view.network)  # so that it is known how far the second wall goes
+        streams = {"stdin": stdin, "stderr": stderr, "limit": line_limit}
+        async with self._within(words, view, self._inner, streams) as started:
+            yield started
+
+    @asynccontextmanager
+    async def _within(
+        self,
+        words: Sequence[str],
+        view: SandboxView,
+        inner: Interpreter | None,
+        streams: Mapping[str, int],
+    ) -> AsyncIterator[SandboxProcess]:
+        words = self.limits.shell(words)
+        if inner is not None:
+            view = msgspec.structs.replace(view, read=(*inner.library, *view.read))
+            words = [*words_within(inner, view), *words]
         hosts = view.network.mode == "hosts"
         environment = {"HOME": str(view.home), **(proxy_environment() if hosts else {})}
         environment |= view.environment
         async with AsyncExitStack() as stack:
-            filtered = stack.enter_context(_readable(system_call_filter()))
+            filtered = stack.enter_context(readable(system_call_filter()))
             ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
-            frame = self._frame(view.network, theirs.fileno(), filtered)
+            report = theirs.fileno() if hosts else None  # else it would stay open within
+            whole = [*self._frame(view.network, report, filtered), *self._mounts(view)]
             process = await _started(
-                [*frame, *self._mounts(view), "--", *self.limited(words)],
-                stdin=stdin,
-                stderr=stderr,
-                limit=line_limit,
+                stack.enter_context(grouped([*whole, "--", *words], self.limits)),
                 env=environment,
-                pass_fds=[fd for fd in (filtered, theirs.fileno()) if fd is not None],
+                pass_fds=[fd for fd in (filtered, report) if fd is not None],
+                **streams,
             )
             stack.callback(kill, process)
             theirs.close()  # so that its end is seen here
@@ -195,13 +187,12 @@ class Bubblewrap:
                 finally:
                     kill(process)
 
-    def _frame(self, network: NetworkAccess, report: int, filtered: int | None) -> list[str]:
+    def _frame(self, network: NetworkAccess, report: int | None, filtered: int | None) -> list[str]:
         if self.bwrap is None:
             raise ToolError(f"bubblewrap is not installed: {REMEDY}")
         words: list[str] = []
-        if network.mode != "none":
-            words += [sys.executable, "-I", "-S", launcher.__file__]
-            words += [str(report) if network.mode == "hosts" else "-", str(PORT)]
+        if report is not None:
+            words += [sys.executable, "-I", "-S", launcher.__file__, str(report), str(PORT)]
         words += [self.bwrap, "--unshare-all"]
         words += ["--share-net"] if network.mode != "none" else []
         # No --new-session: bwrap is started in a session of its own, without a terminal, and what
@@ -210,13 +201,13 @@ class Bubblewrap:
         words += ["--die-with-parent", "--cap-drop", "ALL"]
         words += [] if filtered is None else ["--seccomp", str(filtered)]
         words += ["--ro-bind", "/usr", "/usr"]
-        for name in _MERGED:
+        for name in MERGED:
             folder = Path("/", name)
             if folder.is_symlink():
                 words += ["--symlink", str(folder.readlink()), str(folder)]
             elif folder.is_dir():
                 words += ["--ro-bind", str(folder), str(folder)]
-        for name in _ETC:
+        for name in ETC:
             words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         words += ["--proc", "/proc", "--dev", "/dev"]
         for name in _PROC:
@@ -226,7 +217,8 @@ class Bubblewrap:
     def _mounts(self, view: SandboxView) -> list[str]:
         mounts = {Path("/tmp"): ["--tmpfs", "/tmp"]}  # noqa: S108 - the sandbox's own
         mounts |= {path: ["--tmpfs", str(path)] for path in view.empty}
-        seen = [(path, path) for path in _SYSTEM]
+        mounts[INSIDE] = ["--ro-bind", landlock.__file__, str(INSIDE)]
+        seen = [(path, path) for path in SYSTEM]
         for option, paths in (
             ("--ro-bind", view.read),
             ("--bind", (*view.write, *(() if view.folder is None else (view.folder,)))),
@@ -243,14 +235,24 @@ class Bubblewrap:
         ordered = [mounts[path] for path in sorted(mounts, key=lambda path: len(path.parts))]
         return [*(word for mount in ordered for word in mount), "--chdir", str(view.folder or "/")]
 
-    async def _try(self, network: NetworkAccess) -> str | None:
+    async def _probe(self, network: NetworkAccess) -> str | None:
+        """With the second wall as far as it can be had."""
         if self.bwrap is None:
             return f"bubblewrap is not installed: {REMEDY}"
+        if landlock_version() >= landlock.SINCE_MOVES:
+            for inner in [self._inner] if self._inner else interpreters():
+                if await self._try(network, inner) is None:
+                    self._inner = inner
+                    return None
+        return await self._try(network, None)
+
+    async def _try(self, network: NetworkAccess, inner: Interpreter | None) -> str | None:
         view = SandboxView(home=Path("/"), network=network)
+        streams = {"stdin": DEVNULL, "stderr": PIPE}
         try:
             async with (
                 asyncio.timeout(_PROBE_SECONDS),
-                self.running(["/bin/sh", "-c", "exit 0"], view) as started,
+                self._within(["/bin/sh", "-c", "exit 0"], view, inner, streams) as started,
             ):
                 _, errors = await started.process.communicate()
                 code = started.process.returncode
@@ -293,18 +295,6 @@ async def _listener(ours: socket.socket, process: Process) -> socket.socket:
         loop.remove_reader(ours)
     text = (errors or output or b"").decode("utf-8", "replace").strip()
     raise ToolError(text or "the sandbox's network cannot be made")
-
-
-@contextmanager
-def _readable(content: bytes | None) -> Iterator[int | None]:
-    """The number of an open file with that content."""
-    if content is None:
-        yield None
-        return
-    with os.fdopen(os.memfd_create("filter"), "w+b", buffering=0) as file:
-        file.write(content)
-        file.seek(0)
-        yield file.fileno()
 
 
 def _places(covered: Path, seen: Sequence[tuple[Path, Path]]) -> Iterator[Path]:

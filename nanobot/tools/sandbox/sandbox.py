@@ -8,17 +8,16 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
-from nanobot.tools.sandbox.bubblewrap import (
-    SEARCH_PATH,
-    Bubblewrap,
-    SandboxProcess,
-    SandboxView,
-)
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess
+from nanobot.tools.sandbox.control_group import grouped
+from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
 from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.view import SEARCH_PATH, SandboxView
 from nanobot.tools.shell.capture import Capture, kill
 
 # Of the caller's environment only these may be seen inside; all others may be keys.
@@ -27,6 +26,9 @@ _ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "TZ"})
 _PROGRAMS = (".local/bin", ".cargo/bin", "go/bin")
 _LIBRARIES = (".local/lib",)
 _DYING_SECONDS = 5.0
+
+Walls = Literal["all", "files", "none"]
+"""Around a command: bubblewrap's, those that Landlock makes alone, or none."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,9 +53,10 @@ class Sandbox:
     names in the workspace that only they may write. When `run` ends, for whatever reason,
     everything the command had started is killed.
 
-    `bare()` is the same without bubblewrap, for commands that a person agreed to: limits and a
-    clean environment hold, nothing else is kept from them, and what leaves the process group
-    survives.
+    `behind` other walls it is for commands that a person agreed to. Behind `files` Landlock keeps
+    them from everything but the same files, from local sockets, and from the network if they have
+    none; behind `none`, limits and a clean environment hold, nothing else is kept from them. What
+    leaves the process group survives both where there are no control groups.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class Sandbox:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._walls = walls
-        self._bare = False
+        self._standing: Walls = "all"
         self._shared = False
         self._guarded = False
         self._apart = tuple(apart)
@@ -79,12 +82,12 @@ class Sandbox:
 
     @property
     def is_bare(self) -> bool:
-        """Whether there are no walls."""
-        return self._bare
+        """Whether bubblewrap's walls are missing."""
+        return self._standing != "all"
 
-    def bare(self) -> Sandbox:
-        """The same without walls."""
-        return self._like(bare=True)
+    def behind(self, walls: Walls) -> Sandbox:
+        """The same with these walls; where there is no wall for files alone, with none."""
+        return self._like(standing="none" if walls == "files" and no_wall_alone() else walls)
 
     def shared(self) -> Sandbox:
         """The same where others than the owner read: what is `apart` is hidden too."""
@@ -101,7 +104,7 @@ class Sandbox:
         sandbox = self if private else self.shared()
         return sandbox if trusted else sandbox.guarded()
 
-    def _like(self, **changes: bool) -> Sandbox:
+    def _like(self, **changes: bool | Walls) -> Sandbox:
         other = copy.copy(self)
         other.__dict__.update({f"_{name}": value for name, value in changes.items()})
         return other
@@ -161,14 +164,15 @@ class Sandbox:
         if workspace in self._walls.hidden:
             raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
         words = [self._shell, "-c", command]
-        if self._bare:
-            process = await self._started_bare(words, workspace, stdin)
-            try:
+        if self._standing == "none":
+            async with self._bare(words, workspace, stdin) as process:
                 yield SandboxProcess(process)
-            finally:
-                kill(process)
             return
         view = self._view(workspace, network)
+        if self._standing == "files":
+            async with alone(view) as wall, self._bare(words, workspace, stdin, wall) as process:
+                yield SandboxProcess(process)
+            return
         async with self._walls.running(words, view, stdin=stdin, stderr=STDOUT) as started:
             yield started
 
@@ -195,22 +199,38 @@ class Sandbox:
         path = ":".join([self._environment["PATH"], *programs])
         return {**self._environment, "PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
 
-    async def _started_bare(self, words: Sequence[str], workspace: Path, stdin: int) -> Process:
+    @asynccontextmanager
+    async def _bare(
+        self,
+        words: Sequence[str],
+        workspace: Path,
+        stdin: int,
+        wall: AloneWall | None = None,
+    ) -> AsyncIterator[Process]:
         home = self._home or workspace
         if self._home is not None:
             home.mkdir(0o700, parents=True, exist_ok=True)
-        try:
-            return await asyncio.create_subprocess_exec(
-                *self._walls.limited(words),
-                stdin=stdin,
-                stdout=PIPE,
-                stderr=STDOUT,
-                cwd=workspace,
-                env={**self._variables(home), "HOME": str(home)},
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise ToolError(f"the command cannot be started: {error}") from error
+        variables = {**self._variables(home), "HOME": str(home)}
+        limits = self._walls.limits
+        behind = [] if wall is None else wall.words
+        with grouped([*behind, *limits.shell(words)], limits) as grouped_words:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *grouped_words,
+                    stdin=stdin,
+                    stdout=PIPE,
+                    stderr=STDOUT,
+                    cwd=workspace,
+                    env=variables if wall is None else {**variables, **wall.environment},
+                    pass_fds=() if wall is None else wall.descriptors,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise ToolError(f"the command cannot be started: {error}") from error
+            try:
+                yield process
+            finally:
+                kill(process)
 
 
 def protected_paths(workspace: Path, names: Sequence[str]) -> tuple[Path, ...]:

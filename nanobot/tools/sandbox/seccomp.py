@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import platform
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from errno import EAFNOSUPPORT, ENOSYS, EPERM
 from functools import lru_cache
 from typing import NamedTuple
@@ -79,7 +79,8 @@ _CLONE3 = 435
 _NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x7000_0000
 # Both put characters into a terminal as if somebody had typed them.
 _TYPING = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-_FAMILIES = (1, 2, 10, 16)  # local, IPv4, IPv6, and the kernel's own for looking at interfaces
+FAMILIES = (1, 2, 10, 16)
+"""Local, IPv4, IPv6, and the kernel's own for looking at interfaces."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets of what a filter is given
@@ -112,14 +113,14 @@ class Instruction(msgspec.Struct, frozen=True):
         return struct.pack("=HBBI", self.code, self.then, self.otherwise, self.value)
 
 
-@lru_cache(maxsize=4)
-def system_call_filter(machine: str = "") -> bytes | None:
+@lru_cache(maxsize=8)
+def system_call_filter(machine: str = "", families: tuple[int, ...] = FAMILIES) -> bytes | None:
     """The filter for a machine (as `uname -m` names it; empty: this one), None if its numbers are
-    not known here."""
+    not known here. Sockets are of these families, those of `socketpair` always."""
     architecture = _ARCHITECTURES.get(machine or platform.machine())
     if architecture is None:
         return None
-    return b"".join(one.packed() for one in _filter(architecture))
+    return b"".join(one.packed() for one in _filter(architecture, families))
 
 
 def blocked_calls() -> tuple[str, ...]:
@@ -127,7 +128,7 @@ def blocked_calls() -> tuple[str, ...]:
     return (*_BLOCKED, "clone3")
 
 
-def _filter(architecture: _Architecture) -> Iterable[Instruction]:
+def _filter(architecture: _Architecture, families: Sequence[int]) -> Iterable[Instruction]:
     column = architecture.column
     yield Instruction(_LOAD, _MACHINE)
     # A program for another machine (32 bits) has other numbers: it makes no calls at all.
@@ -147,7 +148,7 @@ def _filter(architecture: _Architecture) -> Iterable[Instruction]:
     )
     yield from _when(
         _SOCKET[column],
-        [Instruction(_LOAD, _FIRST), *_one_of(_FAMILIES, _PASS), _fail(EAFNOSUPPORT)],
+        [Instruction(_LOAD, _FIRST), *_one_of(families, _PASS), _fail(EAFNOSUPPORT)],
     )
     yield from _when(
         _IOCTL[column], [Instruction(_LOAD, _SECOND), *_one_of(_TYPING, _fail(EPERM)), _PASS]
@@ -168,7 +169,7 @@ def _when(number: int, body: list[Instruction]) -> Iterable[Instruction]:
     yield from body
 
 
-def _one_of(values: Iterable[int], result: Instruction) -> Iterable[Instruction]:
+def _one_of(values: Sequence[int], result: Instruction) -> Iterable[Instruction]:
     for value in values:
         yield Instruction(_EQUAL, value, 0, 1)
         yield result

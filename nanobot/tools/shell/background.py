@@ -34,7 +34,7 @@ from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.sandbox.bubblewrap import SandboxProcess
 from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.sandbox.sandbox import Sandbox, Walls
 from nanobot.tools.shell.capture import Capture, kill
 from nanobot.workspace.taint import CommandWatch, TaintedFiles
 
@@ -156,7 +156,7 @@ class BackgroundCommands:
                     kill(command.process)
 
     async def start(
-        self, command: str, context: CallContext, *, network: NetworkAccess, bare: bool
+        self, command: str, context: CallContext, *, network: NetworkAccess, walls: Walls
     ) -> int:
         """Start a command; returns its id. Raises ToolError when too many run already, or it cannot
         be started.
@@ -184,7 +184,7 @@ class BackgroundCommands:
         identity = await self._records.started(started)
         started = msgspec.structs.replace(started, id=identity)
         sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
-        sandbox = sandbox.bare() if bare else sandbox
+        sandbox = sandbox.behind(walls)
         if not context.tainted:
             network = msgspec.structs.replace(network, open=self._untainted(context.session_key))
         end = AsyncExitStack()
@@ -196,7 +196,11 @@ class BackgroundCommands:
             await self._records.ended(identity)
             raise
         row = self._commands[identity] = _Command(
-            started, program, end, online=network.mode != "none" or bare, tainted=context.tainted
+            started,
+            program,
+            end,
+            online=network.mode != "none" or sandbox.is_bare,
+            tainted=context.tainted,
         )
         self._tasks.create_task(self._follow(row), name=f"background command {identity}")
         self._forget_old()

@@ -13,7 +13,7 @@ from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_entry
-from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox
+from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox, Walls
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.dangerous_commands import command_risks
 from nanobot.tools.shell.network import brings_files, named_hosts, needs_network
@@ -70,9 +70,9 @@ class ExecArgs(msgspec.Struct, frozen=True):
 
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How commands run. `isolation`: "required" refuses them where the sandbox does not work,
-    "wanted" runs them there if a person agreed to it, "off" always runs them bare, which a person
-    has to agree to. `network` is what they reach, `result_chars` how much of their output is
-    shown."""
+    "wanted" runs them there if a person agreed to it, behind Landlock alone where the kernel has
+    it, "off" always runs them bare, which a person has to agree to. `network` is what they reach,
+    `result_chars` how much of their output is shown."""
 
     isolation: Literal["required", "wanted", "off"] = "wanted"
     network: NetworkAccess = NO_NETWORK
@@ -110,18 +110,17 @@ class _Shell:
             if not is_entry(host):
                 raise ToolArgumentsError(f"hosts: {quoted(host)} is no host, like example.org")
         network = await self._network(args, context)
-        bare = await self._bare(context, network)
+        walls = await self._walls(context, network)
         online = network.mode != "none"
         if online and not context.approved and (file := await self._taint.named_in(args.command)):
             # What it gives is tainted by that, so that the same call again asks a person.
             return ToolOutput(f"not executed: {_MARKED.format(file=quoted(file))}", tainted=True)
         if not args.background:
             sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
-            sandbox = sandbox.bare() if bare else sandbox
-            return await self._watched(args, context, sandbox, network)
+            return await self._watched(args, context, sandbox.behind(walls), network)
         if self._background is None:
             raise ToolDenied("nothing can run in the background here")
-        number = await self._background.start(args.command, context, network=network, bare=bare)
+        number = await self._background.start(args.command, context, network=network, walls=walls)
         return f"Started in the background as #{number}. You are told when it ends."
 
     async def _watched(
@@ -201,15 +200,15 @@ class _Shell:
             return "it is switched off"
         return await self._sandbox.probe(network)
 
-    async def _bare(self, context: CallContext, network: NetworkAccess) -> bool:
-        """Whether to run without a sandbox, which takes a person's word. Raises ToolDenied."""
+    async def _walls(self, context: CallContext, network: NetworkAccess) -> Walls:
+        """Those to run behind; fewer than all take a person's word. Raises ToolDenied."""
         why = await self._walls_missing(network)
         if why is None:
-            return False
+            return "all"
         if self._options.isolation == "required" or not context.approved:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
         self._ran_bare = True
-        return True
+        return "none" if self._options.isolation == "off" else "files"
 
     async def _wait(self, args: ExecArgs, sandbox: Sandbox, network: NetworkAccess) -> str:
         timeout = args.timeout or self._options.timeout

@@ -10,6 +10,7 @@ from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.sandbox import Walls
 
 MAX_WAIT_SECONDS = 60.0
 
@@ -19,7 +20,7 @@ class RunningCommands(Protocol):
     id that is not one of the session's."""
 
     async def start(
-        self, command: str, context: CallContext, *, network: NetworkAccess, bare: bool
+        self, command: str, context: CallContext, *, network: NetworkAccess, walls: Walls
     ) -> int:
         """Start a command; its id."""
         ...

@@ -1,0 +1,190 @@
+"""Control groups (version 2): what a program may use together with all that it starts, whoever it
+runs as."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+from loguru import logger
+
+from nanobot.errors import ToolError
+from nanobot.tools.sandbox.view import SandboxLimits
+
+LEAF = "gateway"
+"""The group of the gateway itself, in one that was delegated to it: what has groups below it that
+are limited holds no processes. systemd's DelegateSubgroup makes it."""
+
+_NEEDED = ("memory", "pids")
+_PREFIX = "nanobot-"
+_OURS = re.compile(rf"{_PREFIX}(\d+)-\d+")
+# The shell moves itself before it becomes the program, so that nothing starts outside.
+_JOIN = 'echo 0 > "$0" && exec "$@"'
+_MOST_PARENTS = 64
+
+
+class NoControlGroups(OSError):
+    """Why there is no group for a program, for a person to read."""
+
+
+class ControlGroups:
+    """Groups for programs below `base`, where the limits of memory and processes can be set."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self._numbers = count(1)
+        self._left: set[Path] = set()
+        for folder in base.glob(f"{_PREFIX}*"):
+            match = _OURS.fullmatch(folder.name)
+            if match and not Path("/proc", match[1]).exists():
+                self._end(folder)
+
+    @contextmanager
+    def joined(self, words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
+        """The words, run in a group of their own. At the end everything in it is killed. Raises
+        OSError if it cannot be made."""
+        for folder in list(self._left):
+            self._end(folder)
+        folder = self.base / f"{_PREFIX}{os.getpid()}-{next(self._numbers)}"
+        folder.mkdir()
+        try:
+            (folder / "pids.max").write_text(str(limits.processes))
+            (folder / "memory.max").write_text(str(limits.memory_kib * 1024))
+            # Not every kernel counts swap; one victim alone would leave the rest without it.
+            for name, value in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
+                with suppress(OSError):
+                    (folder / name).write_text(value)
+            yield ["/bin/sh", "-c", _JOIN, str(folder / "cgroup.procs"), *words]
+        finally:
+            self._end(folder)
+
+    def _end(self, folder: Path) -> None:
+        """Kill all in a group and remove it; as long as they are dying, at the next occasion."""
+        with suppress(OSError):
+            (folder / "cgroup.kill").write_text("1")
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            self._left.discard(folder)
+        except OSError:
+            self._left.add(folder)
+        else:
+            self._left.discard(folder)
+
+
+def find_control_groups(proc: Path = Path("/proc"), user: int | None = None) -> ControlGroups:
+    """Those that this process may make, as `user` (None: its own): below the group that was
+    delegated to it (it moves into one of its own there), or for root at the top. Raises
+    NoControlGroups."""
+    user = os.geteuid() if user is None else user
+    mount, own = _mounted(proc)
+    candidates = [own.parent] if own.name == LEAF else [own]
+    candidates += [mount] if user == 0 and mount not in candidates else []
+    reasons = []
+    for base in candidates:
+        try:
+            _enable(base, proc)
+        except OSError as error:
+            reasons.append(str(error) if isinstance(error, NoControlGroups) else _told(base, error))
+        else:
+            return ControlGroups(base)
+    raise NoControlGroups(reasons[-1])
+
+
+@lru_cache(maxsize=1)
+def _groups() -> ControlGroups | str:
+    try:
+        groups = find_control_groups()
+    except NoControlGroups as error:
+        return str(error)
+    logger.info("what a command uses in all is limited, in control groups below {}", groups.base)
+    return groups
+
+
+def no_groups() -> str:
+    """Why this process can make no control groups; empty if it can."""
+    groups = _groups()
+    return groups if isinstance(groups, str) else ""
+
+
+@contextmanager
+def grouped(words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
+    """The words in a control group of their own, where such can be made. Raises ToolError."""
+    groups = _groups()
+    if isinstance(groups, str):
+        yield [*words]
+        return
+    with ExitStack() as stack:
+        try:
+            joined = stack.enter_context(groups.joined(words, limits))
+        except OSError as error:
+            raise ToolError(f"no control group can be made for the command: {error}") from error
+        yield joined
+
+
+def _mounted(proc: Path) -> tuple[Path, Path]:
+    """Where cgroup2 is mounted, and the group of this process there."""
+    try:
+        mounts = (proc / "self" / "mountinfo").read_text("utf-8", "replace").splitlines()
+        groups = (proc / "self" / "cgroup").read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise NoControlGroups(_told(proc, error)) from error
+    own = next((line[3:] for line in groups if line.startswith("0::/")), None)
+    for line in mounts:
+        fields, _, kind = line.partition(" - ")
+        if kind.startswith("cgroup2 ") and own is not None:
+            root, mount = fields.split()[3:5]
+            inner = os.path.relpath(own, root)
+            return Path(mount), Path(mount) if inner.startswith("..") else Path(mount, inner)
+    raise NoControlGroups("this machine has no control groups of version 2")
+
+
+def _enable(base: Path, proc: Path) -> None:
+    if not os.access(base / "cgroup.subtree_control", os.W_OK):
+        raise NoControlGroups(f"the control group {base} is not delegated to this user")
+    known = (base / "cgroup.controllers").read_text().split()
+    lacking = [name for name in _NEEDED if name not in known]
+    if lacking:
+        raise NoControlGroups(f"the control group {base} does not count {' and '.join(lacking)}")
+    control = base / "cgroup.subtree_control"
+    if set(_NEEDED) <= set(control.read_text().split()):
+        return
+    # The top of the whole hierarchy may hold processes, and has no such file.
+    if (base / "cgroup.type").exists():
+        _move_out(base, proc)
+    control.write_text(" ".join(f"+{name}" for name in _NEEDED))
+
+
+def _move_out(base: Path, proc: Path) -> None:
+    """This process, and those that it started, leave for a group of their own."""
+    numbers = [int(line) for line in (base / "cgroup.procs").read_text().split()]
+    if any(not _is_ours(number, proc) for number in numbers):
+        raise NoControlGroups(f"the control group {base} holds processes of others")
+    leaf = base / LEAF
+    leaf.mkdir(exist_ok=True)
+    for number in numbers:
+        with suppress(ProcessLookupError):
+            (leaf / "cgroup.procs").write_text(str(number))
+
+
+def _is_ours(number: int, proc: Path) -> bool:
+    return os.getpid() in _ancestors(number, proc)
+
+
+def _ancestors(number: int, proc: Path) -> Iterable[int]:
+    for _ in range(_MOST_PARENTS):
+        yield number
+        try:
+            status = (proc / str(number) / "stat").read_text("utf-8", "replace")
+        except OSError:
+            return
+        number = int(status.rpartition(")")[2].split()[1])
+
+
+def _told(path: Path, error: OSError) -> str:
+    return f"{error.filename or path}: {error.strerror}"
