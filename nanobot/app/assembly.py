@@ -303,7 +303,7 @@ class _Assembly:
             skills=self.skills,
             mcp=mcp,
             door=webhooks,
-            security=SecurityAuditor(self.config, self.tools, self.records, self.taint),
+            security=SecurityAuditor(self.config, self.tools, self.records, self.taint, self.walls),
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,

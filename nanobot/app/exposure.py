@@ -7,19 +7,19 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nanobot.app.program_exposure import program_exposure
+from nanobot.app.server_exposure import is_local, server_exposures
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.session.views import Records
 from nanobot.tools.policy import PolicyInput, Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.workspace.taint import TaintedFiles
 
 _SHORTEST_SECRET = 16
@@ -65,8 +65,14 @@ class SecurityAuditor:
     """See operations.SecurityAdmin."""
 
     def __init__(
-        self, config: Config, tools: ToolRegistry, records: Records, taint: TaintedFiles
+        self,
+        config: Config,
+        tools: ToolRegistry,
+        records: Records,
+        taint: TaintedFiles,
+        walls: Bubblewrap,
     ) -> None:
+        self._walls = walls
         self._config = config
         self._tools = tools
         self._records = records
@@ -84,7 +90,7 @@ class SecurityAuditor:
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
             *await self._allowed_for_good(),
             *_pages(self._config, bare),
-            *_servers(self._config, bare),
+            *await server_exposures(self._config.mcp, self._walls),
             *_machine(self._config),
         ]
         return sorted(
@@ -200,7 +206,7 @@ def _stranger(name: str, channel: ChannelSettings) -> Exposure:
 
 def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
     host = str(channel.settings.get("host", "127.0.0.1"))
-    if channel.type == "udp" and not _is_local(host):
+    if channel.type == "udp" and not is_local(host):
         token = str(channel.settings.get("token", ""))
         yield Exposure(
             attacker="stranger",
@@ -213,7 +219,7 @@ def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
 
 def _http(config: Config) -> Iterator[Exposure]:
     web = config.web
-    if _is_local(web.host):
+    if is_local(web.host):
         yield Exposure(attacker="stranger", level="ok", reaches="HTTP: this machine alone")
     else:
         short = bool(web.token) and len(web.token) < _SHORTEST_SECRET
@@ -300,29 +306,6 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
     )
 
 
-def _servers(config: Config, bare: str | None) -> Iterator[Exposure]:
-    for name, server in config.mcp.items():
-        if not server.enabled:
-            continue
-        if server.command:
-            yield program_exposure(name, server, bare)
-        elif server.url.startswith("http://") and not _is_local(
-            urlsplit(server.url).hostname or ""
-        ):
-            yield Exposure(
-                attacker="MCP server",
-                level="danger",
-                reaches=f"mcp.{name}: unencrypted, whoever is between reads and changes all of it",
-                remedy=f"Use https:// in mcp.{name}.url.",
-            )
-        else:
-            yield Exposure(
-                attacker="MCP server",
-                level="note",
-                reaches=f"mcp.{name}: what it is told in calls",
-            )
-
-
 def _machine(config: Config) -> Iterator[Exposure]:
     open_ones = [config.home] if _mode(config.home) & 0o077 else []
     if open_ones or not config.file.is_relative_to(config.home):
@@ -356,7 +339,7 @@ def _machine(config: Config) -> Iterator[Exposure]:
             remedy="Run it as a user of its own: `nanobot service install` does.",
         )
     database = urlsplit(config.database_url)
-    if database.hostname and not _is_local(database.hostname):
+    if database.hostname and not is_local(database.hostname):
         yield Exposure(
             attacker="other user of the machine",
             level="note",
@@ -376,12 +359,3 @@ def _mode(path: Path) -> int:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
         return 0
-
-
-def _is_local(host: str) -> bool:
-    if host in ("localhost", ""):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway import Gateway
+from nanobot.app.server_exposure import server_exposures
 from nanobot.config.loader import load
+from nanobot.config.settings.tools import McpSettings
 from nanobot.operations.exposures import Exposure
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
+from nanobot.tools.sandbox.file_wall import no_wall_alone
 from tests.process.harness import World
 
 PLAIN = '[channels.telegram]\ntoken = "1:a"\nowners = ["1"]\n'
@@ -79,6 +83,25 @@ async def test_what_opens_something_is_named_with_the_remedy(
     assert row.level == level
     assert row.remedy
     assert not [row for row in await audited(tmp_path / "plain", PLAIN) if reached in row.reaches]
+
+
+async def test_each_server_is_judged_by_its_own_table_not_by_that_of_commands(
+    tmp_path: Path,
+) -> None:
+    servers = '[mcp.one]\ncommand = "x"\n[mcp.two]\ncommand = "x"\nsandbox = "off"\n'
+    for number, isolation in enumerate(("auto", "bwrap", "off")):
+        rows = await audited(
+            tmp_path / str(number), f'{PLAIN}{servers}[tools.exec]\nsandbox = "{isolation}"'
+        )
+        levels = {row.reaches[:7]: row.level for row in rows if row.attacker == "MCP server"}
+        assert levels == {"mcp.one": "note", "mcp.two": "danger"}
+
+
+async def test_where_bubblewrap_does_not_work_programs_are_bare_or_do_not_start() -> None:
+    settings = {name: McpSettings(command="x", sandbox=name) for name in ("auto", "bwrap", "off")}
+    rows = await server_exposures(settings, Bubblewrap(None))
+    alone = "danger" if no_wall_alone() else "risk"
+    assert [row.level for row in rows] == [alone, "ok", "danger"]
 
 
 async def test_a_rule_that_ends_with_taint_opens_nothing_to_pages(tmp_path: Path) -> None:

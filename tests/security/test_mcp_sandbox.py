@@ -18,6 +18,12 @@ from typing import Any
 
 import pytest
 
+from nanobot.config.settings.tools import McpSettings
+from nanobot.tools.mcp.connection_state import ConnectionState
+from nanobot.tools.mcp.place import ServerPlace
+from nanobot.tools.mcp.program import started
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
+from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.own_files import own_files, project_of
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
@@ -135,11 +141,12 @@ async def test_a_server_gets_nothing_that_its_table_does_not_grant(attack: Attac
         report = await attack.report()
     done = {name for name, (state, _) in report.items() if state == "done"}
     # The folder of the interpreter is seen, wherever that is, and nothing beside it.
-    assert done - {"root"} == {"home", "processes", "environment", "kill", "kept", "tmp"}, report
+    # (Where Landlock is new enough, not even its own first process takes a signal from it.)
+    assert done - {"root", "kill"} == {"home", "processes", "environment", "kept", "tmp"}, report
     assert report["root"][0] == "failed" or report["root"][1] == f"['{installed_below('/root')}']"
     assert report["home"][1] == "['mcp']"
     assert str(attack.folder) not in report["tmp"][1] or report["granted"][0] == "failed"
-    assert report["kill"][1] in ("1", "0")
+    assert report["kill"][1] in ("1", "0") or report["kill"][1].startswith("PermissionError")
     seen = json.dumps(report)
     assert SECRET not in seen
     assert "nanobot gateway" not in report["processes"][1]
@@ -207,3 +214,31 @@ def test_of_a_script_the_project_is_seen_unless_that_is_somebodys_home(tmp_path:
     assert project_of(built / "index.js", [home]) == home / "project"
     assert project_of(home / "server.py", [home]) == home / "server.py"
     assert project_of(home / "other" / "server.py", [home]) == home / "other"
+
+
+async def test_where_bubblewrap_does_not_work_landlock_alone_keeps_files_from_a_server(
+    attack: Attack,
+) -> None:
+    if why := no_wall_alone():
+        pytest.skip(why)
+    broken = attack.world.home.parent / "broken" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'no permissions' >&2; exit 1\n")
+    broken.chmod(0o755)
+    place = ServerPlace(attack.world.home / "mcp", attack.world.workspace, Bubblewrap(str(broken)))
+    line = ConnectionState()
+    program = (
+        "import pathlib, sys, socket\n"
+        "for path in sys.argv[1:]:\n"
+        "    try: print(pathlib.Path(path).read_text())\n"
+        "    except OSError as error: print(type(error).__name__)\n"
+        "try: socket.socket(socket.AF_UNIX); print('a socket')\n"
+        "except OSError as error: print(type(error).__name__)\n"
+    )
+    secret = attack.world.workspace / "private.txt"
+    args = ("-c", program, str(secret), str(attack.granted / "note.txt"))
+    settings = McpSettings(command=sys.executable, args=args, read=(str(attack.granted),))
+    async with started("it", settings, place.environment(os.environ), place, line) as running:
+        output, _ = await running.process.communicate()
+    assert output.decode().split("\n")[:3] == ["PermissionError", "a note", "OSError"]
+    assert line.exposed.endswith("Landlock alone keeps files from it")

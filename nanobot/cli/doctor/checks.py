@@ -31,7 +31,14 @@ from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
-from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap, missing_walls
+from nanobot.tools.sandbox.bubblewrap import (
+    REMEDY,
+    Bubblewrap,
+    find_bwrap,
+    missing_walls,
+    standing_walls,
+)
+from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.triggers.events.sensors import sensors_of
 from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
@@ -361,8 +368,13 @@ async def _sandbox(config: Config) -> Finding:
             "hosts": "with listed hosts",
             "all": "with the network",
         }
-        text = "; ".join([f"bubblewrap, {reached[settings.network]}", *missing_walls()])
+        walls = [f"bubblewrap, {reached[settings.network]}", *standing_walls()]
+        text = "; ".join([*walls, *missing_walls()])
         return Finding(about=about, level="ok", text=text)
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
     text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
+    if level == "warning":
+        alone = no_wall_alone()
+        kept = "Landlock alone keeps files from them" if alone is None else f"bare: {alone}"
+        text += f" but those that a person agrees to ({kept})"
     return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")

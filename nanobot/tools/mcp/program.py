@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from loguru import logger
@@ -17,6 +18,7 @@ from nanobot.errors import ToolError
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.sandbox.bubblewrap import SandboxProcess
+from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.shell.capture import kill
 
@@ -36,12 +38,16 @@ async def started(
     folder = place.enter(name, words, environment.get("PATH", os.defpath))
     line.exposed = await _exposed(settings, place)
     if line.exposed or place.walls is None:
-        logger.warning("MCP server {} runs without a sandbox: {}", name, line.exposed)
-        process = await _bare(words, environment, folder)
-        try:
+        async with AsyncExitStack() as stack:
+            wall = None
+            if place.walls and settings.sandbox != "off" and no_wall_alone() is None:
+                view = place.view(name, settings, environment)
+                wall = await stack.enter_async_context(alone(view))
+                line.exposed += "; Landlock alone keeps files from it"
+            logger.warning("MCP server {} runs without a sandbox: {}", name, line.exposed)
+            process = await _bare(words, environment, folder, wall)
+            stack.callback(kill, process)
             yield SandboxProcess(process)
-        finally:
-            kill(process)
         return
     if shutil.which(settings.command, path=environment.get("PATH", os.defpath)) is None:
         raise ServerTrouble(f"{settings.command} cannot be started (No such file or directory)")
@@ -69,14 +75,17 @@ async def _exposed(settings: McpSettings, place: ServerPlace) -> str:
     return why
 
 
-async def _bare(words: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
+async def _bare(
+    words: Sequence[str], environment: Mapping[str, str], folder: Path, wall: AloneWall | None
+) -> Process:
     try:
         return await asyncio.create_subprocess_exec(
-            *words,
+            *words if wall is None else [*wall.words, *_absolute(words, environment)],
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=dict(environment),
+            env={**environment, **({} if wall is None else wall.environment)},
+            pass_fds=() if wall is None else wall.descriptors,
             cwd=folder,
             start_new_session=True,
             limit=MAX_MESSAGE_BYTES,
@@ -84,6 +93,13 @@ async def _bare(words: Sequence[str], environment: Mapping[str, str], folder: Pa
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ServerTrouble(f"{words[0]} cannot be started ({reason})") from error
+
+
+def _absolute(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    program = shutil.which(words[0], path=environment.get("PATH", os.defpath))
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return [program, *words[1:]]
 
 
 def hindrance(name: str, settings: McpSettings, program: SandboxProcess | None) -> str:

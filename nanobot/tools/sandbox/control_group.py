@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
@@ -116,7 +117,8 @@ def no_groups() -> str:
 def grouped(words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
     """The words in a control group of their own, where such can be made. Raises ToolError."""
     groups = _groups()
-    if isinstance(groups, str):
+    # What is not there has to fail where it is started, not in the shell that joins.
+    if isinstance(groups, str) or shutil.which(words[0]) is None:
         yield [*words]
         return
     with ExitStack() as stack:

@@ -177,6 +177,7 @@ try:
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            os.closerange(0, 3)
             signal.pause()
         children.append(pid)
 except OSError as error:
