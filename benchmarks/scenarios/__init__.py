@@ -14,6 +14,7 @@ from benchmarks.scenarios import (
     rendering,
     store,
     talking,
+    terminal,
 )
 
 SCENARIOS: dict[str, Scenario] = {
@@ -26,6 +27,7 @@ SCENARIOS: dict[str, Scenario] = {
         life.START,
         life.MEMORY,
         history.HISTORY,
+        terminal.TERMINAL,
         alone.COMMANDS,
         alone.IMPORTS,
         store.STORE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -19,7 +20,11 @@ def main() -> None:
         return
     from nanobot.cli.commands import app  # noqa: PLC0415 - so that importing the package is free
 
-    app(obj=os.environ)
+    try:
+        app(obj=os.environ)
+    finally:
+        # At its end Python goes through all objects once more, which took 0.3 s.
+        gc.freeze()
 
 
 def _roles_of_gateway(arguments: list[str]) -> list[str] | None:
