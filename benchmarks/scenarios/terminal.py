@@ -51,7 +51,7 @@ async def terminal(stage: Stage, subject: Subject) -> Sample:
     refusing = stage.home()
     (refusing / "config.toml").write_text(_REFUSED, "utf-8")
     sample["refused"] = await _ended(refusing, ["-c", _MAIN, "agent", "-m", "hello"], code=5)
-    return sample | await _embedded(stage.home())
+    return {**sample, **await _embedded(stage.home())}
 
 
 def _stands(word: str, lines: Sequence[str]) -> bool:

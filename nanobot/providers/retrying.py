@@ -35,7 +35,7 @@ class ReadingState(Protocol):
 class CallPolicy:
     """How patient a call is. All in seconds, but what ends in `attempts`, and `max_bytes`.
 
-    At most `attempts` are made, and `refused_attempts` where nothing listens (about 2 s).
+    At most `attempts` are made, and `refused_attempts` where nothing listens (about 1 s).
     `first_token_seconds` may pass until something of the answer is there, then `stall_seconds`
     between any two pieces; `call_seconds` bounds one attempt. At most `paid_attempts` are made of
     which an answer, or something unreadable, came: those are paid.
@@ -65,13 +65,15 @@ class CallPolicy:
         return self.stall_seconds if answer.begun else self.first_token_seconds
 
     def delay(self, failed: int, failure: ProviderFailure) -> float:
-        """Seconds to wait after so many failures: doubling, or what the endpoint asks for.
+        """Seconds to wait after so many failures: doubling, half of it where nothing listens, or
+        what the endpoint asks for.
 
         Raises ModelRateLimited when it asks for more than a minute."""
         wish = failure.retry_after or 0.0
         if wish > _LONGEST_WAIT:
             raise ModelRateLimited(str(failure.error), wish)
-        return max(wish, self.backoff.delay(failed))
+        delay = self.backoff.delay(failed)
+        return max(wish, delay / 2 if failure.refused else delay)
 
 
 class AttemptFailed(Exception):
