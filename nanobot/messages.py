@@ -85,7 +85,8 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file. `kind` is image, audio, video or document; `ref` the platform's handle; `size` in
+    """A file. `kind` is image, audio, video or document, and of ours also voice: a recording that
+    is to be played as a voice message (Opus in Ogg). `ref` is the platform's handle; `size` in
     bytes as far as the platform says it.
 
     Once fetched, `blob` is the sha256 of its content, `path` where it lies below the workspace,

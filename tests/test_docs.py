@@ -41,6 +41,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.config.settings.voice import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 
@@ -52,6 +53,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "providers.NAME": ProviderSettings,
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
+    "voice": VoiceSettings,
     "web": WebSettings,
     "hooks.NAME": HookSettings,
     "tools.exec": ExecSettings,

@@ -153,6 +153,11 @@ class DiscordHttp(HTTPClient):
         """The bot's user. Raises as `request`."""
         return await self.request(Route("GET", "/users/@me"))
 
+    async def send_form(self, channel: int, form: Sequence[dict[str, Any]]) -> Any:
+        """A message as a form; returns it. Raises as `request`."""
+        route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel)
+        return await self.request(route, form=form)
+
     async def answer_interaction(self, number: str, token: str, answer: dict[str, Any]) -> None:
         """The response that an interaction waits for. Raises as `request`."""
         route = Route(

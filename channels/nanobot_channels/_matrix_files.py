@@ -19,10 +19,12 @@ from nanobot_channels._matrix_api import (
     path,
 )
 from nanobot_channels._matrix_events import media
+from nanobot_channels._recordings import measure
 from nanobot_channels._text import file_name
 
-_TYPES = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
+_TYPES = {"image": "m.image", "audio": "m.audio", "video": "m.video", "voice": "m.audio"}
 # Shown in place by clients, which take other kinds of pictures for files as well.
+_MOST_POINTS = 120
 _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 
@@ -89,10 +91,24 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
         "info": info,
         "m.mentions": {},
     }
+    fields |= _as_voice(file, data, info)
     if part.key:
         fields[_matrix_parts.MARK] = _matrix_parts.mark_of(part)
     relates = _matrix_parts.relation(address)
     return fields | ({"m.relates_to": relates} if relates else {})
+
+
+def _as_voice(file: Attachment, data: bytes, info: dict[str, object]) -> dict[str, object]:
+    """What makes an audio event a voice message (MSC3245 over MSC1767); its length is noted."""
+    recording = measure(data) if file.kind == "voice" else None
+    if recording is None:
+        return {}
+    info["duration"] = duration = round(recording.seconds * 1000)
+    waveform = [point * 4 for point in recording.waveform[:_MOST_POINTS]]
+    return {
+        "org.matrix.msc1767.audio": {"duration": duration, "waveform": waveform},
+        "org.matrix.msc3245.voice": {},
+    }
 
 
 def _too_large(limit: int) -> Refused:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import discord
 import msgspec
 from discord.http import MultipartParameters, handle_message_parameters
+from loguru import logger
 
 from nanobot.errors import (
     BadCredentials,
@@ -24,7 +25,7 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
 from nanobot.system import SystemClock
-from nanobot_channels import _discord_parts
+from nanobot_channels import _discord_parts, _discord_voice
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_http import (
     MISSING_PERMISSIONS,
@@ -173,7 +174,8 @@ class DiscordChannel:
         return await self._private.replace(part, person)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send `part.file` with its caption; returns the message id. Raises as `send`."""
+        """Send `part.file` with its caption, a voice message as such where Discord takes it;
+        returns the message id. Raises as `send`."""
         file = part.file or Attachment(kind="document")
         name = file.name or "file"
         if len(content) > FILE_LIMIT:
@@ -182,6 +184,19 @@ class DiscordChannel:
                 f"{name} has {size:.1f} MB, and Discord takes at most 10 MB from a bot. "
                 "Make it smaller, or divide it."
             )
+        as_voice = _discord_voice.form(part, content, self._once(address, part))
+        if as_voice is not None:
+            try:
+                return _id_of(
+                    await _sending(address, self._http.send_form(_target(address), as_voice))
+                )
+            except Refused as refused:
+                logger.info("{}: not taken as a voice message: {}", address, refused)
+        return await self._as_file(address, part, name, content)
+
+    async def _as_file(
+        self, address: Address, part: OutboundPart, name: str, content: bytes
+    ) -> str:
         about = self._once(address, part)
         with handle_message_parameters(
             content_of(part) if part.text else None,

@@ -20,7 +20,14 @@ from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
-from nanobot.app.parts import memory_of, prompt_of, sandbox_of, walls_of, workspace_tools
+from nanobot.app.parts import (
+    memory_of,
+    prompt_of,
+    sandbox_of,
+    speaking_of,
+    walls_of,
+    workspace_tools,
+)
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import LEASE as SCHEDULER
 from nanobot.app.scheduler import Scheduler, side_by_side
@@ -349,7 +356,7 @@ class _Assembly:
     def _stages(self, starter: TaskStarter) -> AssembledStages:
         """The stages of runs besides acting; what they bring for the model is among the tools
         afterwards."""
-        memory = self.config.memory
+        memory, where = self.config.memory, (self.bus, self.channels.takes_files)
         dependencies = StageDependencies(
             records=self.records,
             remembered=SqlRemembering(self.store.database, self.store.writer),
@@ -358,6 +365,7 @@ class _Assembly:
             starter=starter,
             memory=self.memory if memory.enabled else None,
             propose=memory.accept == "ask",
+            speaking=speaking_of(self.config.voice, self.store, self.models, self.received, where),
         )
         return stages_of(self.config.agent, dependencies, self.tools)
 

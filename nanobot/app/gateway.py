@@ -121,6 +121,7 @@ class Gateway:
             "jobs and triggers": parts.scheduler.run,
             "model": partial(warm_up, parts.models),
             "remembering": parts.stages.remember,
+            "speaking": parts.stages.speak,
         }
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
@@ -139,10 +140,11 @@ class Gateway:
     def _store(self, command: str, budgets: Budgets) -> Store:
         config, machine = self.config, self._machine
         quiet = QuietHours(config.quiet, machine.zone)
+        voice = None if config.voice.answers == "off" else config.voice
         return open_store(
             config.home,
             config.database_url,
-            contexts(machine.clock, machine.ids, store_hooks(budgets, quiet)),
+            contexts(machine.clock, machine.ids, store_hooks(budgets, quiet, voice)),
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),
         )

@@ -60,6 +60,10 @@ class HostedChannels:
         """Whether receipts from it can be expected."""
         return any(host.name == channel and host.state == "up" for host in self._hosts)
 
+    def takes_files(self, channel: str) -> bool:
+        """Whether a channel takes files, as far as it is served here."""
+        return all(host.takes_files for host in self._hosts if host.name == channel)
+
     async def settled(self) -> None:
         """Return once each has succeeded or failed for the first time, or after 10 s."""
         await all_settled(self._hosts, _READY_SECONDS)

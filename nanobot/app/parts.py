@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
+from nanobot.agent.stages.speaking import Speaking
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
+from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.lasting import LastingFacts
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
+from nanobot.providers.speech import ProviderSpeech
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
@@ -29,6 +34,7 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.web.addresses import Addresses
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 
@@ -68,6 +74,26 @@ def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:
     )
     lasting = LastingFacts(memory, ask=settings.accept == "ask") if settings.enabled else None
     return PromptBuilder(config.workspace, parts, lasting)
+
+
+def speaking_of(
+    settings: VoiceSettings,
+    store: Store,
+    models: ProviderRegistry,
+    files: Received,
+    where: tuple[Bus, Callable[[str], bool]],
+) -> Speaking | None:
+    """Who speaks answers, if any are spoken, and where they go."""
+    if settings.answers == "off":
+        return None
+    return Speaking(
+        SqlVoiceAnswers(store.database, store.writer),
+        ProviderSpeech(models, settings),
+        files,
+        where[0],
+        store.writer.clock,
+        where[1],
+    )
 
 
 async def warm_up(roster: ProviderRegistry) -> None:

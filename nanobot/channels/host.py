@@ -33,6 +33,7 @@ from nanobot.ports import (
     Commanding,
     Drafting,
     Editing,
+    Filing,
     MenuCommand,
     Reacting,
     Telling,
@@ -133,6 +134,10 @@ class ChannelHost:
             self._menus.heard(message)
         if self._reactions is not None:
             self._reactions.received(message, outcome)
+
+    @property
+    def takes_files(self) -> bool:
+        return isinstance(self._channel, Filing)
 
     def _settle(self, state: str) -> None:
         self.state = state

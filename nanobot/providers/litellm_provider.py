@@ -43,6 +43,7 @@ from nanobot.providers.openai_errors import (
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
+from nanobot.providers.speech import sound
 from nanobot.system import Installation, SystemClock
 
 INSTALL = Installation().adding("litellm")
@@ -130,6 +131,18 @@ class LiteLLMProvider(LLMProvider):
         file.name = name
         answer = await self._once(provider, model, library.atranscription, file=file)
         return str(answer.text)
+
+    async def speak(self, text: str, voice: str, model: str = "") -> bytes:
+        """The text as sound, by that voice. One attempt; raises ModelError."""
+        provider, model = self._split(model)
+        library = await self._loaded()
+        answer = await self._once(
+            *(provider, model, library.aspeech),
+            input=text,
+            voice=voice,
+            response_format="opus",
+        )
+        return sound(bytes(answer.content), self._speaker(provider, model))
 
     async def warm_up(self) -> None:
         """Load litellm now rather than with the first call. Raises ModelMissing."""

@@ -35,6 +35,7 @@ from nanobot.providers.openai_errors import (
 )
 from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
+from nanobot.providers.openai_speech import speak
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
 from nanobot.providers.suggestions import with_nearest
@@ -99,6 +100,12 @@ class OpenAICompatProvider(LLMProvider):
         headers = _headers(self.api_base, self._api_key)
         recording = Recording(audio, name)
         return await transcribe(recording, speaker, headers, self._policy, self._clock)
+
+    async def speak(self, text: str, voice: str, model: str) -> bytes:
+        """The text as sound, by that voice. Raises ModelError."""
+        speaker = Speaker(self.name, model, self.api_base, self._api_key)
+        headers = _headers(self.api_base, self._api_key)
+        return await speak(text, voice, speaker, headers, (self._policy, self._clock))
 
     async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
         """A vector for each text. Raises ModelError."""

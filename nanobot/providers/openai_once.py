@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One call: where below the endpoint's address, with which headers and body, what its answer
-    is, and how long that may be, in bytes."""
+    is (`bytes`: as it comes), and how long that may be, in bytes."""
 
     path: str
     headers: dict[str, str]
@@ -38,7 +38,8 @@ class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 async def ask_once(call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
     """The answer. Three attempts where another may help; raises the ModelError of the last."""
-    headers = call.headers | {"accept": "application/json"}
+    accepted = "*/*" if call.answer is bytes else "application/json"
+    headers = call.headers | {"accept": accepted}
     line = EndpointClient(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
     try:
         failed = 0
@@ -72,6 +73,11 @@ async def _attempt(
         )
     if not 200 <= response.status <= 299:
         return failure_of_status(speaker, response.status, response.headers, data, clock.now())
+    if len(data) > call.max_bytes:
+        failure = failure_of_protocol(speaker, f"more than {call.max_bytes:,} bytes")
+        return msgspec.structs.replace(failure, again=False)
+    if isinstance(data, call.answer):
+        return data
     with suppress(ValueError, RecursionError):  # of JSON and of UTF-8
         return msgspec.json.decode(data, type=call.answer)
     failure = failure_of_protocol(speaker, data[:200].decode("utf-8", "replace"))

@@ -32,6 +32,7 @@ from nanobot.providers.model_table import ModelTable
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.plugins import open_provider
 from nanobot.providers.retrying import CallPolicy
+from nanobot.providers.speech import speech_price
 from nanobot.system import is_loopback
 
 if TYPE_CHECKING:
@@ -206,6 +207,29 @@ class ProviderRegistry:
             f"agent.transcription_model is {label!r}, which cannot hear: "
             'name another, such as "openai/whisper-1"'
         )
+
+    async def speak(self, label: str, text: str, voice: str) -> bytes:
+        """The text as sound, by the model of that label.
+
+        Raises ModelError, or ConfigError when that provider does not speak."""
+        any_provider, profile = await self.pick(label)
+        provider = _versatile(any_provider)
+        if provider is not None:
+            return await provider.speak(text, voice, profile.name)
+        raise ConfigError(
+            f"voice.model is {label!r}, which cannot speak: "
+            'name another, such as "openai/gpt-4o-mini-tts"'
+        )
+
+    async def speech_price(self, label: str) -> Price | None:
+        """What a character costs that the model behind a label speaks: by the configuration, where
+        a token of its price is one, else as its maker lists it. Raises ConfigError."""
+        choice = await self.choice(label)
+        provider, model = choice.provider_name, choice.model
+        configured = ModelTable(self._settings).price_of(provider, model)
+        if configured is None and provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
+            return _FREE
+        return configured or (speech_price(model) if provider == "openai" else None)
 
     async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, by the model of that label.

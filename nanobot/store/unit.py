@@ -64,6 +64,14 @@ class NotificationLimiter(Protocol):
         ...
 
 
+class VoiceHook(Protocol):
+    """Owes answers as speech too, in the transactions that end their runs."""
+
+    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        """The run ends so; what it answers is not settled yet."""
+        ...
+
+
 class Hold:
     """A caller's hold of a lane, from its call on until it lets go."""
 
@@ -138,11 +146,12 @@ class HeldLanes:
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """What takes part in the transactions of the verbs. Without a `ledger` nothing is counted and
     nothing limited, without `tasks` no background run begins, without `notifications` nothing that
-    is said unasked is held back."""
+    is said unasked is held back, without `voice` nothing is spoken."""
 
     ledger: BudgetLedger | None = None
     tasks: TaskEnds | None = None
     notifications: NotificationLimiter | None = None
+    voice: VoiceHook | None = None
 
 
 class StoreContext:
@@ -170,6 +179,7 @@ class StoreContext:
         self.ledger = parts.ledger
         self.tasks = parts.tasks
         self.notifications = parts.notifications
+        self.voice = parts.voice
 
 
 def start_auxiliary(

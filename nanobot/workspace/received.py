@@ -23,6 +23,7 @@ from nanobot.workspace.images import MAX_BYTES, look, too_large
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of_bytes
 
 FOLDER = "received"
+SPOKEN_FOLDER = "spoken"
 MAX_GIVEN = 20_000_000
 """Bytes of one file that a program gives with a message."""
 
@@ -123,6 +124,20 @@ class Received:
             raise UsageError(f"{label}: {kept.error}")
         return kept
 
+    async def keep_sound(self, content: bytes, at: float, *, in_workspace: bool) -> Attachment:
+        """A file of what is to be heard: a voice message if it is Opus in Ogg. In the workspace
+        too, for whoever is only told its path. Raises StoreUnwritable or ToolError."""
+        kind, mime, suffix = _sound(content)
+        name = f"answer{suffix}"
+        digest = await self.blobs.write(content)
+        path = ""
+        if in_workspace:
+            day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+            folder = f"{SPOKEN_FOLDER}/{day}"
+            path = await asyncio.to_thread(self._save, folder, name, content, digest)
+        size = len(content)
+        return Attachment(kind, name=name, mime=mime, size=size, blob=digest, path=path)
+
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
         """With what is said in it, where that is wanted and can be found out."""
         if file.kind != "audio" or self._transcriber is None or not file.blob:
@@ -189,6 +204,17 @@ def _recognized(attachment: Attachment, content: bytes) -> Attachment:
         mime=image.mime,
         error=f"too large to be shown: {why}" if why else "",
     )
+
+
+def _sound(content: bytes) -> tuple[str, str, str]:
+    """Kind, MIME type and suffix of what is to be heard."""
+    if content.startswith(b"OggS"):
+        return ("voice" if b"OpusHead" in content[:128] else "audio"), "audio/ogg", ".ogg"
+    if content.startswith(b"RIFF"):
+        return "audio", "audio/wav", ".wav"
+    if content.startswith(b"fLaC"):
+        return "audio", "audio/flac", ".flac"
+    return "audio", "audio/mpeg", ".mp3"
 
 
 def safe_name(name: str, kind: str, mime: str) -> str:

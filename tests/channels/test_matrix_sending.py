@@ -23,6 +23,7 @@ from tests.channels.matrixing import account, answer, channel, group, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ME
 from tests.doubles.matrix_server import MatrixServer
+from tests.doubles.sounds import opus
 
 PART = OutboundPart(text="hello", key="run:1:0")
 PICTURE = Attachment(kind="image", name="a.png", mime="image/png")
@@ -226,6 +227,25 @@ async def test_a_file_goes_out_with_its_caption_once() -> None:
     assert (content["msgtype"], content["body"]) == ("m.image", "hello")
     assert content["filename"] == "a.png"
     assert server.media[content["url"]] == ("image/png", b"bytes")
+
+
+async def test_a_spoken_answer_is_a_voice_message() -> None:
+    spoken = Attachment("voice", name="answer.ogg", mime="audio/ogg")
+    async with MatrixServer() as server:
+        bot = channel(server)
+        for content in (opus([10] * 50 + [90] * 50), b"ID3"):
+            part = OutboundPart(text="", key=f"v:{len(content)}", file=spoken)
+            await bot.send_file(dm(server), part, content)
+        await bot.close()
+        voice, broken = server.mine(server.dm)
+    assert voice["msgtype"] == broken["msgtype"] == "m.audio"
+    assert voice["org.matrix.msc3245.voice"] == {}
+    assert voice["org.matrix.msc1767.audio"] == {
+        "duration": 2000,
+        "waveform": [0] * 10 + [1020] * 10,
+    }
+    assert voice["info"]["duration"] == 2000
+    assert "org.matrix.msc3245.voice" not in broken
 
 
 async def test_a_file_that_is_too_large_over_there_is_refused_in_words() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 EPOCH = 1_420_070_400
 CONTENT_LIMIT = 2000
 NONCE_LIMIT = 25
+IS_VOICE_MESSAGE = 1 << 13
 
 
 class Refusal(Exception):
@@ -25,6 +27,9 @@ def snowflake(now: float, number: int) -> str:
 
 def check_message(body: Any, files: int) -> None:
     """Raises Refusal for a message that Discord would not take."""
+    if body.get("flags", 0) & IS_VOICE_MESSAGE:
+        _check_voice(body, files)
+        return
     content = body.get("content") or ""
     if not content.strip() and not files:
         raise Refusal(400, 50006, "Cannot send an empty message")
@@ -41,6 +46,19 @@ def check_message(body: Any, files: int) -> None:
         raise _invalid("custom_id: from 1 to 100 characters, each once")
     if any(not 1 <= len(button["label"]) <= 80 for button in buttons):
         raise _invalid("label: Must be 80 or fewer in length.")
+
+
+def _check_voice(body: Any, files: int) -> None:
+    """Exactly one file that says how long it is and how it looks, and nothing besides."""
+    about = body.get("attachments", [])
+    if files != 1 or len(about) != 1:
+        raise Refusal(400, 50161, "Voice messages must have a single audio attachment")
+    if not ({"duration_secs", "waveform"} <= about[0].keys() and about[0]["duration_secs"] > 0):
+        raise Refusal(400, 50162, "Voice messages must have supporting metadata")
+    if body.get("content") or body.get("components"):
+        raise Refusal(400, 50159, "Voice messages do not support additional content")
+    if not 1 <= len(base64.b64decode(about[0]["waveform"])) <= 256:
+        raise _invalid("waveform: Must be 256 or fewer in length.")
 
 
 def _invalid(message: str) -> Refusal:

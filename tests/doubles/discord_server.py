@@ -319,12 +319,15 @@ class DiscordServer(GatewayServer):
         if same and call.json.get("enforce_nonce"):
             return same[0] | {"nonce": nonce}
         fields = {
-            key: call.json[key] for key in ("content", "components", "nonce") if key in call.json
+            key: call.json[key]
+            for key in ("content", "components", "nonce", "flags")
+            if key in call.json
         }
         fields["content"] = fields.get("content") or ""
         fields["author"] = self.me
+        told = {file["filename"]: file for file in call.json.get("attachments", [])}
         fields["attachments"] = [
-            self.attach(content, filename=name) for name, content in call.files
+            told.get(name, {}) | self.attach(content, filename=name) for name, content in call.files
         ]
         if "message_reference" in call.json:
             fields |= {"message_reference": call.json["message_reference"], "type": 19}

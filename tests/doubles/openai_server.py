@@ -33,6 +33,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.doubles.sounds import opus
+
 Body = dict[str, Any]
 
 
@@ -133,6 +135,10 @@ class OpenAIServer:
         self.latency = latency
         self.faults: deque[Fault] = deque()
         self.requests: list[Body] = []
+        self.speeches: list[Body] = []
+        """What was to be spoken."""
+        self.mute = ""
+        """Why nothing is."""
         self.raw_requests: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.models: list[str] = ["scripted"]
@@ -158,6 +164,7 @@ class OpenAIServer:
         app.router.add_get("/api/tags", self._tags)
         app.router.add_post("/v1/embeddings", self._embed)
         app.router.add_post("/v1/audio/transcriptions", self._transcribe)
+        app.router.add_post("/v1/audio/speech", self._speak)
 
     def conversation(self, body: Body) -> list[dict[str, Any]]:
         """The messages asked, in OpenAI's shape."""
@@ -226,6 +233,16 @@ class OpenAIServer:
         assert isinstance(model, str)
         speech = file.file.read().decode()
         return web.json_response({"text": f"{file.filename} by {model}: {speech}"})
+
+    async def _speak(self, request: web.Request) -> web.Response:
+        """A fifth of a second for each character; at most 4096, as documented."""
+        body: Body = await request.json()
+        self.speeches.append(body)
+        text = str(body["input"])
+        if self.mute or not 0 < len(text) <= 4096:
+            return web.json_response({"error": {"message": self.mute or "input"}}, status=400)
+        assert body["response_format"] == "opus"
+        return web.Response(body=opus([20, 90] * 5 * len(text)), content_type="audio/ogg")
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()

@@ -9,6 +9,7 @@ from loguru import logger
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
 from nanobot.agent.stages.remember import Remembering, RememberRecords
+from nanobot.agent.stages.speaking import Speaking
 from nanobot.agent.stages.stages import Stages
 from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
@@ -23,7 +24,7 @@ from nanobot.tools.registry import ToolRegistry
 
 class StageDependencies(NamedTuple):
     """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
-    what is remembered waits for a person's word."""
+    what is remembered waits for a person's word. Without `speaking` nothing is spoken."""
 
     records: Records
     remembered: RememberRecords
@@ -32,18 +33,26 @@ class StageDependencies(NamedTuple):
     starter: TaskStarter
     memory: MemoryPort | None = None
     propose: bool = False
+    speaking: Speaking | None = None
 
 
 class AssembledStages(NamedTuple):
-    """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
+    """What comes before a run's acting, and the services that remember and speak afterwards (None:
+    off)."""
 
     mind: Stages
     remembering: Remembering | None = None
+    speaking: Speaking | None = None
 
     async def remember(self) -> None:
         """Remember until cancelled, or nothing at all."""
         if self.remembering is not None:
             await self.remembering.run()
+
+    async def speak(self) -> None:
+        """Speak until cancelled, or nothing at all."""
+        if self.speaking is not None:
+            await self.speaking.run()
 
 
 def stages_of(
@@ -71,7 +80,7 @@ def stages_of(
             tools.register(asking.tool())
         if settings.remember == "summary":
             remembering = Remembering(around.remembered, memory, helpers, clock, ask=around.propose)
-    return AssembledStages(Stages(triage, auto, asking), remembering)
+    return AssembledStages(Stages(triage, auto, asking), remembering, around.speaking)
 
 
 class _Recent:

@@ -23,6 +23,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.config.settings.voice import VoiceSettings
 
 
 class Tables(Settings, frozen=True, kw_only=True):
@@ -32,6 +33,7 @@ class Tables(Settings, frozen=True, kw_only=True):
     agent: AgentSettings = AgentSettings()
     providers: Mapping[str, ProviderSettings] = {}
     channels: Mapping[str, ChannelSettings] = {}
+    voice: VoiceSettings = VoiceSettings()
     web: WebSettings = WebSettings()
     tools: ToolsSettings = ToolsSettings()
     memory: MemorySettings = MemorySettings()

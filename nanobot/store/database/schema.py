@@ -248,6 +248,19 @@ outbound_parts = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# Answers that are to be spoken yet; their text is that of the outbox. `not_before`: somebody is at
+# it until then.
+voice_answers = sa.Table(
+    "voice_answers",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)
+
 # Which process serves a channel, where several share the store.
 channel_leases = sa.Table(
     "channel_leases",

@@ -218,6 +218,8 @@ def _end(
         raise Fenced(f"run {run.id} has ended already")
     if writer.ledger is not None:
         ending = writer.ledger.close(connection, run, ending)
+    if writer.voice is not None:
+        writer.voice.ends(connection, run, ending)
     inbox.settle(connection, lane.session_key, run.id)
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:

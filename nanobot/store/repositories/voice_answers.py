@@ -1,0 +1,159 @@
+"""Answers that are to be spoken, over SQL: owed with the answer, settled with their sound."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.agent.stages.speaking import VoiceAnswer
+from nanobot.config.settings.voice import VoiceSettings
+from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.ports import StoreWrite
+from nanobot.session import keys
+from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
+from nanobot.session.runs import Ending, Run
+from nanobot.session.states import RunKind, RunState
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import log, outbox, runs
+from nanobot.store.unit import StoreContext, start_auxiliary
+
+_v = schema.voice_answers
+_i = schema.inbound
+_k = schema.trigger_state
+_r = schema.runs
+
+_TAKEN_SECONDS = 300.0
+"""How long somebody may be at one answer before another process takes it."""
+
+_HEARD = Prepared(
+    sa.select(_i.c.body).where(
+        _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.run_id == sa.bindparam("r")
+    )
+)
+_DUE = (
+    sa.select(_v)
+    .where(_v.c.not_before <= sa.bindparam("now"))
+    .order_by(_v.c.at)
+    .limit(1)
+    .with_for_update(skip_locked=True)
+)
+
+
+class SqlVoiceHook:
+    """See store.unit.VoiceHook: answers of completed runs to what a person said in a chat."""
+
+    def __init__(self, writer: StoreContext, settings: VoiceSettings) -> None:
+        self._writer = writer
+        self._always = settings.answers == "always"
+
+    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        answered = run.kind is RunKind.CHAT and run.origin is Origin.USER
+        if not answered or ending.state is not RunState.COMPLETED:
+            return
+        answer = next((reply for reply in ending.outbound if reply.key == run.reply_key), None)
+        if answer is None or not _for_all_ears(answer):
+            return
+        if self._always or _was_spoken_to(connection, run):
+            row = {"key": answer.key, "run_id": run.id, "at": self._writer.clock.now()}
+            insert_ignore(connection, _v, row)
+
+
+def _for_all_ears(answer: OutboundMessage) -> bool:
+    hidden = answer.direct or answer.failed or answer.only_for
+    return answer.kind is OutboundKind.REPLY and bool(answer.text.strip()) and not hidden
+
+
+def _was_spoken_to(connection: sa.Connection, run: Run) -> bool:
+    """Whether what the run answers was said in a recording that could be heard."""
+    return any(
+        file.kind == "audio" and file.text
+        for (body,) in _HEARD.execute(connection, k=run.session_key, r=run.id)
+        for file in msgspec.json.decode(body, type=InboundMessage).attachments
+    )
+
+
+class SqlVoiceAnswers:
+    """See speaking.VoiceAnswers: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: StoreContext) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def recover(self) -> None:
+        if self._writer.lease is None:  # nobody else can be at them
+            free = sa.update(_v).where(_v.c.not_before > 0).values(not_before=0)
+            await self._database.transact(lambda c: c.execute(free), "voice_recover")
+
+    async def take(self) -> VoiceAnswer | None:
+        def work(connection: sa.Connection) -> VoiceAnswer | None:
+            now = self._writer.clock.now()
+            while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
+                answer = outbox.find(connection, row.key)
+                run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
+                if answer is None or run is None:  # its conversation was deleted
+                    _settle(connection, row.key)
+                    continue
+                taken = {"not_before": now + _TAKEN_SECONDS, "attempts": row.attempts + 1}
+                connection.execute(sa.update(_v).where(_v.c.key == row.key).values(**taken))
+                return VoiceAnswer(
+                    run_id=row.run_id, answer=answer.message, at=row.at, attempts=row.attempts
+                )
+            return None
+
+        due = sa.select(_v.c.key).where(_v.c.not_before <= self._writer.clock.now()).limit(1)
+        if await self._database.transact(lambda c: c.scalar(due)) is None:
+            return None
+        return await self._database.transact(work, "voice_take")
+
+    async def reserve(self, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
+        def work(connection: sa.Connection) -> Reservation:
+            run = connection.execute(sa.select(_r).where(_r.c.id == owed.run_id)).first()
+            if run is None:
+                return NoReservation(call.max_tokens)
+            lane = log.lane_of(connection, run.session_key)
+            return start_auxiliary(connection, self._writer, lane, runs.as_run(run), call)
+
+        return await self._database.transact(work, "voice_reserve")
+
+    async def made(self, owed: VoiceAnswer, message: OutboundMessage, call: StoreWrite) -> None:
+        def work(connection: sa.Connection) -> None:
+            call.write(connection)
+            if self._owe(connection, owed, message):
+                connection.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
+
+        await self._database.transact(work, "voice_made")
+
+    async def failed(
+        self, owed: VoiceAnswer, notice: OutboundMessage | None, call: StoreWrite | None
+    ) -> bool:
+        def work(connection: sa.Connection) -> bool:
+            if call is not None:
+                call.write(connection)
+            if notice is None:
+                return _settle(connection, owed.answer.key) and False
+            now = self._writer.clock.now()
+            row = {"name": _failing(notice.address), "body": b"", "changed_at": now}
+            if insert_ignore(connection, _k, row, _k.c.name) is None:
+                return _settle(connection, owed.answer.key) and False
+            return self._owe(connection, owed, notice)
+
+        return await self._database.transact(work, "voice_failed")
+
+    def _owe(self, connection: sa.Connection, owed: VoiceAnswer, message: OutboundMessage) -> bool:
+        """Settle the answer with a message; False if it was settled or deleted meanwhile."""
+        answer = outbox.find(connection, owed.answer.key)
+        if not _settle(connection, owed.answer.key) or answer is None or not answer.message.text:
+            return False
+        outbox.owe(connection, self._writer, answer.session_key, owed.run_id, [message])
+        return True
+
+
+def _settle(connection: sa.Connection, key: str) -> bool:
+    return connection.execute(sa.delete(_v).where(_v.c.key == key)).rowcount == 1
+
+
+def _failing(address: Address) -> str:
+    return f"voice:{keys.chat(address)}"
