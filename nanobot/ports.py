@@ -90,11 +90,13 @@ class Reaction(StrEnum):
 
 
 class MenuCommand(msgspec.Struct, frozen=True):
-    """A command as a platform's menu shows it. `usage` names its arguments."""
+    """A command as a platform's menu shows it. `usage` names its arguments, `translations` are the
+    help in other languages, each behind its two letters."""
 
     name: str
     help: str
     usage: str = ""
+    translations: tuple[tuple[str, str], ...] = ()
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -364,5 +366,10 @@ class CommandingByChat(Protocol):
     """A channel whose menu may differ from chat to chat."""
 
     async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
-        """Make the menu of that chat these commands. Raises ChannelError."""
+        """Make the menu of that chat these commands; with none it has everybody's. Raises
+        ChannelError."""
+        ...
+
+    async def register_in_groups(self, commands: Sequence[MenuCommand]) -> None:
+        """Make the menu of all groups these commands. Raises ChannelError."""
         ...

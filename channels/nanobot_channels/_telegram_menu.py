@@ -10,6 +10,8 @@ import msgspec
 from nanobot.ports import MenuCommand
 from nanobot_channels._text import label
 
+LANGUAGES = ("zh",)
+"""Of the menus besides English."""
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 _DESCRIPTION = 256
 _MOST = 100
@@ -20,6 +22,19 @@ class BotCommand(msgspec.Struct):
 
     command: str
     description: str
+
+
+def menus(commands: Sequence[MenuCommand]) -> dict[str, list[BotCommand]]:
+    """The entries by language, "" for people whose language there is none for: a menu of the whole
+    bot in a person's language would go before one in no language, so each scope has all of them."""
+    by_language = {"": menu(commands)}
+    for language in LANGUAGES:
+        translated = [
+            msgspec.structs.replace(each, help=dict(each.translations).get(language, each.help))
+            for each in commands
+        ]
+        by_language[language] = menu(translated)
+    return by_language
 
 
 def menu(commands: Iterable[MenuCommand]) -> list[BotCommand]:

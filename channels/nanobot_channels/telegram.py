@@ -27,7 +27,7 @@ from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
-from nanobot_channels._telegram_menu import menu
+from nanobot_channels._telegram_menu import menus
 from nanobot_channels._telegram_messages import TelegramMessages, target_of
 from nanobot_channels._telegram_personal import PersonalMessages, is_personal
 from nanobot_channels._telegram_polling import Polling, refused_token
@@ -190,14 +190,25 @@ class TelegramChannel:
         await self._messages.call("set_Message_Reaction", params)
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
-        """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
-        await self._messages.call("set_My_Commands", {"commands": _json(menu(commands))})
+        """Make the menu these commands, as far as Telegram takes them, in each language. Raises as
+        `send`."""
+        await self._set_menu(commands, {"type": "default"})
+
+    async def register_in_groups(self, commands: Sequence[MenuCommand]) -> None:
+        """The same for all groups."""
+        await self._set_menu(commands, {"type": "all_group_chats"})
 
     async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
-        """The same for one chat."""
-        scope = _json({"type": "chat", "chat_id": chat_id})
-        params = {"commands": _json(menu(commands)), "scope": scope}
-        await self._messages.call("set_My_Commands", params)
+        """The same for one chat; without commands it has everybody's."""
+        await self._set_menu(commands, {"type": "chat", "chat_id": chat_id})
+
+    async def _set_menu(self, commands: Sequence[MenuCommand], scope: Mapping[str, str]) -> None:
+        for language, entries in menus(commands).items():
+            params = {"scope": _json(scope), "language_code": language}
+            if entries:
+                await self._messages.call("set_My_Commands", params | {"commands": _json(entries)})
+            else:
+                await self._messages.call("delete_My_Commands", params)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Always None: the Bot API cannot look messages up."""

@@ -13,6 +13,7 @@ from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting, all_settled
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import menu, open_channel
+from nanobot.channels.menus import MenuSettings
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
@@ -136,9 +137,6 @@ class ChannelStarter:
         if isinstance(channel, Fetching):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
-        everybody = Role.MEMBER if settings.members else Role.OWNER
-        if isinstance(channel, CommandingByChat) and not settings.members:
-            everybody = Role.GUEST  # of those who are let in, and of strangers
         return Hosting(
             preview=settings.preview,
             show_tools=settings.show_tools,
@@ -147,8 +145,21 @@ class ChannelStarter:
             blobs=self.received.blobs,
             fetcher=fetcher,
             shared=self.shared,
-            commands=menu(self.operations, everybody),
-            commands_of=dict.fromkeys(settings.owners, menu(self.operations, Role.OWNER)),
+            menus=self._menus(channel, settings),
+        )
+
+    def _menus(self, channel: Channel, settings: ChannelSettings) -> MenuSettings:
+        everybody = Role.MEMBER if settings.members else Role.OWNER
+        if isinstance(channel, CommandingByChat) and not settings.members:
+            everybody = Role.GUEST  # of those who are let in, and of strangers
+        return MenuSettings(
+            by_role={role: menu(self.operations, role) for role in Role},
+            everybody=everybody,
+            persons={
+                **dict.fromkeys(settings.guests, Role.GUEST),
+                **dict.fromkeys(settings.members, Role.MEMBER),
+                **dict.fromkeys(settings.owners, Role.OWNER),
+            },
         )
 
     def _start(

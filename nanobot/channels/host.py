@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -19,13 +19,13 @@ from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
-from nanobot.channels.menus import Menus
+from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
-from nanobot.messages import Address, InboundMessage
+from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import (
     BlobReader,
     Channel,
@@ -34,7 +34,6 @@ from nanobot.ports import (
     Drafting,
     Editing,
     Filing,
-    MenuCommand,
     Reacting,
     Telling,
 )
@@ -59,8 +58,8 @@ class _Silent(ChannelDown):
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
-    `commands` are for the platform's menu, `commands_of` for that of some chats. `shared`: other
-    processes work on the same store."""
+    `menus` are for the platform's menus of commands. `shared`: other processes work on the same
+    store."""
 
     preview: bool = True
     show_tools: bool = False
@@ -68,8 +67,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     text_of: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
     fetcher: AttachmentFetcher | None = None
-    commands: tuple[MenuCommand, ...] = ()
-    commands_of: Mapping[str, tuple[MenuCommand, ...]] = {}
+    menus: MenuSettings = MenuSettings()
     shared: bool = False
 
 
@@ -110,8 +108,8 @@ class ChannelHost:
         if hosting.preview and isinstance(channel, Drafting):
             self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
         self._menus: Menus | None = None
-        if isinstance(channel, Commanding) and hosting.commands:
-            self._menus = Menus(name, channel, hosting.commands, hosting.commands_of)
+        if isinstance(channel, Commanding) and hosting.menus.by_role:
+            self._menus = Menus(name, channel, hosting.menus)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
@@ -128,10 +126,10 @@ class ChannelHost:
             self._settle("up")
             self._first_up.set()
 
-    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
+    def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
         if self._menus is not None:
-            self._menus.heard(message)
+            self._menus.heard(message, role)
         if self._reactions is not None:
             self._reactions.received(message, outcome)
 

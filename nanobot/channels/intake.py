@@ -38,8 +38,8 @@ class Host(Protocol):
         """The platform answered."""
         ...
 
-    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
-        """A message is in the journal, or was there before."""
+    def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
+        """A message is in the journal, or was there before; of somebody in that role."""
         ...
 
     def drafted(self, address: Address) -> str:
@@ -110,7 +110,7 @@ class ChannelIntake:
         admitted = await self._bus.admit(self._name, admissions, cursor)
         if self._host is not None:
             for admission, outcome in zip(admissions, admitted, strict=True):
-                self._host.admitted(admission.message, outcome)
+                self._host.admitted(admission.message, outcome, admission.role)
         return admitted
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:

@@ -9,6 +9,7 @@ from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.translations import in_other_languages
 from nanobot.plugins import CHANNELS, LoadedPlugin, Plugins
 from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
 
@@ -18,7 +19,7 @@ _METHODS = ("run", "render", "send", "find", "typing", "close")
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     """What somebody in this role may write in a chat, for a platform's menu of commands."""
     return tuple(
-        MenuCommand(operation.name, operation.help, operation.usage)
+        MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
         for operation in operations.listed
         if operation.listed and operation.may(role) and " " not in operation.name
     )

@@ -1,59 +1,83 @@
-"""The menus of commands that a platform shows: everybody's, and those of single persons."""
+"""The menus of commands that a platform shows: everybody's, those of groups, and single chats'."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
+import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import ChannelError
-from nanobot.messages import InboundMessage
+from nanobot.messages import InboundMessage, Role
 from nanobot.ports import Commanding, CommandingByChat, MenuCommand
+
+_MOST_CHATS = 10_000
+
+
+class MenuSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in the menus. `everybody`: whose commands all see who have no menu of their own;
+    `persons`: whose role the configuration says."""
+
+    by_role: Mapping[Role, tuple[MenuCommand, ...]] = {}
+    everybody: Role = Role.GUEST
+    persons: Mapping[str, Role] = {}
+
+    def own(self, role: Role) -> tuple[MenuCommand, ...]:
+        """The menu of a chat with somebody in that role; empty if it is everybody's."""
+        commands = self.by_role.get(role, ())
+        return () if commands == self.by_role.get(self.everybody, ()) else commands
 
 
 class Menus:
-    """The menus of one channel. A person's own can be set once they have written to the bot."""
+    """The menus of one channel. A person's own can be set once they have written to the bot; it is
+    renewed when they write in another role than before."""
 
-    def __init__(
-        self,
-        name: str,
-        channel: Commanding,
-        commands: tuple[MenuCommand, ...],
-        personal: Mapping[str, tuple[MenuCommand, ...]],
-    ) -> None:
+    def __init__(self, name: str, channel: Commanding, settings: MenuSettings) -> None:
         self._name = name
         self._channel = channel
-        self._commands = commands
-        self._waiting = dict(personal) if isinstance(channel, CommandingByChat) else {}
-        self._wrote: asyncio.Queue[str] = asyncio.Queue()
+        self._settings = settings
+        self._roles: dict[str, Role] = {}
+        self._wrote: asyncio.Queue[tuple[str, Role]] = asyncio.Queue()
 
-    def heard(self, message: InboundMessage) -> None:
+    def heard(self, message: InboundMessage, role: Role) -> None:
         """A message is in the journal."""
-        if message.sender.id in self._waiting and not message.group:
-            self._wrote.put_nowait(message.sender.id)
+        chat = message.address.chat_id
+        by_chat = isinstance(self._channel, CommandingByChat) and not message.group
+        if by_chat and self._roles.get(chat) is not role:
+            self._wrote.put_nowait((chat, role))
 
     async def run(self) -> None:
-        """Set everybody's, then each person's own, until cancelled."""
-        with boundary(f"the commands of {self._name}"):
-            try:
-                await self._channel.register(self._commands)
-            except ChannelError as error:
-                logger.warning("{}: the menu of commands could not be set: {}", self._name, error)
-        for person in list(self._waiting):
-            await self._serve(person)
-        while self._waiting:
-            await self._serve(await self._wrote.get())
-
-    async def _serve(self, person: str) -> None:
-        commands, channel = self._waiting.get(person), self._channel
-        if commands is None or not isinstance(channel, CommandingByChat):
+        """Set everybody's and that of groups, then each chat's own, until cancelled."""
+        settings, channel = self._settings, self._channel
+        await self._set("everybody", channel.register(settings.by_role[settings.everybody]))
+        if not isinstance(channel, CommandingByChat):
             return
-        with boundary(f"the commands of {person} on {self._name}"):
+        members = settings.by_role.get(Role.MEMBER, ())
+        await self._set("groups", channel.register_in_groups(members))
+        for person, role in settings.persons.items():
+            if settings.own(role):
+                await self._serve(channel, person, role)
+        while True:
+            await self._serve(channel, *await self._wrote.get())
+
+    async def _serve(self, channel: CommandingByChat, chat: str, role: Role) -> None:
+        if self._roles.get(chat) is role:
+            return
+        self._roles.pop(chat, None)
+        if await self._set(chat, channel.register_in(chat, self._settings.own(role))):
+            self._roles[chat] = role
+            while len(self._roles) > _MOST_CHATS:
+                del self._roles[next(iter(self._roles))]
+
+    async def _set(self, whose: str, setting: Awaitable[None]) -> bool:
+        done = False
+        with boundary(f"the menu of {whose} on {self._name}"):
             try:
-                await channel.register_in(person, commands)
-            except ChannelError as error:  # they have never written to the bot, mostly
-                logger.debug("{}: no menu for {} yet: {}", self._name, person, error)
-            else:
-                del self._waiting[person]
+                await setting
+                done = True
+            except ChannelError as error:  # of a chat: they have never written to the bot, mostly
+                level = "DEBUG" if whose.lstrip("-").isdecimal() else "WARNING"
+                logger.log(level, "{}: no menu for {}: {}", self._name, whose, error)
+        return done

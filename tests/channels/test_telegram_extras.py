@@ -309,6 +309,22 @@ async def test_a_chat_may_have_a_menu_of_its_own(
     )
     assert [entry["command"] for entry in telegram.extras.commands] == ["help"]
     assert [entry["command"] for entry in telegram.extras.commands_of[7]] == ["help", "runs"]
+    await channel.register_in("7", [])
+    assert 7 not in telegram.extras.commands_of
+
+
+async def test_each_menu_is_there_in_each_language(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    commands = [MenuCommand("help", "Help.", "", (("zh", "帮助"),)), MenuCommand("new", "New.")]
+    telegram.say(7, "hi")
+    await channel.register(commands)
+    await channel.register_in_groups(commands)
+    await channel.register_in("7", commands)
+    for scope in ("default", "all_group_chats", "7"):
+        menus = telegram.extras.menus[scope]
+        shown = {code: [entry["description"] for entry in menu] for code, menu in menus.items()}
+        assert shown == {"": ["Help.", "New."], "zh": ["帮助", "New."]}
 
 
 async def test_a_menu_that_cannot_be_set_is_a_channels_error(

@@ -28,8 +28,8 @@ class Extras:
     def __init__(
         self, post: Callable[[Params, Upload], dict[str, Any]], known: Callable[[Params], int]
     ) -> None:
-        self.commands: list[dict[str, str]] = []
-        self.commands_of: dict[int, list[dict[str, str]]] = {}
+        self.menus: dict[str, dict[str, list[dict[str, str]]]] = {}
+        """By scope (a chat's is its id), then by language."""
         self.reactions: dict[tuple[int, int], list[str]] = {}
         self.topics: dict[int, set[int]] = {}
         """The threads of chats that are forums; in others every thread is accepted."""
@@ -43,8 +43,20 @@ class Extras:
             "getFile": self._get_file,
             "setMessageReaction": self._react,
             "setMyCommands": self._set_commands,
+            "deleteMyCommands": self._delete_commands,
             **{f"send{kind.title()}": self._sender(kind) for kind in _KINDS},
         }
+
+    @property
+    def commands(self) -> list[dict[str, str]]:
+        """Everybody's menu, in no language."""
+        return self.menus.get("default", {}).get("", [])
+
+    @property
+    def commands_of(self) -> dict[int, list[dict[str, str]]]:
+        """Those of single chats."""
+        chats = {scope: menu for scope, menu in self.menus.items() if scope.lstrip("-").isdecimal()}
+        return {int(scope): menu[""] for scope, menu in chats.items() if menu}
 
     def put_file(self, content: bytes, path: str = "", size: int | None = None) -> str:
         """A file that somebody sends; returns its file_id. `size` is the size that the server
@@ -111,13 +123,29 @@ class Extras:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
             if not 1 <= len(command["description"]) <= 256:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
-        scope = json.loads(params.get("scope") or '{"type": "default"}')
-        if scope["type"] == "chat":
-            self._known({"chat_id": scope["chat_id"]})
-            self.commands_of[int(scope["chat_id"])] = commands
-        else:
-            self.commands = commands
+        self._menu_of(params)[_language(params)] = commands
         return True
+
+    def _delete_commands(self, params: Params) -> bool:
+        self._menu_of(params).pop(_language(params), None)
+        return True
+
+    def _menu_of(self, params: Params) -> dict[str, list[dict[str, str]]]:
+        """The menus of a scope by language."""
+        scope = json.loads(params.get("scope") or '{"type": "default"}')
+        chat = scope.get("chat_id")
+        if scope["type"] not in {"default", "all_group_chats", "chat"}:
+            raise Refusal(400, "Bad Request: can't parse BotCommandScope: unsupported type")
+        if chat is not None:
+            self._known({"chat_id": chat})
+        return self.menus.setdefault(str(chat or scope["type"]), {})
+
+
+def _language(params: Params) -> str:
+    language = params.get("language_code") or ""
+    if not re.fullmatch("([a-z]{2})?", language):
+        raise Refusal(400, "Bad Request: invalid language code specified")
+    return str(language)
 
 
 def _check_photo(content: bytes) -> None:
