@@ -2,7 +2,9 @@
 
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
-|   `-- RunConflict         a run of that id was asked for with other input
+|   |-- RunConflict         a run of that id was asked for with other input
+|   |-- NotAllowed          somebody in that role may not ask for it
+|   `-- UnknownId           what was named is not there                          exit 1
 |-- RunFailed               a run ended without an answer; `reason` names why  exit 1
 |-- NotServed               no process serves this home                          exit 1
 |-- Disconnected            the process that was asked is gone; ask it again     exit 1
@@ -78,6 +80,16 @@ class Disconnected(NanobotError):
 
 class RunConflict(UsageError):
     """A run of that id is known, and it was asked for with other input."""
+
+
+class NotAllowed(UsageError):
+    """Somebody in that role may not ask for it."""
+
+
+class UnknownId(UsageError):
+    """What was named is not there; the message says where to look."""
+
+    exit_code = 1
 
 
 class BlobMissing(NanobotError):

@@ -22,6 +22,10 @@ TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
 
 
+WEB = "web"
+"""The channel of the page and of what else comes by HTTP."""
+
+
 TERMINAL_SESSION = f"{TERMINAL}:direct"
 """The session of whoever talks or asks there without naming one."""
 

@@ -18,6 +18,7 @@ from nanobot.memory import port
 from nanobot.operations import usage as spending
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.security import TaintedFile
+from nanobot.operations.web_access import AccessView, NewToken, PageLink
 from nanobot.session import approvals
 from nanobot.session import views as records
 from nanobot.tools.mcp.views import ServerView
@@ -48,6 +49,9 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "rule": approvals.RuleView,
     "exposure": Exposure,
     "tainted file": TaintedFile,
+    "access": AccessView,
+    "new token": NewToken,
+    "page link": PageLink,
     "usage": spending.UsageReport,
 }
 

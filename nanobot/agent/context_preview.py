@@ -10,7 +10,7 @@ from nanobot.agent.context import context, estimate_tokens
 from nanobot.agent.context_view import ContextView, PartView, text_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.bus.core import Bus
-from nanobot.errors import NanobotError
+from nanobot.errors import UnknownId
 from nanobot.messages import TERMINAL, Address, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, Models
@@ -54,7 +54,7 @@ class ContextPreview:
         """The claim of the session's run, or of one that somebody would begin now."""
         row = await self._bus.journal.session(session_key)
         if row is None:
-            raise NanobotError(f"There is no session {session_key}; `sessions list` shows those.")
+            raise UnknownId(f"There is no session {session_key}; `sessions list` shows those.")
         entries = await self._bus.journal.history(session_key)
         return Claim(
             lane=Lane(session_key, 0),

@@ -51,6 +51,7 @@ from nanobot.server.peers import PeerProcesses
 from nanobot.session.inbox import Busy
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.opening import Store
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -82,7 +83,6 @@ from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.supervisor import supervise
-from nanobot.triggers.webhooks.views import WebhookAdmin
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -218,7 +218,8 @@ class _Assembly:
         )
         state = SqlTriggerState(self.store.database, self.store.writer)
         webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, state)
-        http = HttpService(config, clock, self.machine.redact, webhooks, str(self.roles))
+        tokens = SqlAccessTokens(self.store.database)
+        http = HttpService(config, clock, self.machine.redact, webhooks, tokens, str(self.roles))
         scheduler = self._scheduler(triggers)
         self.neighbours.peers = peers_of(
             self.store,
@@ -288,7 +289,7 @@ class _Assembly:
         agent: AgentParts,
         starter: TaskStarter,
         mcp: McpServers,
-        webhooks: WebhookAdmin,
+        http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
         return Engine(
@@ -309,8 +310,9 @@ class _Assembly:
             glimpse=agent.preview,
             skills=self.skills,
             mcp=mcp,
-            door=webhooks,
+            door=http,
             security=SecurityAuditor(self.config, self.tools, self.records, self.taint, self.walls),
+            web=http.access,
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,

@@ -20,6 +20,7 @@ from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
+from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import Store, contexts, open_store
@@ -33,7 +34,8 @@ from nanobot.workspace import personas
 
 class Gateway:
     """A whole nanobot over a home, or what `roles` name of it over a store that other processes
-    share. `serving()` is its life."""
+    share. `serving()` is its life: with its `channels`, and what is served over HTTP, or with the
+    `page` alone, or with neither."""
 
     def __init__(  # noqa: PLR0913 - each is an option
         self,
@@ -43,6 +45,7 @@ class Gateway:
         clock: Clock | None = None,
         ids: Ids | None = None,
         channels: bool = True,
+        page: bool = False,
         program: Program | None = None,
         roles: Roles = Roles(),  # noqa: B008 - frozen
     ) -> None:
@@ -58,6 +61,7 @@ class Gateway:
             began=clock.monotonic(),
         )
         self._with_channels = channels
+        self._with_page = channels or page
 
     @asynccontextmanager
     async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
@@ -85,6 +89,8 @@ class Gateway:
                     for name, work in self._agent(parts).items()
                 ]
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
+                if parts.http.with_page:
+                    hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 starting = [
                     tasks.create_task(parts.eraser.run(), name="erasing"),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
@@ -99,8 +105,12 @@ class Gateway:
 
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """What serves from the start to the end, and what is found from before."""
-        if self._with_channels:
-            http = parts.http.serving() if self._roles.web else parts.http.health_only()
+        if self._with_page:
+            http = (
+                parts.http.serving(_api(parts), with_hooks=self._with_channels)
+                if self._roles.web
+                else parts.http.health_only()
+            )
             await stack.enter_async_context(http)
         if self._roles.worker:
             await parts.lifecycle.tidy(self._machine.ids)
@@ -202,3 +212,9 @@ class Gateway:
         for task in hosting:
             task.cancel()
         await parts.channels.close()
+
+
+def _api(parts: Parts) -> ApiParts:
+    return ApiParts(
+        operations=parts.operations, intake=parts.starter.web_intake, received=parts.received
+    )

@@ -15,9 +15,10 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import menu, open_channel
 from nanobot.channels.menus import MenuSettings
 from nanobot.channels.terminal import Terminal
+from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
-from nanobot.messages import TERMINAL, Role
+from nanobot.messages import TERMINAL, WEB, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins import Plugins
 from nanobot.ports import Capabilities, Channel, Clock, CommandingByChat, Fetching
@@ -26,6 +27,7 @@ from nanobot.workspace.received import Received
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
 _AT_THE_TERMINAL = Gate(("local",), ())
+_AT_THE_PAGE = Gate((), (), pairing=False)
 
 
 class HostedChannels:
@@ -48,9 +50,10 @@ class HostedChannels:
         self._broken.append(name)
 
     def states(self) -> dict[str, str]:
-        """How each channel is, without the terminal's."""
+        """How each channel is, without the terminal's and the page's."""
         states = dict.fromkeys(self._broken, "failed")
-        return states | {host.name: host.state for host in self._hosts if host.name != TERMINAL}
+        own = (TERMINAL, WEB)
+        return states | {host.name: host.state for host in self._hosts if host.name not in own}
 
     def serves(self) -> list[str]:
         """The channels that nobody else can serve now."""
@@ -111,6 +114,14 @@ class ChannelStarter:
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
         """Serve the terminal's channel."""
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, Hosting(shared=self.shared))
+
+    def web_intake(self, gate: Gate) -> ChannelIntake:
+        """That of somebody who asks over HTTP."""
+        return self.intake(WEB, gate)
+
+    def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
+        """Serve the page's channel."""
+        return self._start(tasks, WEB, channel, _AT_THE_PAGE, Hosting(shared=self.shared))
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """One that is broken in itself is left out. Raises ConfigError."""

@@ -58,6 +58,17 @@ def gateway(
     serve.gateway(context.obj, role or ())
 
 
+@app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --show"))
+def dashboard(
+    context: typer.Context,
+    show: Annotated[bool, typer.Option("--show", help="Print the link, open nothing.")] = False,
+) -> None:
+    """Open the page of the gateway that runs here; without a browser its link is printed."""
+    from nanobot.cli import dashboard as page  # noqa: PLC0415 - loads more than --help needs
+
+    page.dashboard(context.obj, show=show)
+
+
 chat.add(app)
 groups = faces.add(app, OPERATIONS)
 mcp.add(groups["mcp"])

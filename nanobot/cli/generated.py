@@ -32,6 +32,8 @@ _GROUPS = {
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
     "memory": "What is remembered of people and groups.",
     "security": "What attackers could reach, and what came from outside.",
+    "web": "The page, and who may ask over HTTP.",
+    "web tokens": "Tokens of programs, and browsers that are logged in.",
     "audit": "Proof that the log is as it was written.",
 }
 _MOST_CHOICES = 5
@@ -40,17 +42,17 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Typer]:
-    """Give the command line a command for each operation, those of two words in groups, which are
-    returned by name."""
+    """Give the command line a command for each operation, those of several words in groups, which
+    are returned by name."""
     groups: dict[str, typer.Typer] = {}
     for operation in operations:
         *path, name = operation.command.split()
         where = app
-        if path:
-            (group,) = path
+        for depth, word in enumerate(path, 1):
+            group = " ".join(path[:depth])
             if group not in groups:
                 groups[group] = subcommands()
-                app.add_typer(groups[group], name=group, help=_GROUPS.get(group, ""))
+                where.add_typer(groups[group], name=word, help=_GROUPS.get(group, ""))
             where = groups[group]
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
         epilog = example(operation.command_example)

@@ -6,16 +6,18 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 
 from loguru import logger
 
+from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import say
+from nanobot.cli.output import say, warn
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError
@@ -51,13 +53,32 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> No
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
+    is_ready = asyncio.Event()
+
+    def ready(line: str) -> None:
+        _ready(line)
+        is_ready.set()
+
     async with asyncio.TaskGroup() as tasks:
         gateway = Gateway(config, environ, roles=roles)
-        async with gateway.serving("nanobot gateway", _ready) as parts:
+        async with gateway.serving("nanobot gateway", ready) as parts:
+            inviting = tasks.create_task(_invite(parts, is_ready), name="link to the page")
             runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
             await stop.wait()
             logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
         runs.cancel()
+        inviting.cancel()
+
+
+async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
+    """Say how the page is opened: with a link for who sits here, though in no log that is kept."""
+    await is_ready.wait()
+    if not parts.http.with_page:
+        return
+    if sys.stderr.isatty():
+        warn(f"The page: {parts.engine.web.link().url}")
+    else:
+        logger.info("the page is at {}; `nanobot dashboard` gives a link to it", parts.http.url)
 
 
 def _ready(line: str) -> None:

@@ -31,7 +31,7 @@ from nanobot.config.values import (
     spelled,
 )
 from nanobot.errors import ConfigError
-from nanobot.messages import TERMINAL
+from nanobot.messages import TERMINAL, WEB
 
 T = TypeVar("T", bound=Settings)
 _PREFIX = "NANOBOT_"
@@ -212,12 +212,12 @@ class Reader:
         return Reader(self._home, self._file, self._environ, [])
 
     def _check_name(self, name: str, path: str) -> None:
-        # The terminal's user is the owner: no platform may pose as its channel.
-        reserved = path == "channels" and name == TERMINAL
+        # The users of terminal and page are owners: no platform may pose as their channels.
+        reserved = path == "channels" and name in (TERMINAL, WEB)
         if reserved or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
-                f"digits, - and _, at most 64; no channel may be called '{TERMINAL}'."
+                f"digits, - and _, at most 64; no channel may be called '{TERMINAL}' or '{WEB}'."
             )
 
     # Values

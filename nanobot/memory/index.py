@@ -13,7 +13,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.errors import NanobotError, StoreError
+from nanobot.errors import NanobotError, StoreError, UnknownId
 from nanobot.memory import files as places
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
@@ -196,7 +196,7 @@ class Memory:
                 await self._follow(view.scope)
             view = await self._store.one(identity)
         if view is None or scope not in (None, view.scope):
-            raise NanobotError(f"There is no memory {identity}; `memory list` shows what there is.")
+            raise UnknownId(f"There is no memory {identity}; `memory list` shows what there is.")
         return view
 
     async def listed(

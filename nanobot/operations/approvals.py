@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Limit, Positional
@@ -36,9 +36,9 @@ async def _decide(
     engine = context.engine
     approval = await engine.records.approval(number)
     if approval is None:
-        raise NanobotError(f"Nothing of the number {number} was asked; `approvals list` shows all.")
+        raise UnknownId(f"Nothing of the number {number} was asked; `approvals list` shows all.")
     if not may_answer(approval, _person(caller)):
-        raise NanobotError(f"#{number} is not yours to decide.")
+        raise NotAllowed(f"#{number} is not yours to decide.")
     if bool(approval.question) != (answer.state == "answered"):
         right = f"/answer {number} TEXT" if approval.question else f"/approve {number}"
         raise UsageError(f"#{number} takes another answer: {right}")
@@ -59,7 +59,7 @@ def _decided_text(approval: Approval, _: float) -> str:
     return f"{approval.state.capitalize()}: {what}"
 
 
-@operation("approvals list", role=Role.MEMBER, example="state=approved")
+@operation("approvals list", reads=True, role=Role.MEMBER, example="state=approved")
 async def list_approvals(
     context: OperationContext,
     caller: Caller,
@@ -144,13 +144,13 @@ class _Call(Arguments, frozen=True, kw_only=True):
     tainted: Annotated[bool, Meta(description="In a run that saw content from outside.")] = False
 
 
-@operation("policy explain", example="exec rm -r build")
+@operation("policy explain", reads=True, example="exec rm -r build")
 async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
     """Says whether a call would be made, and by which rule."""
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 
-@operation("policy rules")
+@operation("policy rules", reads=True)
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
     """Lists what was allowed for good."""
     return await context.engine.records.rules()
@@ -162,5 +162,5 @@ async def forget_rule(
 ) -> str:
     """Takes such a permission back."""
     if not await context.engine.records.forget_rule(id):
-        raise NanobotError(f"There is no rule {id}; `policy rules` shows those there are.")
+        raise UnknownId(f"There is no rule {id}; `policy rules` shows those there are.")
     return f"Rule {id} is gone: it is asked about again."

@@ -18,6 +18,7 @@ from nanobot.operations import (
     skills,
     status,
     usage,
+    web,
     webhooks,
 )
 from nanobot.operations.operation import Operation
@@ -39,6 +40,7 @@ _MODULES = (
     memory,
     cron,
     webhooks,
+    web,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     operation

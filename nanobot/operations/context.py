@@ -15,7 +15,7 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
 
 
-@operation("context show", text=context_text, example="telegram:1001")
+@operation("context show", reads=True, text=context_text, example="telegram:1001")
 async def show_context(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> ContextView:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import (
     TERMINAL,
     Address,
@@ -132,7 +132,7 @@ async def stop(
     engine = context.engine
     row = await engine.journal.session(session)
     if row is None:
-        raise UsageError(f"there is no session {session}")
+        raise UnknownId(f"there is no session {session}")
     live, partial = row.run, engine.partial(session)
     notices = () if live is None else (stopped_notice(live.id, live.address, "Stopped."),)
     ending = Ending(

@@ -112,7 +112,7 @@ def _job_text(job: JobView, _: float) -> str:
     return job_text(job)
 
 
-@operation("cron list", example="state=paused")
+@operation("cron list", reads=True, example="state=paused")
 async def list_jobs(
     context: OperationContext,
     caller: Caller,
@@ -185,7 +185,7 @@ async def remove_job(context: OperationContext, caller: Caller, text: _WhichJob)
     return viewed(await context.engine.book.remove(_requester(caller), text))
 
 
-@operation("cron history", example="3")
+@operation("cron history", reads=True, example="3")
 async def list_occurrences(
     context: OperationContext,
     _: Caller,
@@ -198,7 +198,7 @@ async def list_occurrences(
     return await context.engine.book.history(job, limit)
 
 
-@operation("cron preview", example="30 7 * * 1-5")
+@operation("cron preview", reads=True, example="30 7 * * 1-5")
 async def preview_schedule(
     context: OperationContext,
     _: Caller,

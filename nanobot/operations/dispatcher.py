@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.errors import NanobotError, StoreError, UsageError
+from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
 from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.engine import Engine
@@ -30,6 +30,10 @@ _NOTHING_RUNS = {
     True: "Nothing was running here.",
     False: "Nothing of yours was running here.",
 }
+
+
+AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by="local")
+"""Whoever may open the control socket."""
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,10 +68,11 @@ class Dispatcher:
         head, *rest = text.split(maxsplit=1)
         argument = "".join(rest).strip()
         name = head[1:].split("@", 1)[0].lower()
-        word, *more = argument.split(maxsplit=1) or [""]
-        longer = self._by_alias.get(f"{name} {word.lower()}")
-        if longer is not None:
-            return longer, "".join(more)
+        for count in (2, 1):
+            words = argument.split(maxsplit=count)
+            longer = self._by_alias.get(" ".join([name, *words[:count]]).lower())
+            if words and longer is not None:
+                return longer, "".join(words[count:])
         if name == "start":  # what stands behind it is a link's
             return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
@@ -218,13 +223,17 @@ class Dispatcher:
             raise UsageError(f"there is no operation {name[:80]!r}; there are: {names}")
         return operation
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Perform an operation for whoever holds the control socket: an owner.
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], caller: Caller = AT_THE_TERMINAL
+    ) -> Any:
+        """Perform an operation for somebody; if not said whom, for an owner at this machine.
 
-        Raises UsageError for what is not known or does not fit, and the operation's errors.
+        Raises UsageError for what is not known or does not fit, NotAllowed for what they may not,
+        and the operation's errors.
         """
-        caller = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by="local")
         operation = self.named(name)
+        if not operation.may(caller.role):
+            raise NotAllowed(f"{name} is not for {caller.role}s.")
         return await self._perform(operation, caller, operation.converted(arguments))
 
     async def _perform(
@@ -235,7 +244,7 @@ class Dispatcher:
                 continue
             session = arguments[parameter.name] or caller.session_key
             if caller.role is not Role.OWNER and session != caller.session_key:
-                raise UsageError("Only owners look into other conversations.")
+                raise NotAllowed("Only owners look into other conversations.")
             arguments = arguments | {parameter.name: session}
         return await operation.perform(self, caller, arguments)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.exposures import SecurityAdmin
+    from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
@@ -66,6 +67,7 @@ class Engine:
     mcp: McpServers
     door: WebhookAdmin
     security: SecurityAdmin
+    web: WebAdmin
     facts: Callable[[], Facts]
     clock: Clock
     began: float

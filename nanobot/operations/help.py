@@ -73,7 +73,7 @@ def _has_word(command: CommandHelp) -> bool:
     return len(words) > 1 and words[1].isalpha() and words[1].islower()
 
 
-@operation("help", role=Role.GUEST, text=_text, example="cron")
+@operation("help", reads=True, role=Role.GUEST, text=_text, example="cron")
 async def show_help(
     context: OperationContext,
     caller: Caller,
@@ -112,7 +112,7 @@ def _welcome(first: FirstSteps, _: float) -> str:
     return "\n".join([*lines, *(f"`{each.example}` {each.help}" for each in first.commands)])
 
 
-@operation("start", role=Role.GUEST, text=_welcome, listed=False)
+@operation("start", reads=True, role=Role.GUEST, text=_welcome, listed=False)
 async def start(context: OperationContext, caller: Caller) -> FirstSteps:
     """Says hello, with the commands that are used most."""
     by_name = {each.name: each for each in context.listed if each.may(caller.role)}

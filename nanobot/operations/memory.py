@@ -37,7 +37,7 @@ def _after(word: str) -> Callable[[MemoryView, float], str]:
     return lambda view, _: f"{word}: {view.text}"
 
 
-@operation("memory list", role=Role.MEMBER, example="state=proposed")
+@operation("memory list", reads=True, role=Role.MEMBER, example="state=proposed")
 async def list_memories(
     context: OperationContext,
     caller: Caller,
@@ -54,7 +54,7 @@ async def list_memories(
     return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit)
 
 
-@operation("memory search", role=Role.MEMBER, example="Anna's birthday")
+@operation("memory search", reads=True, role=Role.MEMBER, example="Anna's birthday")
 async def search_memories(
     context: OperationContext,
     caller: Caller,
@@ -66,7 +66,7 @@ async def search_memories(
     return await context.engine.memory.search(_allowed(caller, scope) or OWNER, text, limit)
 
 
-@operation("memory show", role=Role.MEMBER, example="12")
+@operation("memory show", reads=True, role=Role.MEMBER, example="12")
 async def show_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Shows something remembered, and where it comes from."""
     return await context.engine.memory.show(id, _own(caller))

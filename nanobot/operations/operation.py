@@ -1,7 +1,7 @@
 """An operation: its name, its parameters, who may, what it returns, how that reads in a chat.
 
 The faces are made from this alone: commands of the command line, /commands of every chat, calls of
-the control socket, tools of the MCP server. A new one is one function:
+the control socket, routes over HTTP, tools of the MCP server. A new one is one function:
 
     @operation("people greet")
     async def greet(context: OperationContext, caller: Caller, name: Name, times: Times = 1) -> str:
@@ -66,6 +66,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     structs: Mapping[str, type[Arguments]]
     returns: Any
     role: Role
+    reads: bool
     command: str
     alias: str
     text: Callable[[Any, float], str]
@@ -160,6 +161,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     name: str,
     *,
     role: Role = Role.OWNER,
+    reads: bool = False,
     command: str = "",
     alias: str = "",
     text: Callable[[Any, float], str] = as_text,
@@ -173,8 +175,9 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     docstring is the help. It gets the context, the caller and its arguments, and raises
     NanobotError for the person who asked.
 
-    `role` is the least that may. `command` is its name on the command line where that differs,
-    `alias` another name that it still has. `text` makes a chat message of a result, given the time.
+    `role` is the least that may. It `reads` if it changes nothing. `command` is its name on the
+    command line where that differs, `alias` another name that it still has. `text` makes a chat
+    message of a result, given the time.
     `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
     make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
     for, as a chat takes them. Not `listed`: it is in no help and in no menu.
@@ -193,6 +196,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             structs={slot: hint for slot, hint in hints.items() if is_struct(hint)},
             returns=hints["return"],
             role=role,
+            reads=reads,
             command=command or name,
             alias=alias,
             text=text,

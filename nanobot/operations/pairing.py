@@ -13,7 +13,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 
 
-@operation("pair list", example="state=asked")
+@operation("pair list", reads=True, example="state=asked")
 async def list_pairings(
     context: OperationContext,
     _: Caller,

@@ -26,6 +26,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "MemoryView": ("id", "text", "state", "kind", "scope", "updated_at"),
     "MemoryHit": ("id", "text", "created_at"),
     "ToolCallView": ("at", "name", "ok", "arguments", "text"),
+    "AccessView": ("name", "kind", "role", "used_at", "expires_at"),
     "ToolView": ("name", "description", "roles", "effect", "source"),
 }
 """By the name of the view: operations define some themselves, over this module."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
@@ -46,11 +46,11 @@ async def run_of(context: OperationContext, name: str) -> RunView:
         names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
         raise UsageError(f"{name} is the beginning of several runs: {names}")
     if run is None:
-        raise NanobotError(f"There is no run {name}; `runs list` shows those there are.")
+        raise UnknownId(f"There is no run {name}; `runs list` shows those there are.")
     return run
 
 
-@operation("runs list", example="state=failed")
+@operation("runs list", reads=True, example="state=failed")
 async def list_runs(
     context: OperationContext,
     _: Caller,
@@ -82,7 +82,7 @@ async def list_runs(
     )
 
 
-@operation("runs show", text=page_text, example="01m80aj3rq")
+@operation("runs show", reads=True, text=page_text, example="01m80aj3rq")
 async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
     """Shows a run step by step."""
     run = await run_of(context, id)
@@ -142,11 +142,11 @@ async def retry_run(
 async def _message_of(context: OperationContext, number: int) -> OutboxView:
     message = await context.engine.records.owed(number)
     if message is None:
-        raise NanobotError(f"There is no message {number}; `outbox list` shows those there are.")
+        raise UnknownId(f"There is no message {number}; `outbox list` shows those there are.")
     return message
 
 
-@operation("outbox list", example="state=dead")
+@operation("outbox list", reads=True, example="state=dead")
 async def list_outbox(
     context: OperationContext,
     _: Caller,
@@ -208,7 +208,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
 
 
-@operation("tools list")
+@operation("tools list", reads=True)
 async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
     """Lists what the model may do."""
     return [
@@ -224,7 +224,7 @@ async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
     ]
 
 
-@operation("tools history", example="tool=exec limit=50")
+@operation("tools history", reads=True, example="tool=exec limit=50")
 async def list_tool_calls(
     context: OperationContext,
     _: Caller,
@@ -241,7 +241,7 @@ def _audit_text(logs: list[AuditView], _: float) -> str:
     return "\n".join([*lines, f"{len(logs)} log(s), and every chain holds."])
 
 
-@operation("audit verify", text=_audit_text)
+@operation("audit verify", reads=True, text=_audit_text)
 async def verify_logs(
     context: OperationContext,
     _: Caller,

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError
+from nanobot.errors import UnknownId
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
@@ -36,6 +36,7 @@ def _text(exposures: list[Exposure], _: float) -> str:
 
 @operation(
     "security audit",
+    reads=True,
     text=_text,
     failed=lambda exposures: any(row.level == "danger" for row in exposures),
 )
@@ -44,7 +45,7 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
     return await context.engine.security.audit()
 
 
-@operation("security files")
+@operation("security files", reads=True)
 async def list_tainted_files(
     context: OperationContext, _: Caller, limit: Limit = 100
 ) -> list[TaintedFile]:
@@ -62,5 +63,5 @@ async def trust_files(
     """Says that a file, or all below a folder, holds nothing from outside."""
     count = await context.engine.security.trust(path)
     if not count:
-        raise NanobotError(f"{path[:200]} is not marked; `security files` lists what is.")
+        raise UnknownId(f"{path[:200]} is not marked; `security files` lists what is.")
     return f"{count} marks are gone: reading {path[:200]} taints no conversation any more."

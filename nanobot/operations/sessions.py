@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError
+from nanobot.errors import UnknownId
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
@@ -26,7 +26,7 @@ class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
 async def _session_of(context: OperationContext, key: str) -> SessionView:
     session = await context.engine.records.session(key)
     if session is None:
-        raise NanobotError(f"There is no session {key}; `sessions list` shows those there are.")
+        raise UnknownId(f"There is no session {key}; `sessions list` shows those there are.")
     return session
 
 
@@ -54,7 +54,7 @@ def _words(entry: EntryView) -> str:
     return named if len(named) <= _QUOTED else f"{named[:_QUOTED]}…"
 
 
-@operation("sessions list", example="unread")
+@operation("sessions list", reads=True, example="unread")
 async def list_sessions(
     context: OperationContext,
     _: Caller,
@@ -66,16 +66,20 @@ async def list_sessions(
     return await context.engine.records.sessions(limit=limit, unread=unread)
 
 
-@operation("sessions show", text=page_text, example="telegram:1001 limit=50")
+@operation("sessions show", reads=True, text=page_text, example="telegram:1001 limit=50")
 async def show_session(
     context: OperationContext,
     _: Caller,
     session: PositionalSession = "",
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many of its last entries.")] = 20,
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many entries.")] = 20,
+    before: Annotated[int, Meta(ge=0, description="Those before this entry; 0: the last.")] = 0,
+    after: Annotated[int, Meta(ge=-1, description="Those after it; -1: see before.")] = -1,
 ) -> SessionPage:
-    """Shows a conversation with the end of its log."""
+    """Shows a conversation with entries of its log, the last if not said which."""
     row = await _session_of(context, session)
-    after = max(row.entries - limit, 0)
+    if after < 0:
+        end = min(before - 1, row.entries) if before else row.entries
+        after, limit = max(end - limit, 0), min(limit, end)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
 
@@ -105,7 +109,7 @@ async def delete_session(
     return DeletedSession(key=session, entries=count)
 
 
-@operation("sessions export", text=page_text, example="telegram:1001")
+@operation("sessions export", reads=True, text=page_text, example="telegram:1001")
 async def export_session(
     context: OperationContext,
     _: Caller,

@@ -14,7 +14,7 @@ from nanobot.operations.rendering import as_text
 from nanobot.workspace.skills import SkillView
 
 
-@operation("skills list", role=Role.MEMBER)
+@operation("skills list", reads=True, role=Role.MEMBER)
 async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
     """Lists the skills, and what they lack."""
     skills = context.engine.skills
@@ -25,7 +25,7 @@ def _page(skill: SkillView, now: float) -> str:
     return f"{as_text(msgspec.structs.replace(skill, text=''), now)}\n\n{skill.text}".strip()
 
 
-@operation("skills show", role=Role.MEMBER, text=_page, example="weather")
+@operation("skills show", reads=True, role=Role.MEMBER, text=_page, example="weather")
 async def show_skill(
     context: OperationContext,
     _: Caller,

@@ -66,7 +66,7 @@ def _status_text(status: Status, _: float) -> str:
     return "\n".join(lines)
 
 
-@operation("status", role=Role.MEMBER, text=_status_text)
+@operation("status", reads=True, role=Role.MEMBER, text=_status_text)
 async def show_status(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> Status:

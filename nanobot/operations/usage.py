@@ -76,7 +76,7 @@ def _left(status: LimitStatus) -> str:
     return f"{left} of {limit} {named}"
 
 
-@operation("usage", role=Role.MEMBER, text=_text, example="by=model days=30")
+@operation("usage", reads=True, role=Role.MEMBER, text=_text, example="by=model days=30")
 async def show_usage(
     context: OperationContext,
     caller: Caller,

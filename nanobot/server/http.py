@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from importlib import import_module
 
 import msgspec
 
+from nanobot.channels.web import WebChannel
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import NanobotError, UsageError
 from nanobot.ports import Clock
+from nanobot.server.access import Access
+from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
+from nanobot.server.web_server import Answering, WebServer
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.signatures import sign
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 from nanobot.triggers.webhooks.webhook import Webhooks
-
-if TYPE_CHECKING:
-    from nanobot.server.web_server import Route, WebServer
 
 _TRY_SECONDS = 30.0
 _EXAMPLE = {
@@ -31,7 +35,8 @@ _EXAMPLE = {
 
 class HttpService:
     """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks and health
-    as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError."""
+    as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError.
+    What answers is loaded when somebody first connects."""
 
     def __init__(
         self,
@@ -39,14 +44,18 @@ class HttpService:
         clock: Clock,
         redact: Redactor,
         hooks: Callable[[], Webhooks],
+        tokens: SqlAccessTokens,
         roles: str = "all",
     ) -> None:
         self._roles = roles
         self.ready = False
+        self.channel = WebChannel(lambda _address, _message: None)
         self._config = config
         self._clock = clock
         self._redact = redact
         self._hooks = hooks
+        self.access = Access(tokens, clock, config.home)
+        self._ending = asyncio.Event()
         self._server: WebServer | None = None
 
     @property
@@ -54,21 +63,25 @@ class HttpService:
         """Where it is; "" as long as nothing is served."""
         return "" if self._server is None else self._server.url
 
+    @property
+    def with_page(self) -> bool:
+        """Whether more than hooks is served."""
+        return bool(self.access.url)
+
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
+    async def serving(self, api: ApiParts, *, with_hooks: bool = True) -> AsyncIterator[None]:
         """Serve within, if there is something to serve. Raises ConfigError."""
         web = self._config.web
-        hooks = self._hooks()
+        hooks = self._hooks() if with_hooks else Webhooks({})
         if not web.enabled and not hooks:
             yield
             return
-        token = token_of(self._config.home, web.token) if web.enabled else ""
-        self._redact.also(token)
-        # Here and not above: the server's library costs whoever serves nothing 0.2 s and 25 MB.
-        from nanobot.server.web_server import WebServer  # noqa: PLC0415
-
-        self._server = WebServer(web, token, self._routes(hooks))
+        self._server = WebServer(web, partial(self._load, hooks, api if web.enabled else None))
         async with self._server.serving():
+            if web.enabled:
+                self.access.own = token_of(self._config.home, web.token)
+                self._redact.also(self.access.own)
+                self.access.url = self._address()
             yield
 
     @asynccontextmanager
@@ -78,11 +91,8 @@ class HttpService:
         if not web.health_port:
             yield
             return
-        from nanobot.server.routes import health  # noqa: PLC0415 - see above
-        from nanobot.server.web_server import WebServer  # noqa: PLC0415
-
         settings = msgspec.structs.replace(web, port=web.health_port)
-        server = WebServer(settings, "", health(lambda: self.ready, self._roles))
+        server = WebServer(settings, partial(self._load, Webhooks({}), None), exact=True)
         async with server.serving():
             yield
 
@@ -92,11 +102,26 @@ class HttpService:
         if self._server is not None:
             await self._server.drain()
 
-    def _routes(self, hooks: Webhooks) -> list[Route]:
-        """What there is. Whatever else is served comes in here."""
-        from nanobot.server.routes import health, hooks_route  # noqa: PLC0415
+    async def _load(self, hooks: Webhooks, api: ApiParts | None) -> Answering:
+        face = await asyncio.to_thread(import_module, "nanobot.server.face")
+        served = face.Served(
+            settings=self._config.web,
+            access=self.access,
+            clock=self._clock,
+            hooks=hooks,
+            ready=lambda: self.ready,
+            role=self._roles,
+            ending=self._ending,
+            api=api,
+        )
+        answering: Answering = await face.application_of(served)
+        return answering
 
-        return [*health(lambda: self.ready, self._roles), *(hooks_route(hooks) if hooks else ())]
+    def _address(self) -> str:
+        """Its address as this machine may use it: where it listens on all, this one is one."""
+        port = self.url.rpartition(":")[2]
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
+        return f"http://{host}:{port}" if host else self.url
 
     # The hooks.view.WebhookAdmin
 
@@ -117,7 +142,7 @@ class HttpService:
 
     async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
         """Send a signed delivery to the own door."""
-        import aiohttp  # noqa: PLC0415 - see above
+        import aiohttp  # noqa: PLC0415 - a try is the only one to need it
 
         hook = self._config.hooks.get(name)
         if hook is None or not hook.enabled:
@@ -126,10 +151,7 @@ class HttpService:
         if not self.url:
             raise UsageError("nothing is served here: start `nanobot gateway` first")
         content, headers = _example(hook, body, event, self._clock.now())
-        # Where it listens on every address, this machine is one of them.
-        port = self.url.rpartition(":")[2]
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
-        url = f"http://{host}:{port}" if host else self.url
+        url = self._address()
         patience = aiohttp.ClientTimeout(total=_TRY_SECONDS)
         try:
             async with (

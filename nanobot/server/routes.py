@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from aiohttp import web
 
-from nanobot.server.web_server import Handler, Route
+from nanobot.server.application import Handler, Route
 from nanobot.server.wire import Problem, answer, body_of
 from nanobot.triggers.webhooks.webhook import Webhooks
 
@@ -17,10 +17,10 @@ def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
     """/healthz: it lives. /readyz: it can be used; 503 before that, and while it stops. Both say
     what the process does of all that a gateway does."""
 
-    async def lives(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+    async def lives(_: web.Request) -> web.StreamResponse:
         return answer(200, {"status": "ok", "role": role})
 
-    async def can(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+    async def can(_: web.Request) -> web.StreamResponse:
         if not ready():
             raise Problem(503, "not_ready", "It is starting or stopping.", {"Retry-After": "2"})
         return answer(200, {"status": "ready", "role": role})
@@ -39,8 +39,8 @@ def hooks_route(hooks: Webhooks, body_seconds: float = _BODY_SECONDS) -> list[Ro
 
 
 def _taking(hooks: Webhooks, body_seconds: float) -> Handler:
-    async def take(request: web.BaseRequest, values: Mapping[str, str]) -> web.StreamResponse:
-        name = values["name"]
+    async def take(request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
         headers = {key.lower(): value for key, value in request.headers.items()}
         body = await body_of(request, hooks.limit(name), body_seconds)
         reply = await hooks.take(name, headers, body)

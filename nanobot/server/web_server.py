@@ -1,148 +1,180 @@
-"""A small web server over routes that composition gives it: guarded, limited, drained."""
+"""Where HTTP is listened: at once, while what answers is loaded by the first connection."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import resource
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from urllib.parse import unquote
+from typing import Protocol, cast
 
-import msgspec
-from aiohttp import web
+from loguru import logger
 
-from nanobot.boundary import boundary
-from nanobot.config.settings.channels import WebSettings
+from nanobot.boundary import boundary, ungrouped
+from nanobot.config.settings.channels import WEB_PORT, WebSettings
 from nanobot.errors import ConfigError
-from nanobot.server.guards import host_allowed, origin_allowed, token_shown
-from nanobot.server.wire import Problem, WireServer, answer
 
 _CONNECTIONS = 512
-_IDLE_SECONDS = 15.0
 _BACKLOG = 1_024
 _FINISH_SECONDS = 5.0
+_PORTS = 20
+_BODY = b'{"error":{"code":"busy","message":"Too many connections; try it later."}}'
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nServer: nanobot\r\nRetry-After: 2\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
+    % (len(_BODY), _BODY)
+)
 
-Handler = Callable[[web.BaseRequest, Mapping[str, str]], Awaitable[web.StreamResponse]]
 
+class Answering(Protocol):
+    """What answers connections, once it is loaded."""
 
-class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to ask for. A part of `path` like `{name}` stands for any one part, which the
-    handler gets decoded. `open`: no token is asked for. `always`: answered while draining too."""
+    def __call__(self) -> asyncio.Protocol:
+        """The protocol of one more connection."""
+        ...
 
-    method: str
-    path: str
-    handler: Handler
-    open: bool = False
-    always: bool = False
+    def __len__(self) -> int:
+        """How many connections there are."""
+        ...
+
+    async def finish(self, seconds: float) -> None:
+        """Take nothing new, give what is being answered that long, and end the rest."""
+        ...
 
 
 class WebServer:
-    """Serves `routes` to whoever the guards let through. `url` is where, once it serves.
-    `connections` are as many as there may be at once (None: what the process has room for), each
-    with `idle_seconds` for the head of a request."""
+    """Listens, and gives connections to what `load` makes, which the first of them starts; until
+    then they wait, unread. `url` is where, once it serves. `connections` are as many as there may
+    be at once (None: what the process has room for). `exact`: at no other port."""
 
     def __init__(
         self,
         settings: WebSettings,
-        token: str,
-        routes: Sequence[Route],
+        load: Callable[[], Awaitable[Answering]],
         *,
         connections: int | None = None,
-        idle_seconds: float = _IDLE_SECONDS,
+        exact: bool = False,
     ) -> None:
         self.url = ""
-        self.draining = False
+        self._exact = exact or bool(settings.hosts)
         self._settings = settings
-        self._token = token
-        self._routes = [(tuple(route.path.split("/")), route) for route in routes]
-        self._hosts = (*settings.hosts, settings.host)
-        self._listening: asyncio.Server | None = None
-        self._wire: WireServer | None = None
+        self._load = load
         self._most = _room() if connections is None else connections
-        self._idle = idle_seconds
+        self._listening: asyncio.Server | None = None
+        self._answering: Answering | None = None
+        self._waiting: set[_Waiting] = set()
+        self._loading: asyncio.Task[None] | None = None
+        self._tasks: asyncio.TaskGroup | None = None
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve within. Raises ConfigError where it cannot listen."""
-        self._wire = WireServer(self._answer, self._most, self._idle)
-        host, port = self._settings.host, self._settings.port
-        loop = asyncio.get_running_loop()
-        try:
-            self._listening = await loop.create_server(self._wire, host, port, backlog=_BACKLOG)
-        except OSError as error:
-            raise _unheard(error, host, port) from None
+        host = self._settings.host
+        self._listening = await self._listen()
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self._listening.sockets[0].getsockname()[1]}"
-        try:
-            yield
-        finally:
-            await self.drain()
+        with ungrouped():
+            async with asyncio.TaskGroup() as self._tasks:
+                try:
+                    yield
+                finally:
+                    await self.drain()
 
     async def drain(self) -> None:
         """Take nothing new, and give what is being answered a few seconds."""
-        self.draining = True
-        if self._listening is None or self._wire is None:
-            return
-        self._listening.close()
-        self._listening = None
-        self._wire.pre_shutdown()
-        await self._wire.shutdown(_FINISH_SECONDS)
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+        if self._loading is not None:
+            self._loading.cancel()
+        for waiting in list(self._waiting):
+            waiting.close()
+        if self._answering is not None:
+            await self._answering.finish(_FINISH_SECONDS)
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        with boundary("a request over HTTP") as caught:
+    async def _listen(self) -> asyncio.Server:
+        host, first = self._settings.host, self._settings.port
+        # Whoever is configured to ask at a port must not be led to another program's.
+        usual = first == WEB_PORT and not self._exact
+        ports = (*range(first, first + _PORTS), 0) if usual else (first,)
+        loop = asyncio.get_running_loop()
+        for port in ports:
             try:
-                return await self._guarded(request)
-            except Problem as problem:
-                return answer(problem.status, problem.body, problem.headers)
-            except ConnectionError:
-                raise asyncio.CancelledError from None  # nobody is there to be told
-        problem = Problem(500, "internal", "Something went wrong here; the log says what.")
-        if caught.error is not None:
-            problem.headers = {"Connection": "close"}
-        return answer(problem.status, problem.body, problem.headers)
+                server = await loop.create_server(self._connected, host, port, backlog=_BACKLOG)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                    raise _unheard(error, host, port) from None
+            else:
+                if port != first:
+                    logger.info("web.port: {} is taken, so it is {}", first, port)
+                return server
+        raise AssertionError("there is always a last port")
 
-    async def _guarded(self, request: web.BaseRequest) -> web.StreamResponse:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        if not host_allowed(headers.get("host", ""), self._hosts):
-            text = "This name is not known here; put it into web.hosts if it should be."
-            raise Problem(403, "unknown_host", text)
-        if not origin_allowed(headers, self._settings.hosts):
-            raise Problem(403, "foreign_origin", "Pages of other sites may not ask here.")
-        route, values = self._route(request.method, request.rel_url.raw_path)
-        if not route.open and not token_shown(headers, self._token):
-            text = "Show the token of this gateway: Authorization: Bearer TOKEN."
-            raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
-        if self.draining and not route.always:
-            raise Problem(503, "draining", "It is stopping.", {"Retry-After": "10"})
-        return await route.handler(request, values)
+    def _connected(self) -> asyncio.Protocol:
+        held = len(self._waiting) + (0 if self._answering is None else len(self._answering))
+        if held >= self._most:
+            return _Refused()
+        return _Waiting(self) if self._answering is None else self._answering()
 
-    def _route(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
-        parts = path.split("/")
-        others: list[str] = []
-        for pattern, route in self._routes:
-            values = _matched(pattern, parts)
-            if values is None:
-                continue
-            if method == route.method or (method == "HEAD" and route.method == "GET"):
-                return route, values
-            others.append(route.method)
-        if others:
-            allowed = {"Allow": ", ".join(sorted(set(others)))}
-            raise Problem(405, "method_not_allowed", "Not with this method.", allowed)
-        raise Problem(404, "not_found", "There is nothing here.")
+    def came(self, waiting: _Waiting) -> None:
+        """A connection before anything is loaded; the first of them starts that."""
+        self._waiting.add(waiting)
+        if self._loading is None and self._tasks is not None:
+            self._loading = self._tasks.create_task(self._loaded(), name="web: loading")
+
+    def left(self, waiting: _Waiting) -> None:
+        """Such a connection is gone."""
+        self._waiting.discard(waiting)
+
+    async def _loaded(self) -> None:
+        with boundary("loading the web server"):
+            self._answering = await self._load()
+        self._loading = None  # should that have failed, the next connection tries again
+        for waiting in list(self._waiting):
+            if self._answering is None:
+                waiting.close()
+            else:
+                waiting.hand_over(self._answering())
+        self._waiting.clear()
 
 
-def _matched(pattern: Sequence[str], parts: Sequence[str]) -> dict[str, str] | None:
-    if len(pattern) != len(parts):
-        return None
-    values = {}
-    for wanted, part in zip(pattern, parts, strict=True):
-        if wanted.startswith("{"):
-            values[wanted[1:-1]] = unquote(part, errors="replace")
-        elif wanted != part:
-            return None
-    return values if all(values.values()) else None
+class _Refused(asyncio.Protocol):
+    """A connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        stream = cast("asyncio.Transport", transport)
+        stream.write(_BUSY)
+        stream.close()
+
+
+class _Waiting(asyncio.Protocol):
+    """A connection that is not read from yet."""
+
+    def __init__(self, server: WebServer) -> None:
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.pause_reading()
+        self._server.came(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._server.left(self)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def hand_over(self, protocol: asyncio.Protocol) -> None:
+        """From now on it is that protocol's."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        transport.resume_reading()
 
 
 def _room() -> int:

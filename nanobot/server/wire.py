@@ -1,29 +1,25 @@
-"""The HTTP of it: connections with limits, errors as JSON, and nothing said about the inside."""
+"""The HTTP of it: errors as JSON, bodies within limits, and nothing said about the inside."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-_LINGER_SECONDS = 2.0
-_QUIET = {
+QUIET = {
     "Server": "nanobot",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
-_BUSY = (
-    b"HTTP/1.1 503 Service Unavailable\r\nServer: nanobot\r\nRetry-After: 2\r\n"
-    b"Content-Type: application/json\r\nContent-Length: 73\r\nConnection: close\r\n\r\n"
-    b'{"error":{"code":"busy","message":"Too many connections; try it later."}}'
-)
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""Headers of every answer."""
 
 
 class Problem(Exception):
@@ -38,14 +34,12 @@ class Problem(Exception):
         self.headers = headers or {}
 
 
-def answer(
-    status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
-) -> web.Response:
+def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> web.Response:
     """A JSON answer."""
     return web.Response(
         status=status,
         body=msgspec.json.encode(body),
-        headers={**_QUIET, **(headers or {})},
+        headers={**QUIET, **(headers or {})},
         content_type="application/json",
     )
 
@@ -77,7 +71,11 @@ async def body_of(request: web.BaseRequest, limit: int, seconds: float) -> bytes
     return bytes(body)
 
 
-class _Connection(RequestHandler):
+async def asked_to_go_on(_: web.Request) -> None:
+    """An `Expect` header is answered by whoever reads the body, after the guards."""
+
+
+class Connection(RequestHandler):
     """One connection. What cannot be understood gets the same errors as everything else."""
 
     __slots__ = ()
@@ -97,33 +95,3 @@ class _Connection(RequestHandler):
         response = answer(status, problem.body)
         response.force_close()
         return response
-
-
-class WireServer(web.Server):
-    """Makes a connection of each that comes, up to `most` at once; more are told to come later.
-    Each has `idle_seconds` for the head of a request, from its start and from the answer before."""
-
-    def __init__(self, handler: Handler, most: int, idle_seconds: float) -> None:
-        super().__init__(handler)
-        self._most = most
-        self._idle = idle_seconds
-        self._log = logging.getLogger("nanobot.server")
-        self._log.addHandler(logging.NullHandler())
-        self._log.propagate = False
-
-    def __call__(self) -> RequestHandler:
-        return _Connection(
-            self,
-            loop=self._loop,
-            keepalive_timeout=self._idle,
-            lingering_time=_LINGER_SECONDS,
-            auto_decompress=False,
-            access_log=None,  # type: ignore[arg-type]  # None means none
-            logger=self._log,
-        )
-
-    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        super().connection_made(handler, transport)
-        if len(self.connections) > self._most:
-            transport.write(_BUSY)
-            handler.force_close()

@@ -38,6 +38,7 @@ from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.exposures import Exposure
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.providers.vision import VisionModels
+from nanobot.server.access import Access
 from nanobot.session.entries import Entry
 from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskRecords, TaskStarter
@@ -47,6 +48,7 @@ from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -283,6 +285,7 @@ class FakeGateway:
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
             door=NoWebhooks(),
             security=Unaudited(),
+            web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,
             clock=clock,
             began=clock.monotonic() - 60.0,

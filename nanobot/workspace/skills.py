@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
 from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
@@ -100,7 +100,7 @@ class Skills:
             if skill.name == name:
                 return skill
         known = ", ".join(skill.name for skill in every) or "none"
-        raise NanobotError(f"There is no skill {name[:64]!r}; there are: {known}.")
+        raise UnknownId(f"There is no skill {name[:64]!r}; there are: {known}.")
 
     def view(self, skill: Skill, *, page: bool = False) -> SkillView:
         return SkillView(

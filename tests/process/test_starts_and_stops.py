@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 from tests.doubles.openai_server import Fault
@@ -11,7 +12,8 @@ from tests.process.harness import World
 async def test_a_quiet_bot_is_known_to_be_up_when_the_gateway_is_ready(world: World) -> None:
     gateway = await world.launch()
     line = await gateway.ready()
-    assert line == f"ready pid={gateway.pid} web=off channels=telegram:up\n"
+    web = r"http://127\.0\.0\.1:\d+"
+    assert re.fullmatch(rf"ready pid={gateway.pid} web={web} channels=telegram:up\n", line)
 
 
 async def test_a_refused_token_is_said_in_the_ready_line_and_ends_nothing(world: World) -> None:

@@ -181,7 +181,7 @@ async def test_a_start_that_cannot_work_is_refused_with_the_key(world: World) ->
             assert (ended.code, key in ended.errors) == (3, True), ended.errors
     world.configure(more='[hooks.ci]\nsecret = "s"\nto = "matrix:1"')
     assert "hooks.ci.to: there is no channel" in (await world.run("config", "check")).output
-    world.configure(more="[hooks.ci]\nenabled = false")
+    world.configure(more="[hooks.ci]\nenabled = false\n[web]\nenabled = false")
     gateway = await world.launch()
     assert " web=off " in await gateway.ready()
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
 from aiohttp import web
 
 from nanobot.config.settings.channels import WebSettings
-from nanobot.server.web_server import Route, WebServer
+from nanobot.server.application import Route
+from nanobot.server.web_server import WebServer
 from nanobot.server.wire import answer
+from tests.server.serving import serve
 
 HOSTS = ("bot.example.org", "*.tail.example")
 
@@ -19,12 +21,11 @@ HOSTS = ("bot.example.org", "*.tail.example")
 async def server() -> AsyncIterator[WebServer]:
     """A server with one thing to steal; nobody may get at it."""
 
-    async def steal(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+    async def steal(_: web.Request) -> web.StreamResponse:
         return answer(200, {"loot": True})
 
     routes = [Route(method=method, path="/loot", handler=steal) for method in ("GET", "POST")]
-    made = WebServer(WebSettings(port=0, hosts=HOSTS), "the token", routes)
-    async with made.serving():
+    async with serve(WebSettings(port=0, hosts=HOSTS), "the token", routes) as made:
         yield made
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from nanobot.config.settings.channels import WebSettings
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import StoreUnwritable
+from nanobot.ports import Clock
+from nanobot.server.access import Access
+from nanobot.server.admission import Admission
+from nanobot.server.application import Application, Route
 from nanobot.server.routes import health, hooks_route
-from nanobot.server.web_server import Route, WebServer
+from nanobot.server.web_server import WebServer
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
 from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
@@ -70,7 +77,29 @@ class Bench:
             *hooks_route(Webhooks({hook.name: hook for hook in hooks}), body_seconds),
             *more,
         ]
-        server = WebServer(web, "token", routes, **limits)
+        async with serve(web, "token", routes, self.clock, **limits) as server:
+            yield server
+
+
+@asynccontextmanager
+async def serve(
+    settings: WebSettings,
+    token: str,
+    routes: Sequence[Route],
+    clock: Clock | None = None,
+    *,
+    connections: int | None = None,
+    **limits: Any,
+) -> AsyncIterator[WebServer]:
+    """A server of these routes, which the token opens."""
+    async with MemoryHome() as home:
+        tokens = SqlAccessTokens(Process(home))
+        access = Access(tokens, clock or home.clock, Path("/nonexistent"))
+        access.own = token
+        admission = Admission(settings, access, clock or home.clock)
+        server = WebServer(
+            settings, Application(routes, admission, **limits).start, connections=connections
+        )
         async with server.serving():
             yield server
 

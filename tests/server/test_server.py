@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 
 import aiohttp
 import pytest
@@ -14,19 +13,19 @@ from hypothesis import strategies as st
 
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ConfigError
-from nanobot.server.web_server import Route
+from nanobot.server.application import Route
 from nanobot.server.wire import answer
 from tests.server.serving import PATIENCE, Bench, exchange
 
 GET = b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
-async def breaks(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+async def breaks(_: web.Request) -> web.StreamResponse:
     raise LookupError("something only the log may know")
 
 
-async def greets(_: web.BaseRequest, found: Mapping[str, str]) -> web.StreamResponse:
-    return answer(200, {"hello": found["name"]})
+async def greets(request: web.Request) -> web.StreamResponse:
+    return answer(200, {"hello": request.match_info["name"]})
 
 
 ROUTES = (

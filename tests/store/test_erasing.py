@@ -52,6 +52,7 @@ NOTHING_SAID = {
     "moved_chats",
     "notifications",
     "pairings",
+    "access_tokens",
     "tainted_files",
     "trigger_state",
     "unreachable_chats",

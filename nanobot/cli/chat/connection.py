@@ -32,7 +32,10 @@ async def connected(
         if client is None:
             drain = min(config.drain_seconds, _DRAIN_SECONDS)
             own = Gateway(
-                msgspec.structs.replace(config, drain_seconds=drain), environ, channels=False
+                msgspec.structs.replace(config, drain_seconds=drain),
+                environ,
+                channels=False,
+                page=greets,
             )
             try:
                 parts = await stack.enter_async_context(

@@ -59,14 +59,19 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
         return [*own, ("settings", sorted(self.settings))]
 
 
+WEB_PORT = 8765
+
+
 class WebSettings(Settings, frozen=True, kw_only=True):
     """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
     and localhost. An empty token is made at the first start. `health_port`: where a process without
-    the role web serves its health; 0: nowhere."""
+    the role web serves its health; 0: nowhere. `trusted_proxies` are the addresses whose
+    X-Forwarded headers count."""
 
-    enabled: bool = False
+    enabled: bool = True
     host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
+    port: Annotated[int, Meta(ge=0, le=65_535)] = WEB_PORT
     token: str = ""
     hosts: tuple[str, ...] = ()
     health_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    trusted_proxies: tuple[str, ...] = ()

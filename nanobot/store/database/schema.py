@@ -329,6 +329,20 @@ pairings = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# Who may ask over HTTP: named tokens, and browsers that are logged in (each a token in a cookie).
+access_tokens = sa.Table(
+    "access_tokens",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("made_at", sa.Double, nullable=False),
+    sa.Column("used_at", sa.Double),
+    sa.Column("expires_at", sa.Double),
+    sqlite_with_rowid=False,
+)
+
 # What people were asked before a call was made, or for an answer; the body is an Approval.
 approvals = sa.Table(
     "approvals",

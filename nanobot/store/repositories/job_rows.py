@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
@@ -69,5 +69,5 @@ def job_of(connection: sa.Connection, job_id: int) -> Job:
     """The job of that id, to do something with. Raises UsageError."""
     row = _JOB.execute(connection, i=job_id).first()
     if row is None:
-        raise UsageError(f"there is no job #{job_id}.")
+        raise UnknownId(f"there is no job #{job_id}.")
     return as_job(row)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
@@ -140,7 +140,7 @@ def _found(connection: sa.Connection, which: str) -> Job:
         query = sa.select(_j).where(_j.c.name == which.strip())
         rows = connection.execute(query.order_by(_j.c.state == "removed", _j.c.id.desc())).all()
     if not rows or (rows[0].state == "removed" and not by_id):
-        raise UsageError(f"there is no job {which[:60]!r}; `cron list` shows which there are.")
+        raise UnknownId(f"there is no job {which[:60]!r}; `cron list` shows which there are.")
     return shown_job(rows[0])
 
 

@@ -14,7 +14,7 @@ from nanobot.bus.pairing import (
     PairingRequest,
     PairingView,
 )
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.session import keys
 from nanobot.store.database import schema
@@ -146,7 +146,7 @@ def _approve(
     query = sa.select(_p).where(_p.c.code == code).with_for_update()
     row = connection.execute(query).first()
     if row is None:
-        raise NanobotError(f"No one was given the code {code}; `pair list` shows who asks.")
+        raise UnknownId(f"No one was given the code {code}; `pair list` shows who asks.")
     called = row.name or row.sender_id
     if row.state != "asked":
         raise NanobotError(f"The code {code} was used already: {called} is {row.state}.")
@@ -204,7 +204,7 @@ def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) 
     query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
     rows = connection.execute(query).all()
     if not rows:
-        raise NanobotError(
+        raise UnknownId(
             f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
             "configuration names, only the configuration lets go."
         )

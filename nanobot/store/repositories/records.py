@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.errors import StoreCorrupt, UsageError
+from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.session.views import AuditView, ToolCallView
 from nanobot.store.database import schema
@@ -92,7 +92,7 @@ class SqlRecords(SqlStore):
                 session_row.key for session_row in await self.sessions(limit=_ALL, unread=False)
             ]
         elif await self.session(session) is None:
-            raise UsageError(f"there is no session {session}")
+            raise UnknownId(f"there is no session {session}")
         walked = [await self._chain(key) for key in keys]
         if head:
             digest = _bytes(head)

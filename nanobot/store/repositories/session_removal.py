@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId, UsageError
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
@@ -65,7 +65,7 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     in which something runs."""
     row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
     if row is None:
-        raise UsageError(f"there is no session {key}")
+        raise UnknownId(f"there is no session {key}")
     keys = _with_children(connection, key)
     for session_key in keys:
         live = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)

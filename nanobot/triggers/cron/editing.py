@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.ports import Clock
 from nanobot.session import keys
@@ -229,7 +229,7 @@ class JobEditor:
     async def _own(self, requester: Requester, which: str) -> Job:
         job = await self._jobs.found(which)
         if requester.role is not Role.OWNER and job.plan.by != requester.who:
-            raise UsageError(f"there is no job {which[:60]!r} of yours.")
+            raise UnknownId(f"there is no job {which[:60]!r} of yours.")
         if job.state == "system":
             raise UsageError(f"{job.plan.name} belongs to the gateway: config.toml changes it.")
         return job

@@ -1,0 +1,58 @@
+"""The page as a chat: whoever looks reads the log, so what is sent has arrived."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.ports import Capabilities, Intake, OutboundPart
+
+
+class WebMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a page shows it. `choices` are answers the person may give."""
+
+    key: str
+    kind: OutboundKind
+    text: str
+    choices: tuple[Choice, ...] = ()
+
+
+class WebChannel:
+    """The channel `web`; see ports.Channel. Each message goes to `show`, with its address."""
+
+    capabilities = Capabilities(waits=True, buttons=True)
+
+    def __init__(self, show: Callable[[Address, WebMessage], None]) -> None:
+        self._show = show
+
+    async def run(self, intake: Intake) -> None:
+        """Nothing is polled: people come by HTTP."""
+        intake.alive()
+        await asyncio.Event().wait()
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """One part, Markdown as it is; the page draws it."""
+        text = message.text or "(empty message)"
+        shown = WebMessage(key=message.key, kind=message.kind, text=text, choices=message.choices)
+        return [OutboundPart(text=text, payload=msgspec.json.encode(shown))]
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Show a part to whoever looks; whoever comes later finds it in the log."""
+        shown = WebMessage(key=part.key, kind=OutboundKind.NOTICE, text=part.text)
+        if part.payload and not plain:
+            shown = msgspec.json.decode(part.payload, type=WebMessage)
+        self._show(address, shown)
+        return shown.key
+
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
+        """Showing it again does no harm."""
+        return None
+
+    async def typing(self, address: Address) -> None:
+        """Pages watch the run itself."""
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,38 @@
+"""`nanobot dashboard`: the page of the gateway that runs, in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import webbrowser
+from collections.abc import Mapping
+
+import msgspec
+
+from nanobot.cli.exit_codes import errors
+from nanobot.cli.output import say
+from nanobot.config.loader import load
+from nanobot.errors import NotServed
+from nanobot.operations.web_access import PageLink
+from nanobot.server.client import call
+
+
+def dashboard(environ: Mapping[str, str], *, show: bool) -> None:
+    """Open it with a link that logs in, or print that; see `errors` for other ends."""
+    with errors():
+        home = load(environ).home
+        raw = asyncio.run(call(home / "control.sock", "web link", {}))
+        if raw is None:
+            raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")
+        link = msgspec.json.decode(raw, type=PageLink)
+        if not show and _has_windows(environ) and webbrowser.open(link.url):
+            say("The page was opened in the browser.")
+        else:
+            say(link.url, f"(opens the page once, within {link.seconds / 60:.0f} minutes)")
+
+
+def _has_windows(environ: Mapping[str, str]) -> bool:
+    """Whether a browser would be one with windows: one of text would take the terminal."""
+    if sys.platform == "darwin":
+        return True
+    return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

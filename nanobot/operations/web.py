@@ -1,0 +1,69 @@
+"""Operations on who may ask over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+from nanobot.messages import TERMINAL, Role
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
+from nanobot.operations.web_access import AccessView, NewToken, PageLink
+
+
+def _at_this_machine(caller: Caller) -> None:
+    if caller.address is not None and caller.address.channel != TERMINAL:
+        raise UsageError("What opens the page is not for a chat: ask on its machine.")
+
+
+def _link_text(link: PageLink, _: float) -> str:
+    return f"{link.url}\n(opens the page once, within {link.seconds / 60:.0f} minutes)"
+
+
+@operation("web link", text=_link_text)
+async def make_link(context: OperationContext, caller: Caller) -> PageLink:
+    """Makes a link that opens the page, once."""
+    _at_this_machine(caller)
+    return context.engine.web.link()
+
+
+@operation("web tokens list", reads=True)
+async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
+    """Lists the tokens that programs have, and the browsers that are logged in."""
+    return await context.engine.web.tokens()
+
+
+def _token_text(made: NewToken, _: float) -> str:
+    return f"{made.token}\n(for {made.name}, as {made.role}; it is not shown again)"
+
+
+@operation("web tokens add", text=_token_text, example="laptop role=owner days=90")
+async def add_token(
+    context: OperationContext,
+    caller: Caller,
+    name: Annotated[Positional, Meta(description="What it is called, as in laptop.")],
+    *,
+    role: Annotated[
+        Literal["owner", "member", "guest"], Meta(description="As what it may ask.")
+    ] = "member",
+    days: Annotated[int, Meta(ge=0, le=3_660, description="When it expires; 0: it does not.")] = 90,
+) -> NewToken:
+    """Makes a token for a program, and shows it, once."""
+    _at_this_machine(caller)
+    return await context.engine.web.add(name, Role(role), days or None)
+
+
+def _revoked(view: AccessView, _: float) -> str:
+    return f"{view.name} ({view.kind}) opens nothing any more."
+
+
+@operation("web tokens revoke", text=_revoked, example="laptop")
+async def revoke_token(
+    context: OperationContext,
+    _: Caller,
+    name: Annotated[Positional, Meta(description="The token, or the browser.")],
+) -> AccessView:
+    """Lets a token or a browser in no more."""
+    return await context.engine.web.revoke(name)

@@ -1,0 +1,58 @@
+"""Who may ask over HTTP, as people are told."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from nanobot.messages import Role
+
+
+class AccessView(msgspec.Struct, frozen=True, kw_only=True):
+    """A named token, or a browser that is logged in. `used_at`: about when it asked last; never
+    says what the token is."""
+
+    name: str
+    kind: Literal["token", "browser"]
+    role: Role
+    made_at: float
+    used_at: float | None
+    expires_at: float | None
+
+
+class NewToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token just made. This is the only time that `token` is shown."""
+
+    name: str
+    role: Role
+    expires_at: float | None
+    token: str
+
+
+class PageLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link that opens the page once, for `seconds`; whoever opens it first is logged in as an
+    owner."""
+
+    url: str
+    seconds: float
+
+
+class WebAdmin(Protocol):
+    """What is known of who may ask over HTTP."""
+
+    def link(self) -> PageLink:
+        """A new link. Raises UsageError where nothing is served."""
+        ...
+
+    async def tokens(self) -> list[AccessView]:
+        """All tokens and browsers, the newest first."""
+        ...
+
+    async def add(self, name: str, role: Role, days: float | None) -> NewToken:
+        """Make a token; None: it does not expire. Raises UsageError."""
+        ...
+
+    async def revoke(self, name: str) -> AccessView:
+        """It opens nothing any more. Raises UnknownId."""
+        ...

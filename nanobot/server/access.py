@@ -1,0 +1,197 @@
+"""Who asks over HTTP, by what they show: the gateway's own token, a named one, or a browser's
+cookie, which is got for a link that works once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections import OrderedDict
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from nanobot.errors import UsageError
+from nanobot.messages import Role
+from nanobot.operations.web_access import AccessView, NewToken, PageLink
+from nanobot.ports import Clock
+from nanobot.store.repositories.access_tokens import AccessToken, SqlAccessTokens
+
+LINK_SECONDS = 600.0
+BROWSER_SECONDS = 30 * 86_400.0
+
+_OWN_NAME = "owner"
+_BROWSER = "browser"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
+_MOST_LINKS = 20
+_LONG = 32
+_KNOWN = 256
+_KNOWN_SECONDS = 5.0
+_NOTED_SECONDS = 300.0
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who may ask. `by` is who they are to the gateway, `csrf` what a page of theirs has
+    to show with every change; "" where no cookie was shown."""
+
+    name: str
+    role: Role
+    kind: Literal["token", "browser"]
+    by: str
+    expires_at: float | None = None
+    csrf: str = ""
+
+
+class Access:
+    """The web_access.WebAdmin of a gateway, and the judge of what requests show. `own` is the
+    gateway's token; "" before it serves."""
+
+    def __init__(self, store: SqlAccessTokens, clock: Clock, home: Path) -> None:
+        self.own = ""
+        self.url = ""
+        home_id = hashlib.sha256(str(home).encode()).hexdigest()[:8]
+        # Cookies know no ports, and another nanobot may be served at another one.
+        self.cookie = f"nanobot_{home_id}"
+        self._store = store
+        self._clock = clock
+        self._links: OrderedDict[str, float] = OrderedDict()
+        self._known: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
+
+    # Judging
+
+    async def by_token(self, shown: str) -> Principal | None:
+        """Who shows this in `Authorization: Bearer`."""
+        if self.own and hmac.compare_digest(_digest(shown), _digest(self.own)):
+            return Principal(name=_OWN_NAME, role=Role.OWNER, kind="token", by="local")
+        return await self._principal(shown, "token")
+
+    async def by_cookie(self, shown: str) -> Principal | None:
+        """Whose browser shows this."""
+        return await self._principal(shown, "browser")
+
+    def is_known(self, shown: str) -> bool:
+        """Whether it is good, and too long to be guessed."""
+        digest = _digest(shown)
+        own = len(self.own) >= _LONG and hmac.compare_digest(digest, _digest(self.own))
+        return own or digest in self._known
+
+    async def _principal(self, shown: str, kind: str) -> Principal | None:
+        token = await self._token(_digest(shown))
+        now = self._clock.now()
+        if token is None or token.kind != kind:
+            return None
+        if token.expires_at is not None and token.expires_at <= now:
+            return None
+        owner = token.role is Role.OWNER
+        return Principal(
+            name=token.name,
+            role=token.role,
+            kind=token.kind,
+            by="local" if owner else token.name,
+            expires_at=token.expires_at,
+            csrf=_digest(f"csrf:{shown}") if kind == "browser" else "",
+        )
+
+    async def _token(self, digest: str) -> AccessToken | None:
+        known, until = self._known.get(digest, (None, 0.0))
+        if known is not None and self._clock.monotonic() < until:
+            return known
+        token = await self._store.of(digest)
+        self._known.pop(digest, None)
+        if token is None:
+            return None
+        now = self._clock.now()
+        if token.used_at is None or now - token.used_at > _NOTED_SECONDS:
+            await self._store.used(digest, now)
+        self._known[digest] = (token, self._clock.monotonic() + _KNOWN_SECONDS)
+        while len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
+        return token
+
+    # Browsers
+
+    async def logged_in(self, shown: str) -> str | None:
+        """The cookie for what was shown, the secret of a link or a token; None if it opens
+        nothing. A link opens once."""
+        digest = _digest(shown)
+        if self._links.pop(digest, 0.0) > self._clock.monotonic():
+            return await self._browser(Role.OWNER, None)
+        principal = await self.by_token(shown)
+        if principal is None:
+            return None
+        return await self._browser(principal.role, principal.expires_at)
+
+    async def logged_out(self, principal: Principal) -> None:
+        """That browser's cookie opens nothing any more."""
+        if principal.kind == "browser":
+            await self.revoke(principal.name)
+
+    async def _browser(self, role: Role, until: float | None) -> str:
+        cookie, now = secrets.token_urlsafe(32), self._clock.now()
+        expires_at = min(now + BROWSER_SECONDS, until or float("inf"))
+        await self._store.add(
+            AccessToken(
+                digest=_digest(cookie),
+                kind="browser",
+                name=_BROWSER,
+                role=role,
+                made_at=now,
+                expires_at=expires_at,
+            )
+        )
+        return cookie
+
+    # The WebAdmin
+
+    def link(self) -> PageLink:
+        if not self.url:
+            raise UsageError("nothing is served here: start `nanobot gateway` first")
+        secret = secrets.token_urlsafe(24)
+        self._links[_digest(secret)] = self._clock.monotonic() + LINK_SECONDS
+        while len(self._links) > _MOST_LINKS:
+            self._links.popitem(last=False)
+        # Behind the #, which no browser sends and no server logs.
+        return PageLink(url=f"{self.url}/#login={secret}", seconds=LINK_SECONDS)
+
+    async def tokens(self) -> list[AccessView]:
+        return [_view(token) for token in await self._store.listed()]
+
+    async def add(self, name: str, role: Role, days: float | None) -> NewToken:
+        if not _NAME.fullmatch(name) or name in (_OWN_NAME, "local"):
+            raise UsageError(
+                f"{name[:60]!r} cannot be a token's name: 1 to 40 letters, digits, - . _"
+            )
+        shown, now = secrets.token_urlsafe(32), self._clock.now()
+        expires_at = None if days is None else now + days * 86_400
+        token = AccessToken(
+            digest=_digest(shown),
+            kind="token",
+            name=name,
+            role=role,
+            made_at=now,
+            expires_at=expires_at,
+        )
+        await self._store.add(token)
+        return NewToken(name=name, role=role, expires_at=expires_at, token=shown)
+
+    async def revoke(self, name: str) -> AccessView:
+        removed = await self._store.remove(name)
+        self._known.pop(removed.digest, None)
+        return _view(removed)
+
+
+def _digest(shown: str) -> str:
+    return hashlib.sha256(shown.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _view(token: AccessToken) -> AccessView:
+    return AccessView(
+        name=token.name,
+        kind=token.kind,
+        role=token.role,
+        made_at=token.made_at,
+        used_at=token.used_at,
+        expires_at=token.expires_at,
+    )

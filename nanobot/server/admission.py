@@ -1,0 +1,110 @@
+"""Whether a request is answered: where it comes from, who asks, and how often they may."""
+
+from __future__ import annotations
+
+import hmac
+
+from aiohttp import web
+
+from nanobot.config.settings.channels import WebSettings
+from nanobot.ports import Clock
+from nanobot.server.access import Access, Principal
+from nanobot.server.guards import client_of, host_allowed, origin_allowed
+from nanobot.server.rates import Rates
+from nanobot.server.wire import Problem
+
+CSRF = "X-CSRF-Token"
+
+_PRINCIPAL = web.RequestKey("principal", Principal)
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+_MOST_CHARS = 1_024
+_REQUESTS = {"burst": 400.0, "per_second": 100.0}
+_MISTAKES = {"burst": 20.0, "per_second": 0.2}
+
+
+def principal_of(request: web.Request) -> Principal:
+    """Who asks, of a request that was admitted."""
+    return request[_PRINCIPAL]
+
+
+class Admission:
+    """The judge of requests. Whoever showed something wrong too often has to wait, though not who
+    is in already."""
+
+    def __init__(self, settings: WebSettings, access: Access, clock: Clock) -> None:
+        self.access = access
+        self._settings = settings
+        self._hosts = (*settings.hosts, settings.host)
+        self._requests = Rates(clock, **_REQUESTS)
+        self._mistakes = Rates(clock, **_MISTAKES)
+
+    def check_origin(self, request: web.Request) -> None:
+        """Raises Problem for a request by a stranger's name, or of a stranger's page."""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        if not host_allowed(headers.get("host", ""), self._hosts):
+            text = "This name is not known here; put it into web.hosts if it should be."
+            raise Problem(403, "unknown_host", text)
+        if not origin_allowed(headers, self._settings.hosts):
+            raise Problem(403, "foreign_origin", "Pages of other sites may not ask here.")
+
+    def client(self, request: web.Request) -> str:
+        """The address of whoever asks."""
+        forwarded = request.headers.get("X-Forwarded-For", "")
+        return client_of(request.remote or "", forwarded, self._settings.trusted_proxies)
+
+    def is_secure(self, request: web.Request) -> bool:
+        """Whether the browser's way here is encrypted, as a trusted proxy tells it."""
+        if (request.remote or "") not in self._settings.trusted_proxies:
+            return False
+        return request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+
+    async def admit(self, request: web.Request) -> None:
+        """Know who asks. Raises Problem."""
+        principal = await self._principal(request)
+        if principal is None:
+            self._mistakes.take(self.client(request))
+            text = "Show a token (Authorization: Bearer TOKEN), or log in on the page."
+            raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
+        if principal.csrf and request.method not in _SAFE:
+            shown = request.headers.get(CSRF, "").encode("utf-8", "surrogateescape")
+            if not hmac.compare_digest(shown, principal.csrf.encode()):
+                text = f"A page shows what GET /api/me calls csrf, in {CSRF}."
+                raise Problem(403, "csrf", text)
+        self._limited(self._requests, principal.name)
+        self._requests.take(principal.name)
+        request[_PRINCIPAL] = principal
+
+    async def log_in(self, request: web.Request, shown: str) -> str:
+        """The cookie for a link's secret or a token. Raises Problem."""
+        self._limited(self._mistakes, self.client(request))
+        cookie = await self.access.logged_in(shown) if len(shown) <= _MOST_CHARS else None
+        if cookie is None:
+            self._mistakes.take(self.client(request))
+            text = "This opens nothing, or not any more: `nanobot dashboard` gives a new link."
+            raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
+        return cookie
+
+    async def _principal(self, request: web.Request) -> Principal | None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        cookie = _cookie(request, self.access.cookie)
+        shown = token.strip() if scheme.lower() == "bearer" else "" if scheme else cookie
+        if not 0 < len(shown) <= _MOST_CHARS:
+            return None
+        if not self.access.is_known(shown):
+            self._limited(self._mistakes, self.client(request))
+        by = self.access.by_token if scheme else self.access.by_cookie
+        return await by(shown)
+
+    @staticmethod
+    def _limited(rates: Rates, key: str) -> None:
+        if seconds := rates.wait(key):
+            text = f"Too often: try again in {seconds} s."
+            raise Problem(429, "too_many_requests", text, {"Retry-After": str(seconds)})
+
+
+def _cookie(request: web.Request, name: str) -> str:
+    for pair in request.headers.get("Cookie", "").split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value.strip('"')
+    return ""

@@ -1,0 +1,21 @@
+"""What the HTTP API works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nanobot.bus.gate import Gate
+from nanobot.channels.intake import ChannelIntake
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.workspace.received import Received
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiParts:
+    """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
+    somebody in."""
+
+    operations: Dispatcher
+    intake: Callable[[Gate], ChannelIntake]
+    received: Received

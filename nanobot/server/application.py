@@ -1,0 +1,131 @@
+"""What answers over HTTP: aiohttp's router over our routes, with the guards before each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+from aiohttp import web
+
+from nanobot.boundary import boundary
+from nanobot.server.admission import Admission
+from nanobot.server.wire import Connection, Problem, answer, asked_to_go_on
+
+_IDLE_SECONDS = 15.0
+_LINGER_SECONDS = 2.0
+_CODES = {404: "not_found", 405: "method_not_allowed"}
+_TEXTS = {404: "There is nothing here.", 405: "Not with this method."}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to ask for. A part of `path` like `{name}` stands for any one part, which the
+    handler finds decoded in the request's `match_info`. `open`: nothing has to be shown.
+    `always`: answered while draining too."""
+
+    method: str
+    path: str
+    handler: Handler
+    open: bool = False
+    always: bool = False
+
+
+class Application:
+    """The web_server.Answering over `routes`, which answers whom `admission` lets in. Connections
+    have `idle_seconds` for the head of a request, from their start and from the answer before.
+    `ending` is set once nothing new is taken: what streams is to end then."""
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        admission: Admission,
+        *,
+        idle_seconds: float = _IDLE_SECONDS,
+        ending: asyncio.Event | None = None,
+    ) -> None:
+        self._admission = admission
+        self._ending = ending or asyncio.Event()
+        app = web.Application(middlewares=[_errors, self._guard])
+        for route in routes:
+            handler = self._answering(route)
+            add = app.router.add_get if route.method == "GET" else None
+            if add is not None:
+                add(route.path, handler, expect_handler=asked_to_go_on)
+            else:
+                app.router.add_route(
+                    route.method, route.path, handler, expect_handler=asked_to_go_on
+                )
+        log = logging.getLogger("nanobot.server")
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+        self._options: dict[str, Any] = {
+            "keepalive_timeout": idle_seconds,
+            "lingering_time": _LINGER_SECONDS,
+            "auto_decompress": False,
+            "access_log": None,
+            "logger": log,
+        }
+        self._runner = web.AppRunner(app, **self._options)
+        self._loop = asyncio.get_running_loop()
+
+    async def start(self) -> Application:
+        """Ready for connections."""
+        await self._runner.setup()
+        return self
+
+    @property
+    def _server(self) -> web.Server:
+        return cast("web.Server", self._runner.server)
+
+    def __call__(self) -> asyncio.Protocol:
+        return Connection(self._server, loop=self._loop, **self._options)
+
+    def __len__(self) -> int:
+        return len(self._server.connections)
+
+    async def finish(self, seconds: float) -> None:
+        self._ending.set()
+        self._server.pre_shutdown()
+        await self._server.shutdown(seconds)
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self._admission.check_origin(request)
+        return await handler(request)
+
+    def _answering(self, route: Route) -> Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if not route.open:
+                await self._admission.admit(request)
+            if self._ending.is_set() and not route.always:
+                raise Problem(503, "draining", "It is stopping.", {"Retry-After": "10"})
+            return await route.handler(request)
+
+        return handle
+
+
+@web.middleware
+async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Whatever is raised becomes an answer that says nothing of the inside."""
+    with boundary("a request over HTTP"):
+        try:
+            return await handler(request)
+        except Problem as problem:
+            return answer(problem.status, problem.body, problem.headers)
+        except web.HTTPException as refused:
+            return _refused(refused)
+        except ConnectionError:
+            raise asyncio.CancelledError from None  # nobody is there to be told
+    problem = Problem(500, "internal", "Something went wrong here; the log says what.")
+    return answer(problem.status, problem.body, {"Connection": "close"})
+
+
+def _refused(refused: web.HTTPException) -> web.Response:
+    status = refused.status
+    headers = {"Allow": refused.headers["Allow"]} if "Allow" in refused.headers else {}
+    problem = Problem(status, _CODES.get(status, "bad_request"), _TEXTS.get(status, refused.reason))
+    return answer(status, problem.body, headers)

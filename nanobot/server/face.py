@@ -1,0 +1,58 @@
+"""Everything that is served over HTTP, put together when somebody first connects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nanobot import __version__
+from nanobot.config.settings.channels import WebSettings
+from nanobot.ports import Clock
+from nanobot.server.access import Access
+from nanobot.server.admission import Admission
+from nanobot.server.api_parts import ApiParts
+from nanobot.server.application import Application, Route
+from nanobot.server.login import login_routes
+from nanobot.server.openapi import openapi_route
+from nanobot.server.operation_routes import operation_routes
+from nanobot.server.page_files import page_routes
+from nanobot.server.routes import health, hooks_route
+from nanobot.server.session_routes import Conversations
+from nanobot.triggers.webhooks.webhook import Webhooks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """What is served. Without `api` only health and hooks are."""
+
+    settings: WebSettings
+    access: Access
+    clock: Clock
+    hooks: Webhooks
+    ready: Callable[[], bool]
+    role: str
+    ending: asyncio.Event
+    api: ApiParts | None
+
+
+async def application_of(served: Served) -> Application:
+    """The application over it, ready for connections."""
+    admission = Admission(served.settings, served.access, served.clock)
+    routes = health(served.ready, served.role)
+    if served.hooks:
+        routes += hooks_route(served.hooks)
+    if served.api is not None:
+        routes += _routes(served.api, admission)
+    return await Application(routes, admission, ending=served.ending).start()
+
+
+def _routes(api: ApiParts, admission: Admission) -> list[Route]:
+    operations = api.operations
+    return [
+        *login_routes(admission),
+        *Conversations(operations, api.intake, lambda _message, _taken: None).routes(),
+        *operation_routes(operations),
+        openapi_route(operations.listed, __version__),
+        *page_routes(),
+    ]

@@ -1,0 +1,74 @@
+"""How a browser gets in, who it is then, and how it leaves."""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+
+from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import Role
+from nanobot.server.access import BROWSER_SECONDS
+from nanobot.server.admission import Admission, principal_of
+from nanobot.server.application import Route
+from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.wire import answer
+
+_LIMIT = 4_096
+
+
+class Me(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks. `session` is the conversation that is theirs; `csrf` goes into X-CSRF-Token with
+    every change that a browser asks for."""
+
+    name: str
+    role: Role
+    session: str
+    expires_at: float | None
+    csrf: str
+
+
+def login_routes(admission: Admission) -> list[Route]:
+    """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
+    cookie = admission.access.cookie
+
+    async def log_in(request: web.Request) -> web.StreamResponse:
+        try:
+            secret = (await sent(request, _LIMIT)).get("secret")
+            if not isinstance(secret, str):
+                raise UsageError("`secret` is missing: that of a link, or a token")
+        except NanobotError as error:
+            raise problem_of(error) from None
+        value = await admission.log_in(request, secret)
+        response = answer(200, {"ok": True})
+        response.set_cookie(
+            cookie,
+            value,
+            max_age=int(BROWSER_SECONDS),
+            httponly=True,
+            samesite="Strict",
+            secure=admission.is_secure(request),
+        )
+        return response
+
+    async def who(request: web.Request) -> web.StreamResponse:
+        principal = principal_of(request)
+        me = Me(
+            name=principal.name,
+            role=principal.role,
+            session=caller_of(principal).session_key,
+            expires_at=principal.expires_at,
+            csrf=principal.csrf,
+        )
+        return answer(200, me)
+
+    async def log_out(request: web.Request) -> web.StreamResponse:
+        await admission.access.logged_out(principal_of(request))
+        response = answer(200, {"ok": True})
+        response.del_cookie(cookie, httponly=True, samesite="Strict")
+        return response
+
+    return [
+        Route(method="POST", path="/api/login", handler=log_in, open=True),
+        Route(method="GET", path="/api/me", handler=who),
+        Route(method="POST", path="/api/logout", handler=log_out),
+    ]

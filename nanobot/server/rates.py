@@ -1,0 +1,39 @@
+"""How often somebody may ask: a bucket that fills by itself."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+
+from nanobot.ports import Clock
+
+_KEPT = 4_096
+
+
+class Rates:
+    """`burst` at once, and `per_second` in the long run, for each key by itself. Of thousands of
+    keys those that were quiet longest are forgotten."""
+
+    def __init__(self, clock: Clock, *, burst: float, per_second: float) -> None:
+        self._clock = clock
+        self._burst = burst
+        self._per_second = per_second
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str) -> int:
+        """Whole seconds until it may ask; 0: now."""
+        left = self._left(key)
+        return 0 if left >= 1 else math.ceil((1 - left) / self._per_second)
+
+    def take(self, key: str) -> None:
+        """It asked."""
+        left = max(self._left(key) - 1, 0.0)
+        self._buckets[key] = (left, self._clock.monotonic())
+        self._buckets.move_to_end(key)
+        while len(self._buckets) > _KEPT:
+            self._buckets.popitem(last=False)
+
+    def _left(self, key: str) -> float:
+        left, at = self._buckets.get(key, (self._burst, 0.0))
+        passed = max(self._clock.monotonic() - at, 0.0)
+        return min(left + passed * self._per_second, self._burst)

@@ -1,0 +1,204 @@
+"""Conversations over HTTP: their entries by range, and what is said in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta
+
+from nanobot.bus.gate import Gate
+from nanobot.channels.intake import ChannelIntake
+from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
+from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Caller
+from nanobot.server.admission import principal_of
+from nanobot.server.application import Handler, Route
+from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.wire import answer
+from nanobot.session.inbox import Admitted
+from nanobot.text import MAX_TEXT
+
+_MOST_ENTRIES = 500
+_USUAL_ENTRIES = 50
+_LONGEST_KEY = 300
+_Ids = Annotated[str, Meta(max_length=200)]
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which entries: those before one, or after one, or the last."""
+
+    before: Annotated[int, Meta(ge=1)] | None = None
+    after: Annotated[int, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=_MOST_ENTRIES)] = _USUAL_ENTRIES
+
+
+class SentFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that was uploaded, by what POST /api/uploads said of it."""
+
+    blob: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    path: Annotated[str, Meta(max_length=1_000)] = ""
+    name: Annotated[str, Meta(max_length=300)] = ""
+    kind: Annotated[str, Meta(pattern="^(image|audio|video|document)$")] = "document"
+    mime: Annotated[str, Meta(max_length=200)] = ""
+    size: Annotated[int, Meta(ge=0)] = 0
+
+
+class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is said. With the same `client_request_id` it is taken once. `deliver`: the answer goes
+    to the session's chat, too, where it has one; else it is read here alone."""
+
+    text: Annotated[str, Meta(max_length=MAX_TEXT)] = ""
+    client_request_id: _Ids = ""
+    attachments: Annotated[tuple[SentFile, ...], Meta(max_length=20)] = ()
+    deliver: bool = False
+
+
+class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that is on disk. `fresh` False: it was there already. `answered`: its answer is a
+    message of its own, which comes with the session's events, and not of a run."""
+
+    session_key: str
+    inbound_id: int
+    key: str
+    fresh: bool
+    answered: bool = False
+    stopped: bool = False
+
+
+class Conversations:
+    """What may be asked of sessions by their keys. `intake` makes the entrance for what somebody
+    says, by the gate that lets them in; `said` hears of each message that was taken."""
+
+    def __init__(
+        self,
+        operations: Dispatcher,
+        intake: Callable[[Gate], ChannelIntake],
+        said: Callable[[InboundMessage, TakenMessage], None],
+    ) -> None:
+        self._operations = operations
+        self._intake = intake
+        self._said = said
+
+    def routes(self) -> list[Route]:
+        """/api/sessions/KEY/..."""
+        at = "/api/sessions/{key}"
+        return [
+            Route(method="GET", path=f"{at}/entries", handler=_refusing(self._entries)),
+            Route(method="POST", path=f"{at}/messages", handler=_refusing(self._take)),
+        ]
+
+    async def _entries(self, request: web.Request) -> web.StreamResponse:
+        key = session_of(request)
+        window = query_of(request, Window)
+        arguments = {"session": key, "limit": window.limit}
+        for name in ("before", "after"):
+            if (value := getattr(window, name)) is not None:
+                arguments[name] = value
+        return answer(200, await self._operations.call("sessions show", arguments))
+
+    async def _take(self, request: web.Request) -> web.StreamResponse:
+        key, caller = session_of(request), caller_of(principal_of(request))
+        try:
+            message = msgspec.convert(await sent(request), NewMessage)
+        except msgspec.ValidationError as error:
+            raise UsageError(str(error)) from None
+        return answer(200, await self.say(key, caller, message))
+
+    async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
+        """Take a message into a session. Raises NanobotError."""
+        own = key.startswith(f"{WEB}:") and len(key) > len(WEB) + 1
+        if not own and await self._operations.engine.records.session(key) is None:
+            raise UnknownId(f"there is no session {key}; a new one is called web:NAME")
+        if not message.text.strip() and not message.attachments:
+            raise UsageError("a message has a text or attachments")
+        if message.deliver and caller.role is Role.OWNER and not message.attachments:
+            return await self._delivered(key, message)
+        name = message.client_request_id or os.urandom(12).hex()
+        inbound = InboundMessage(
+            address=Address(WEB, key.removeprefix(f"{WEB}:")),
+            message_id=name,
+            dedupe_key=name,
+            sender=Sender(caller.by, caller.name or "you"),
+            text=message.text,
+            sent_at=self._operations.engine.now(),
+            attachments=tuple(map(_attached, message.attachments)),
+        )
+        (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)
+        taken = _taken(key, name, admitted)
+        self._said(inbound, taken)
+        return taken
+
+    async def _delivered(self, key: str, message: NewMessage) -> TakenMessage:
+        arguments = {"text": message.text, "session": key, "key": message.client_request_id}
+        sent = await self._operations.call("send", arguments)
+        return TakenMessage(
+            session_key=key, inbound_id=sent.inbound_id, key=sent.key, fresh=sent.fresh
+        )
+
+
+def session_of(request: web.Request) -> str:
+    """The session that is named in the path, which the caller may see. Raises NanobotError."""
+    key, caller = request.match_info["key"], caller_of(principal_of(request))
+    if len(key) > _LONGEST_KEY or not key.isprintable():
+        raise UnknownId("there is no session of such a name")
+    if caller.role is not Role.OWNER and key != caller.session_key:
+        raise NotAllowed("Only owners look into other conversations.")
+    return key
+
+
+def query_of(request: web.Request, kind: type[Any]) -> Any:
+    """The query as a struct of that kind. Raises UsageError."""
+    try:
+        return msgspec.convert(dict(request.query), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from None
+
+
+def _refusing(handler: Handler) -> Handler:
+    """The handler, whose refusals are problems."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except NanobotError as error:
+            raise problem_of(error) from None
+
+    return handle
+
+
+def _gate(caller: Caller) -> Gate:
+    """Lets in exactly who asks, as what they are."""
+    by = (caller.by,)
+    return Gate(
+        by if caller.role is Role.OWNER else (),
+        by if caller.role is Role.MEMBER else (),
+        by if caller.role is Role.GUEST else (),
+        pairing=False,
+    )
+
+
+def _attached(file: SentFile) -> Attachment:
+    return Attachment(
+        kind=file.kind,
+        name=file.name,
+        mime=file.mime,
+        size=file.size,
+        blob=file.blob,
+        path=file.path,
+    )
+
+
+def _taken(key: str, name: str, admitted: Admitted) -> TakenMessage:
+    return TakenMessage(
+        session_key=key,
+        inbound_id=admitted.inbound_id,
+        key=name,
+        fresh=admitted.fresh,
+        answered=admitted.owes is not None,
+        stopped=admitted.stopped is not None,
+    )

@@ -1,0 +1,99 @@
+"""Who may ask over HTTP, over SQL. The tokens themselves are nowhere: only what they hash to."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import UnknownId, UsageError
+from nanobot.messages import Role
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.sqlite import Database
+
+_a = schema.access_tokens
+_MOST = 1_000
+
+
+class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token by its digest. `kind`: who shows it, a program or a browser. `expires_at` None:
+    never; `used_at`: about when it was shown last."""
+
+    digest: str
+    kind: Literal["token", "browser"]
+    name: str
+    role: Role
+    made_at: float
+    used_at: float | None = None
+    expires_at: float | None = None
+
+
+class SqlAccessTokens:
+    """The same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, token: AccessToken) -> AccessToken:
+        """Keep it; those that have expired go. A browser is given a number where its name is
+        taken. Raises UsageError for a name that another has."""
+        return await self._database.transact(lambda c: _add(c, token), "add_access_token")
+
+    async def of(self, digest: str) -> AccessToken | None:
+        """The token with that digest, whether it has expired or not."""
+        query = sa.select(_a).where(_a.c.digest == digest)
+        row = await self._database.transact(lambda c: c.execute(query).first())
+        return None if row is None else _seen(row)
+
+    async def used(self, digest: str, at: float) -> None:
+        """It was shown."""
+        change = sa.update(_a).where(_a.c.digest == digest).values(used_at=at)
+        await self._database.transact(lambda c: c.execute(change))
+
+    async def listed(self) -> list[AccessToken]:
+        """All of them, the newest first."""
+        query = sa.select(_a).order_by(_a.c.made_at.desc(), _a.c.name)
+        return await self._database.transact(lambda c: [_seen(row) for row in c.execute(query)])
+
+    async def remove(self, name: str) -> AccessToken:
+        """From now on it opens nothing. Raises UnknownId."""
+        return await self._database.transact(lambda c: _remove(c, name), "remove_access_token")
+
+
+def _seen(row: sa.Row[*tuple[Any, ...]]) -> AccessToken:
+    return AccessToken(
+        digest=row.digest,
+        kind=row.kind,
+        name=row.name,
+        role=Role(row.role),
+        made_at=row.made_at,
+        used_at=row.used_at,
+        expires_at=row.expires_at,
+    )
+
+
+def _add(connection: sa.Connection, token: AccessToken) -> AccessToken:
+    alone(connection, "access_tokens")
+    connection.execute(sa.delete(_a).where(_a.c.expires_at <= token.made_at))
+    taken = set(connection.scalars(sa.select(_a.c.name)))
+    if len(taken) >= _MOST:
+        raise UsageError(f"there are {_MOST:,} tokens already: revoke some first")
+    if token.name in taken:
+        if token.kind == "token":
+            raise UsageError(f"there is a token called {token.name!r} already: choose another name")
+        names = (f"{token.name} {number}" for number in range(2, _MOST + 2))
+        token = msgspec.structs.replace(token, name=next(n for n in names if n not in taken))
+    connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
+    return token
+
+
+def _remove(connection: sa.Connection, name: str) -> AccessToken:
+    row = connection.execute(sa.select(_a).where(_a.c.name == name)).first()
+    if row is None:
+        raise UnknownId(
+            f"There is no token {name[:60]!r}; `web tokens list` shows those there are."
+        )
+    connection.execute(sa.delete(_a).where(_a.c.digest == row.digest))
+    return _seen(row)
