@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -38,6 +40,22 @@ CATCH_EVERYTHING = frozenset(
         "nanobot/boundary.py",
         "nanobot/store/database/sqlite.py",  # carries an error from its thread to the caller
     }
+)
+# What a gateway has not loaded when it begins: each is for what is configured, called or written.
+# A room that need not be there at a start belongs here.
+NOT_AT_START = (
+    *("nanobot.api", "nanobot.testing", "nanobot.cli.chat", "nanobot.cli.onboard"),
+    *("nanobot.cli.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
+    *("nanobot.triggers.events", "nanobot.triggers.heartbeat", "nanobot.triggers.webhooks.webhook"),
+    *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
+    *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
+    *("nanobot.tools.web.charset", "nanobot.tools.web.shown"),
+    *("nanobot.providers.embedded", "nanobot.providers.embedded_answers"),
+    *("nanobot.providers.repetition", "nanobot.providers.litellm_provider"),
+    *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
+    *("nanobot.server.face", "nanobot.server.routes"),
+    *("nanobot.store.repositories.chats", "nanobot.store.database.migrations"),
+    "nanobot_channels",
 )
 # A migration lists the tables of its day; nobody edits it again.
 FROZEN = "nanobot/store/database/migrations/versions/"
@@ -237,3 +255,10 @@ def undocumented(file: Path) -> Iterator[str]:
 def test_everything_public_says_what_it_guarantees() -> None:
     silent = [entry for file in SOURCES for entry in undocumented(file)]
     assert silent == []
+
+
+def test_a_start_loads_no_room_that_it_does_not_need() -> None:
+    code = "import nanobot.cli.serve, sys; print(*(m for m in sys.modules if 'nanobot' in m))"
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split()
+    early = [m for m in loaded if any(f"{m}.".startswith(f"{room}.") for room in NOT_AT_START)]
+    assert early == []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from nanobot.agent.context_preview import ContextPreview
 from nanobot.agent.library.requests import RunClient
@@ -24,8 +25,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentDependencies:
+class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent is composed of. `before` precedes a run's acting; `serves` says whether a
     channel is served here, so that its receipts can be waited for. `received` keeps the pictures
     that programs send."""
@@ -42,12 +42,11 @@ class AgentDependencies:
     before: Before
     serves: Callable[[str], bool]
     received: Received | None = None
-    capacity: Capacity = field(default_factory=Capacity)
-    retries: Retries = field(default_factory=Retries)
+    capacity: Capacity = msgspec.field(default_factory=Capacity)
+    retries: Retries = msgspec.field(default_factory=Retries)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentParts:
+class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """An agent; it does nothing until its worker runs."""
 
     worker: Worker

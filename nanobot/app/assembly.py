@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.run_service import RunService
@@ -21,6 +22,7 @@ from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import (
+    mcp_of,
     memory_of,
     prompt_of,
     sandbox_of,
@@ -60,17 +62,15 @@ from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.cron import cron_tool
-from nanobot.tools.mcp.place import ServerPlace
-from nanobot.tools.mcp.servers import McpServers
+from nanobot.tools.mcp.views import Servers
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
-from nanobot.tools.policy import STEERING, Policy
+from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
@@ -90,8 +90,7 @@ from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 
 
-@dataclass(frozen=True, kw_only=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """What a gateway has of the process that it is in."""
 
     environ: Mapping[str, str]
@@ -106,8 +105,7 @@ class Machine:
         return local_zone(self.environ)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Program:
+class Program(msgspec.Struct, frozen=True, kw_only=True):
     """What a program brings that has a nanobot within itself: a provider in the place of those
     configured, and tools besides the others. Its calls are no lines of its log."""
 
@@ -115,8 +113,7 @@ class Program:
     tools: tuple[AnyTool | Callable[..., object], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """A whole gateway, composed. Nothing in it lives yet."""
 
     engine: Engine
@@ -127,7 +124,7 @@ class Parts:
     commands: BackgroundCommands
     stages: AssembledStages
     memory: Memory
-    mcp: McpServers
+    mcp: Servers
     models: ProviderRegistry
     received: Received
     cron: CronService
@@ -204,8 +201,7 @@ class _Assembly:
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         commands = self._register_tools()
-        place = ServerPlace(config.home / "mcp", config.workspace, self.walls, STEERING)
-        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, place, self.blobs)
+        mcp = mcp_of(config, self.tools, clock, self.machine.environ, self.walls, self.blobs)
         types = builtin_types(bus.journal, self.files)
         types += installed(self.plugins, [run_type.name for run_type in types])
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
@@ -216,8 +212,7 @@ class _Assembly:
         triggers = triggers_of(
             config, self.cron, self.machine.zone, self.plugins, self.store, self.models
         )
-        state = SqlTriggerState(self.store.database, self.store.writer)
-        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, state)
+        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, self.store)
         tokens = SqlAccessTokens(self.store.database)
         http = HttpService(config, clock, self.machine.redact, webhooks, tokens, str(self.roles))
         scheduler = self._scheduler(triggers)
@@ -288,7 +283,7 @@ class _Assembly:
         self,
         agent: AgentParts,
         starter: TaskStarter,
-        mcp: McpServers,
+        mcp: Servers,
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:

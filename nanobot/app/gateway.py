@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 
 from loguru import logger
@@ -129,7 +128,6 @@ class Gateway:
         return {
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
-            "model": partial(warm_up, parts.models),
             "remembering": parts.stages.remember,
             "speaking": parts.stages.speak,
         }
@@ -178,11 +176,18 @@ class Gateway:
         hosting: list[asyncio.Task[None]],
         ready: Callable[[str], None],
     ) -> None:
-        """The run of the start, which the channels may have to wait for, then the channels."""
+        """The run of the start, which the channels may have to wait for, then the channels. What
+        the model needs is loaded after them, while they wait for their platforms."""
         if self._roles.worker:
             await parts.lifecycle.boot(self._machine.ids)
         if self._with_channels and self._roles.channels:
             hosting += parts.starter.start_configured(tasks)
+        async with asyncio.TaskGroup() as loading:
+            if self._roles.worker:
+                loading.create_task(warm_up(parts.models), name="model")
+            await self._announce(parts, ready)
+
+    async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()
         parts.http.ready = True
         states = ",".join(f"{name}:{state}" for name, state in parts.channels.states().items())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
@@ -87,8 +88,7 @@ class HostedChannels:
             await host.close()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChannelStarter:
+class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     """Begins channels as tasks and adds them to `channels`. `shared`: other processes work on the
     same store; `text_of` gives what a run has said so far, wherever it is driven."""
 

@@ -18,6 +18,7 @@ from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missi
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.lasting import LastingFacts
+from nanobot.ports import Clock
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.providers.speech import ProviderSpeech
 from nanobot.store.opening import Store
@@ -26,9 +27,11 @@ from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
+from nanobot.tools.mcp.views import NoServers, Servers
 from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
+from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.web.addresses import Addresses
@@ -130,6 +133,24 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     """What in a workspace is for its owners alone, or for one person or group each: memory, and
     what only owners' prompts hold."""
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
+
+
+def mcp_of(
+    config: Config,
+    registry: ToolRegistry,
+    clock: Clock,
+    environ: Mapping[str, str],
+    walls: Bubblewrap,
+    blobs: Blobs,
+) -> Servers:
+    """The servers of other programs' tools; what keeps them is loaded where there are any."""
+    if not config.mcp:
+        return NoServers()
+    from nanobot.tools.mcp.place import ServerPlace  # noqa: PLC0415
+    from nanobot.tools.mcp.servers import McpServers  # noqa: PLC0415
+
+    place = ServerPlace(config.home / "mcp", config.workspace, walls, STEERING)
+    return McpServers(config.mcp, registry, clock, environ, place, blobs)
 
 
 def workspace_tools(

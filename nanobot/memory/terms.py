@@ -14,7 +14,7 @@ _BIGRAMS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"([{_BIGRAMS}]+)|([^{_BIGRAMS}]+)")
+_RUN = re.compile(f"([{_BIGRAMS}]+)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _POSSESSIVE = re.compile(r"['’]s?(?!\w)")
 
@@ -75,8 +75,10 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
     plain = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", plain).casefold())
     word = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in plain)
     for run in word.split():
-        for spaceless, other in _RUN.findall(run):
-            yield spaceless or other, bool(spaceless)
+        # What the pattern matches stands between what it does not.
+        for at, part in enumerate(_RUN.split(run)):
+            if part:
+                yield part, at % 2 == 1
 
 
 def _stem(word: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
-    from nanobot.tools.mcp.servers import McpServers
+    from nanobot.tools.mcp.views import Servers
     from nanobot.tools.registry import ToolRegistry
     from nanobot.triggers.cron.editing import JobEditor
     from nanobot.triggers.webhooks.views import WebhookAdmin
@@ -45,8 +44,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     role: str = "all"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
     monotonic clock. `partial_elsewhere`: what a run of another process has said so far."""
 
@@ -64,7 +62,7 @@ class Engine:
     tools: ToolRegistry
     glimpse: ContextPreview
     skills: Skills
-    mcp: McpServers
+    mcp: Servers
     door: WebhookAdmin
     security: SecurityAdmin
     web: WebAdmin

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Protocol, get_type_hints
 
 import msgspec
@@ -55,16 +56,13 @@ class OperationContext(Protocol):
     listed: tuple[Operation, ...]
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do, made of its handler by `operation`. `structs` are the parameters of the
-    handler that are several arguments in one, `returns` is the type of its result."""
+class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One thing to do, made of its handler by `operation`. What the handler's annotations say is
+    read at its first use: a start has no time to read them all."""
 
     name: str
     help: str
     handler: Callable[..., Awaitable[Any]]
-    parameters: tuple[Parameter, ...]
-    structs: Mapping[str, type[Arguments]]
-    returns: Any
     role: Role
     reads: bool
     command: str
@@ -75,6 +73,26 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     example: str
     listed: bool
     failed: Callable[[Any], bool]
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        # A handler's module has all that its annotations name.
+        return get_type_hints(self.handler, include_extras=True)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it is given."""
+        return parameters_of(self.handler, self._hints)
+
+    @cached_property
+    def structs(self) -> dict[str, type[Arguments]]:
+        """The parameters of the handler that are several arguments in one."""
+        return {slot: hint for slot, hint in self._hints.items() if is_struct(hint)}
+
+    @property
+    def returns(self) -> Any:
+        """The type of its result."""
+        return self._hints["return"]
 
     @property
     def chat_example(self) -> str:
@@ -185,16 +203,11 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
-        # A handler's module has all that its annotations name.
-        hints = get_type_hints(handler, include_extras=True)
         sentence = " ".join((handler.__doc__ or "").split()).removesuffix(".")
         return Operation(
             name=name,
             help=f"{sentence[:1].lower()}{sentence[1:]}",
             handler=handler,
-            parameters=parameters_of(handler, hints),
-            structs={slot: hint for slot, hint in hints.items() if is_struct(hint)},
-            returns=hints["return"],
             role=role,
             reads=reads,
             command=command or name,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -188,6 +188,32 @@ class LLMProvider(Protocol):
 
     async def close(self) -> None:
         """Release what is held."""
+        ...
+
+
+@runtime_checkable
+class WarmingUp(Protocol):
+    """A provider whose first answer would have to wait for something."""
+
+    async def warm_up(self) -> None:
+        """Have it ready now. Raises ModelError."""
+        ...
+
+
+@runtime_checkable
+class AudioAndEmbeddings(Protocol):
+    """A provider that also transcribes, speaks and makes vectors."""
+
+    async def speak(self, text: str, voice: str, model: str) -> bytes:
+        """The text as a recording. Raises ModelError."""
+        ...
+
+    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
+        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        ...
+
+    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
+        """A vector for each text, in their order. Raises ModelError."""
         ...
 
 

@@ -176,8 +176,8 @@ class EmbeddedProvider(LLMProvider):
         child = self._child
         return child.process.pid if child and child.process.returncode is None else None
 
-    async def start(self) -> None:
-        """Start the child now, so that the first answer need not wait for it."""
+    async def warm_up(self) -> None:
+        """Start the child now."""
         await self._running()
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:

@@ -145,7 +145,7 @@ class LiteLLMProvider(LLMProvider):
         return sound(bytes(answer.content), self._speaker(provider, model))
 
     async def warm_up(self) -> None:
-        """Load litellm now rather than with the first call. Raises ModelMissing."""
+        """Load litellm now. Raises ModelMissing."""
         await self._loaded()
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """Prices and capabilities of thousands of models, from the table that comes with litellm.
 
-The table is read as a file, on a thread and once; nothing of litellm is executed. What the
-configuration says comes first.
+The table is read as a file, on a thread, and of its thousands of rows those are kept that were
+looked up; nothing of litellm is executed. What the configuration says comes first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def bundled_table() -> Path | None:
 
 
 class ModelTable:
-    """The table, once `load` is through; until then, and without it, only the configuration."""
+    """What the table says of the models that were looked up; of all others, and without the table,
+    only the configuration."""
 
     def __init__(
         self,
@@ -59,15 +60,17 @@ class ModelTable:
     ) -> None:
         self._providers = providers or {}
         self._find = find
-        self._rows: dict[str, _Row] | None = None
+        self._rows: dict[tuple[str, str], _Row | None] = {}
         self._told: dict[tuple[str, str], ModelDetails] = {}
         self._loading = asyncio.Lock()
 
-    async def load(self) -> None:
-        """Read the table, if that was not done yet."""
+    async def look_up(self, provider: str, model: str) -> None:
+        """Read what the table says of a model, if that was not done yet."""
         async with self._loading:
-            if self._rows is None:
-                self._rows = await asyncio.to_thread(_read, self._find)
+            if (provider, model) not in self._rows:
+                theirs = litellm_name(provider) or provider
+                row = await asyncio.to_thread(_read, self._find, theirs, model)
+                self._rows[provider, model] = row
 
     def knows(self, provider: str, model: str) -> bool:
         """Whether a table, or the configuration, says what the model can do. What is said of
@@ -81,7 +84,7 @@ class ModelTable:
         ):
             return True
         listed = known_profile(provider, model) is not None and provider not in LOCAL_PROVIDERS
-        return listed or self._row(provider, model) is not None
+        return listed or self._rows.get((provider, model)) is not None
 
     def learn(self, provider: str, model: str, details: ModelDetails) -> None:
         """Take what the endpoint itself says of a model."""
@@ -96,7 +99,7 @@ class ModelTable:
                 completion=set_here.completion / _MILLION,
                 cached=None if set_here.cached is None else set_here.cached / _MILLION,
             )
-        row = self._row(provider, model)
+        row = self._rows.get((provider, model))
         if row is None or row.input_cost_per_token is None or row.output_cost_per_token is None:
             return None
         return Price(
@@ -124,7 +127,7 @@ class ModelTable:
             )
         if known_profile(provider, model) is not None:
             return usual
-        row = self._row(provider, model)
+        row = self._rows.get((provider, model))
         if row is None:
             return usual
         return msgspec.structs.replace(
@@ -133,15 +136,6 @@ class ModelTable:
             tools=row.supports_function_calling,
             images=row.supports_vision,
         )
-
-    def _row(self, provider: str, model: str) -> _Row | None:
-        rows = self._rows or {}
-        theirs = litellm_name(provider) or provider
-        if (row := rows.get(f"{theirs}/{model}")) is not None:
-            return row
-        # Some are listed without their provider; then it must be the same one (bedrock_converse).
-        bare = rows.get(model)
-        return bare if bare and bare.litellm_provider.startswith(theirs) else None
 
 
 def _price_set(settings: ProviderSettings | None, model: str) -> PriceSettings | None:
@@ -164,20 +158,27 @@ def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfil
     )
 
 
-def _read(find: Callable[[], Path | None]) -> dict[str, _Row]:
+def _read(find: Callable[[], Path | None], provider: str, model: str) -> _Row | None:
+    """The row of a model of `provider`, which is litellm's name for it."""
     path = find()
     if path is None:
-        return {}
-    rows: dict[str, _Row] = {}
+        return None
     try:
         table = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
     except (OSError, msgspec.DecodeError) as problem:
         logger.warning("no prices: {} cannot be read: {}", path, problem)
-        return {}
-    decoder = msgspec.json.Decoder(_Row, strict=False)
-    for name, raw in table.items():
-        try:
-            rows[name] = decoder.decode(raw)
-        except msgspec.DecodeError:
-            continue  # the example row, and whatever a later version writes in another way
-    return rows
+        return None
+    if (row := _decoded(table.get(f"{provider}/{model}"))) is not None:
+        return row
+    # Some are listed without their provider; then it must be the same one (bedrock_converse).
+    bare = _decoded(table.get(model))
+    return bare if bare and bare.litellm_provider.startswith(provider) else None
+
+
+def _decoded(raw: msgspec.Raw | None) -> _Row | None:
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw, type=_Row, strict=False)
+    except msgspec.DecodeError:
+        return None  # the example row, and whatever a later version writes in another way

@@ -22,9 +22,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.capabilities import profile_for
-from nanobot.providers.openai_audio import Recording, transcribe
 from nanobot.providers.openai_chunk import StreamError
-from nanobot.providers.openai_embeddings import embed
 from nanobot.providers.openai_errors import (
     ProviderFailure,
     Speaker,
@@ -96,10 +94,11 @@ class OpenAICompatProvider(LLMProvider):
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
         """What is said in a recording; `name` is its file name. Raises ModelError."""
+        from nanobot.providers.openai_audio import Recording, transcribe  # noqa: PLC0415
+
         speaker = Speaker(self.name, model, self.api_base, self._api_key)
         headers = _headers(self.api_base, self._api_key)
-        recording = Recording(audio, name)
-        return await transcribe(recording, speaker, headers, self._policy, self._clock)
+        return await transcribe(Recording(audio, name), speaker, headers, self._policy, self._clock)
 
     async def speak(self, text: str, voice: str, model: str) -> bytes:
         """The text as sound, by that voice. Raises ModelError."""
@@ -109,6 +108,8 @@ class OpenAICompatProvider(LLMProvider):
 
     async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
         """A vector for each text. Raises ModelError."""
+        from nanobot.providers.openai_embeddings import embed  # noqa: PLC0415
+
         speaker = Speaker(self.name, model, self.api_base, self._api_key)
         headers = _headers(self.api_base, self._api_key)
         return await embed(texts, speaker, headers, self._policy, self._clock)

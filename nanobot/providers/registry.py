@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loguru import logger
 from msgspec.structs import replace
@@ -15,12 +15,16 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
-from nanobot.providers.base import LLMProvider, ModelProfile, Price
+from nanobot.providers.base import (
+    AudioAndEmbeddings,
+    LLMProvider,
+    ModelProfile,
+    Price,
+    WarmingUp,
+)
 from nanobot.providers.capabilities import known_profile
-from nanobot.providers.embedded import EmbeddedProvider
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
-from nanobot.providers.litellm_names import REACHED
-from nanobot.providers.litellm_provider import LiteLLMProvider
+from nanobot.providers.known_providers import LOCAL_PROVIDERS
+from nanobot.providers.litellm_names import litellm_name
 from nanobot.providers.model_choice import (
     EMBEDDED,
     ModelChoice,
@@ -30,13 +34,9 @@ from nanobot.providers.model_choice import (
 from nanobot.providers.model_details import ModelDetails, ask_details
 from nanobot.providers.model_table import ModelTable
 from nanobot.providers.one_provider import OneProvider
-from nanobot.providers.plugins import open_provider
 from nanobot.providers.retrying import CallPolicy
 from nanobot.providers.speech import speech_price
 from nanobot.system import is_loopback
-
-if TYPE_CHECKING:
-    from nanobot.providers.openai_compat import OpenAICompatProvider
 
 _ASK_AGAIN_SECONDS = 60.0
 _FREE = Price(prompt=0.0, completion=0.0)
@@ -100,6 +100,10 @@ class ProviderRegistry:
             return await self._only.pick(label)
         choice = await self.choice(label)
         price = await self._price_of(choice)
+        if choice.client == "lean":
+            # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
+            # half of it certificates, for which other threads do not have to wait.
+            await asyncio.to_thread(import_module, "nanobot.providers.openai_compat")
         await self._ask_about(choice)
         provider = self._providers.get(choice.provider_name)
         if provider is None:
@@ -131,7 +135,10 @@ class ProviderRegistry:
         )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
+        # Each is loaded where it is the way to a model that is used, and not before.
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
+            from nanobot.providers.embedded import EmbeddedProvider  # noqa: PLC0415
+
             return EmbeddedProvider(
                 self._home,
                 clock=self._clock,
@@ -140,6 +147,8 @@ class ProviderRegistry:
                 environ=self._environ,
             )
         if choice.client == "litellm":
+            from nanobot.providers.litellm_provider import LiteLLMProvider  # noqa: PLC0415
+
             return LiteLLMProvider(
                 name=choice.provider_name,
                 api_key=choice.api_key,
@@ -149,8 +158,9 @@ class ProviderRegistry:
                 profiles=self._catalogue.profile,
             )
         if choice.client != "lean":
+            from nanobot.providers.plugins import open_provider  # noqa: PLC0415
+
             return open_provider(choice, self._settings[choice.provider_name], self._plugins)
-        # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay.
         from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
 
         return OpenAICompatProvider(
@@ -185,8 +195,7 @@ class ProviderRegistry:
         if self._catalogue.price_of(provider, model) is None:
             if provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
                 return _FREE
-            if provider in KNOWN_PROVIDERS or provider in REACHED:  # no other is in the table
-                await self._catalogue.load()
+            await self._look_up(choice)
         price = self._catalogue.price_of(provider, model)
         if price is None:
             logger.info(
@@ -195,13 +204,17 @@ class ProviderRegistry:
             )
         return price
 
+    async def _look_up(self, choice: ModelChoice) -> None:
+        """Have the table say what it knows of a model, if it may know anything."""
+        if choice.client == "litellm" or litellm_name(choice.provider_name) is not None:
+            await self._catalogue.look_up(choice.provider_name, choice.model)
+
     async def transcribe(self, label: str, audio: bytes, name: str) -> str:
         """What is said in a recording, by the model of that label; `name` is its file name.
 
         Raises ModelError, or ConfigError when that provider transcribes nothing."""
-        any_provider, profile = await self.pick(label)
-        provider = _versatile(any_provider)
-        if provider is not None:
+        provider, profile = await self.pick(label)
+        if isinstance(provider, AudioAndEmbeddings):
             return await provider.transcribe(audio, name, profile.name)
         raise ConfigError(
             f"agent.transcription_model is {label!r}, which cannot hear: "
@@ -212,9 +225,8 @@ class ProviderRegistry:
         """The text as sound, by the model of that label.
 
         Raises ModelError, or ConfigError when that provider does not speak."""
-        any_provider, profile = await self.pick(label)
-        provider = _versatile(any_provider)
-        if provider is not None:
+        provider, profile = await self.pick(label)
+        if isinstance(provider, AudioAndEmbeddings):
             return await provider.speak(text, voice, profile.name)
         raise ConfigError(
             f"voice.model is {label!r}, which cannot speak: "
@@ -235,9 +247,8 @@ class ProviderRegistry:
         """A vector for each text, by the model of that label.
 
         Raises ModelError, or ConfigError when that provider makes none."""
-        any_provider, profile = await self.pick(label)
-        provider = _versatile(any_provider)
-        if provider is not None:
+        provider, profile = await self.pick(label)
+        if isinstance(provider, AudioAndEmbeddings):
             return await provider.embed(texts, profile.name)
         raise ConfigError(
             f"memory.embedding_model is {label!r}, which makes no vectors: "
@@ -256,12 +267,9 @@ class ProviderRegistry:
         if self._only is not None:
             return
         provider, profile = await self.pick()
-        if isinstance(provider, EmbeddedProvider):
-            await provider.start()
-            return
         if known_profile(profile.provider, profile.name) is None:
-            await self._catalogue.load()
-        if isinstance(provider, LiteLLMProvider):
+            await self._look_up(await self.choice())
+        if isinstance(provider, WarmingUp):
             await provider.warm_up()
 
     async def close(self) -> None:
@@ -300,10 +308,3 @@ class ProviderEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
         return await self._registry.embed(self.model, texts)
-
-
-def _versatile(provider: LLMProvider) -> OpenAICompatProvider | LiteLLMProvider | None:
-    """The provider, if it is of those that also transcribe and make vectors."""
-    from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415 - see _make
-
-    return provider if isinstance(provider, OpenAICompatProvider | LiteLLMProvider) else None

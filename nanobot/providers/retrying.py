@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
@@ -31,8 +32,7 @@ class ReadingState(Protocol):
     begun: bool
 
 
-@dataclass(frozen=True)
-class CallPolicy:
+class CallPolicy(msgspec.Struct, frozen=True):
     """How patient a call is. All in seconds, but what ends in `attempts`, and `max_bytes`.
 
     At most `attempts` are made, and `refused_attempts` where nothing listens (about 1 s).
@@ -54,8 +54,11 @@ class CallPolicy:
     @classmethod
     def of(cls, first_token_seconds: float, *, local: bool) -> CallPolicy:
         """The usual one, with that patience for the beginning of an answer; 0: what is usual."""
-        seconds = first_token_seconds or (_LOCAL_FIRST_TOKEN if local else cls.first_token_seconds)
-        rest = cls.call_seconds - cls.first_token_seconds
+        usual = cls()
+        seconds = first_token_seconds or (
+            _LOCAL_FIRST_TOKEN if local else usual.first_token_seconds
+        )
+        rest = usual.call_seconds - usual.first_token_seconds
         return cls(first_token_seconds=seconds, call_seconds=seconds + rest)
 
     def patience(self, answer: ReadingState) -> float:

@@ -29,7 +29,7 @@ class Served:
     settings: WebSettings
     access: Access
     clock: Clock
-    hooks: Webhooks
+    hooks: Webhooks | None
     ready: Callable[[], bool]
     role: str
     ending: asyncio.Event

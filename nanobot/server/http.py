@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,9 +23,10 @@ from nanobot.server.token import token_of
 from nanobot.server.web_server import Answering, WebServer
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
-from nanobot.triggers.webhooks.signatures import sign
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
-from nanobot.triggers.webhooks.webhook import Webhooks
+
+if TYPE_CHECKING:
+    from nanobot.triggers.webhooks.webhook import Webhooks
 
 _TRY_SECONDS = 30.0
 _EXAMPLE = {
@@ -43,7 +45,7 @@ class HttpService:
         config: Config,
         clock: Clock,
         redact: Redactor,
-        hooks: Callable[[], Webhooks],
+        hooks: Callable[[], Webhooks | None],
         tokens: SqlAccessTokens,
         roles: str = "all",
     ) -> None:
@@ -72,7 +74,7 @@ class HttpService:
     async def serving(self, api: ApiParts, *, with_hooks: bool = True) -> AsyncIterator[None]:
         """Serve within, if there is something to serve. Raises ConfigError."""
         web = self._config.web
-        hooks = self._hooks() if with_hooks else Webhooks({})
+        hooks = self._hooks() if with_hooks else None
         if not web.enabled and not hooks:
             yield
             return
@@ -92,7 +94,7 @@ class HttpService:
             yield
             return
         settings = msgspec.structs.replace(web, port=web.health_port)
-        server = WebServer(settings, partial(self._load, Webhooks({}), None), exact=True)
+        server = WebServer(settings, partial(self._load, None, None), exact=True)
         async with server.serving():
             yield
 
@@ -102,7 +104,7 @@ class HttpService:
         if self._server is not None:
             await self._server.drain()
 
-    async def _load(self, hooks: Webhooks, api: ApiParts | None) -> Answering:
+    async def _load(self, hooks: Webhooks | None, api: ApiParts | None) -> Answering:
         face = await asyncio.to_thread(import_module, "nanobot.server.face")
         served = face.Served(
             settings=self._config.web,
@@ -179,5 +181,7 @@ def _example(
         if hook.style in {"stripe", "standard"}:
             example["type"] = whole
         content = msgspec.json.encode(example)
+    from nanobot.triggers.webhooks.signatures import sign  # noqa: PLC0415 - see above
+
     headers = sign(hook, content, at=now, key=key)
     return content, {**headers, "Content-Type": "application/json", "X-GitHub-Event": kind}

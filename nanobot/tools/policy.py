@@ -19,7 +19,6 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
-from nanobot.tools.shell.escapes import escapes
 from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
@@ -318,7 +317,11 @@ def _command(pattern: str, command: str, *, lenient: bool) -> bool:
         if whole == pattern:
             return True
         plain = not _SEPARATORS.search(whole) and fnmatchcase(whole, pattern)
-        return plain and not escapes(whole, pattern)
+        if not plain:
+            return False
+        from nanobot.tools.shell.escapes import escapes  # noqa: PLC0415 - heavy, seldom needed
+
+        return not escapes(whole, pattern)
     parts = (" ".join(part.split()) for part in _PARTS.split(whole))
     return fnmatchcase(whole, pattern) or any(fnmatchcase(part, pattern) for part in parts)
 

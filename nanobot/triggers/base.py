@@ -6,6 +6,7 @@ it decided in which session that is handled, as what, and where the answer goes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from nanobot.triggers.cron.jobs import Taken
@@ -30,4 +31,13 @@ class Trigger(Protocol):
     async def run(self, publisher: Publisher) -> None:
         """Publish what happens until cancelled. One that raises is named in the log and started
         again after a pause that grows; it takes nothing else with it."""
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A trigger that looks at several things."""
+
+    def seen(self) -> Mapping[str, str]:
+        """What it saw last of each, in a few words, by its name."""
         ...

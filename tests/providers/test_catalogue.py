@@ -31,6 +31,15 @@ ROWS = {
     "nova": {"litellm_provider": "bedrock_converse", "max_input_tokens": 300_000.0},
 }
 
+LOOKED_UP = (
+    ("openai", "odd-1"),
+    ("together", "Odd/Two"),
+    ("groq", "odd-1"),
+    ("openai", "unheard-of"),
+    ("bedrock", "nova"),
+    ("home", "m"),
+)
+
 
 @pytest.fixture
 async def catalogue(tmp_path: Path) -> ModelTable:
@@ -38,7 +47,8 @@ async def catalogue(tmp_path: Path) -> ModelTable:
     file.write_text(json.dumps(ROWS))
     prices = {"m": PriceSettings(prompt=1.0, completion=10.0)}
     made = ModelTable({"home": ProviderSettings(prices=prices)}, lambda: file)
-    await made.load()
+    for provider, model in LOOKED_UP:
+        await made.look_up(provider, model)
     return made
 
 
@@ -84,7 +94,9 @@ def test_models_that_our_own_table_knows_stay_as_they_are(catalogue: ModelTable)
     assert catalogue.profile("acme", "never-heard-of").context_tokens == 128_000
 
 
-def test_before_it_is_loaded_nothing_is_known_and_nothing_is_read(tmp_path: Path) -> None:
+def test_of_models_that_were_not_looked_up_nothing_is_read(
+    tmp_path: Path,
+) -> None:
     def untouched() -> Path | None:
         raise AssertionError("the table was read")
 
@@ -99,14 +111,15 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
     if text is not None:
         file.write_text(text)
     made = ModelTable(find=lambda: file)
-    await made.load()
+    await made.look_up("openai", "odd-1")
     assert made.price_of("openai", "odd-1") is None
 
 
 async def test_litellms_own_table_is_found_and_read() -> None:
     assert bundled_table() is not None
     made = ModelTable()
-    await made.load()
+    await made.look_up("openai", "gpt-5-mini")
+    await made.look_up("bedrock", "us.amazon.nova-pro-v1:0")
     price = made.price_of("openai", "gpt-5-mini")
     assert price is not None
     assert 0 < price.prompt < price.completion

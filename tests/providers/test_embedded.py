@@ -151,7 +151,7 @@ async def test_fifty_first_questions_end_in_no_loop_and_half_of_them_within_5_se
     provider: EmbeddedProvider,
 ) -> None:
     assert len(set(FIRST_QUESTIONS)) == 50
-    await provider.start()
+    await provider.warm_up()
     seconds = []
     for question in FIRST_QUESTIONS:
         began = time.monotonic()
@@ -253,7 +253,7 @@ async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) ->
 
 @pytest.mark.slow
 async def test_a_child_that_was_killed_starts_again(provider: EmbeddedProvider) -> None:
-    await provider.start()
+    await provider.warm_up()
     first = provider.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
@@ -286,7 +286,7 @@ async def test_a_prompt_beyond_its_context_is_an_overflow(provider: EmbeddedProv
 
 @pytest.mark.slow
 async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvider) -> None:
-    await provider.start()
+    await provider.warm_up()
     for _ in range(3):
         stream = provider.chat_stream(ask("Tell me a long story.", 512))
         await anext(stream)
@@ -302,7 +302,7 @@ from nanobot.testing import ManualClock
 
 async def main():
     provider = EmbeddedProvider(Path(sys.argv[1]), clock=ManualClock())
-    await provider.start()
+    await provider.warm_up()
     print(provider.pid, flush=True)
     await asyncio.Event().wait()
 
@@ -336,7 +336,7 @@ async def test_the_key_is_not_in_the_process_list_and_secrets_are_not_passed_on(
     require(tmp_path)
     environ = {"OPENAI_API_KEY": "sk-secret", "LANG": "C"}
     provider = EmbeddedProvider(tmp_path, clock=ManualClock(), environ=environ)
-    await provider.start()
+    await provider.warm_up()
     child = psutil.Process(provider.pid)
     assert "OPENAI_API_KEY" not in child.environ()
     assert not any("key" in word for word in child.cmdline())
@@ -350,7 +350,7 @@ async def test_weights_that_are_no_model_are_unreachable_not_a_hang(tmp_path: Pa
     log = tmp_path / "model.log"
     provider = EmbeddedProvider(tmp_path, clock=ManualClock(), model="broken", log_path=log)
     with pytest.raises(ModelUnreachable, match=r"did not start \(see .*model\.log\)"):
-        await provider.start()
+        await provider.warm_up()
     assert provider.pid is None
     assert log.stat().st_size > 0
 

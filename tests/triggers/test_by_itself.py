@@ -18,7 +18,9 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.app.triggers import hooks_of, plan_of, triggers_of
+from nanobot.app.trigger_plans import plan_of
+from nanobot.app.triggers import triggers_of
+from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
@@ -117,7 +119,7 @@ class Outside:
                     tasks.create_task(supervise(triggers, self.clock)),
                     tasks.create_task(bot.cron.run()),
                 ]
-                yield bot, hooks_of(config, bot.cron, "UTC", self.clock)
+                yield bot, webhooks_of(config, bot.cron, "UTC", self.clock)
                 bot.crash()
                 for task in running:
                     task.cancel()

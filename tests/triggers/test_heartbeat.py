@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.triggers import rhythm_of
+from nanobot.app.heartbeat import rhythm_of
 from nanobot.errors import ConfigError, Refused
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import ModelProfile

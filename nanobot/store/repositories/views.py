@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address
+from nanobot.messages import Address, Origin
 from nanobot.session.entries import GENESIS
 from nanobot.session.keys import LIFECYCLE
 from nanobot.session.outbox import OutboundRow
@@ -27,7 +27,6 @@ from nanobot.session.views import (
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories import outbox
-from nanobot.triggers.heartbeat import NAME as HEARTBEAT
 
 _s = schema.sessions
 _e = schema.entries
@@ -38,7 +37,7 @@ _t = schema.tasks
 
 # The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats
 # and what is done when the gateway starts and stops.
-_SILENT = (HEARTBEAT, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
+_SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
 _HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
 _UNREAD = sa.and_(
     sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),

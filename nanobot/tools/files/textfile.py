@@ -7,7 +7,8 @@ import difflib
 import io
 import os
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.text import quoted
@@ -40,8 +41,7 @@ _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b")
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
-@dataclass(frozen=True)
-class Codec:
+class Codec(msgspec.Struct, frozen=True):
     """An encoding together with the mark the file begins with."""
 
     name: str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Protocol
+
 import msgspec
 
 
@@ -14,3 +17,25 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     tools: int
     where: str
     error: str
+
+
+class Servers(Protocol):
+    """The servers of a configuration."""
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        """They are kept connected within; nobody waits for one."""
+        ...
+
+    def views(self) -> list[ServerView]:
+        """How each is, by name."""
+        ...
+
+
+class NoServers:
+    """Where none is configured."""
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    def views(self) -> list[ServerView]:
+        return []

@@ -15,7 +15,6 @@ from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_entry
 from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox, Walls
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
-from nanobot.tools.shell.dangerous_commands import command_risks
 from nanobot.tools.shell.network import brings_files, named_hosts, needs_network
 from nanobot.tools.shell.process import RunningCommands
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
@@ -186,7 +185,10 @@ class _Shell:
     @staticmethod
     def danger(args: ExecArgs) -> str:
         """What the command line would do that nobody should do unasked."""
-        return " and ".join(found.why for found in command_risks(args.command))
+        # With all that reads command lines, which many an assistant never writes.
+        from nanobot.tools.shell.dangerous_commands import command_risks  # noqa: PLC0415
+
+        return " and ".join(risk.why for risk in command_risks(args.command))
 
     async def uncontained(self) -> str | None:
         """Why a command needs a person's word because of where it runs; None if it does not, or

@@ -6,7 +6,6 @@ import asyncio
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
@@ -19,9 +18,7 @@ from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import image_line, kind_of, read_document
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.tools.web.addresses import Addresses
-from nanobot.tools.web.charset import decoded
 from nanobot.tools.web.hosts import among
-from nanobot.tools.web.shown import is_shown
 
 # Loaded by what goes out, not by what offers the tools: 0.15 s of every command, and 10 MB.
 if TYPE_CHECKING:
@@ -55,8 +52,7 @@ class WebFetch(msgspec.Struct, frozen=True):
     ] = 1
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """What a server answered: where from in the end, the type it says, and at most MAX_BYTES."""
 
     url: str
@@ -67,8 +63,7 @@ class Body:
     cut: bool
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page as text. `notes` say what is not in it."""
 
     url: str
@@ -207,6 +202,8 @@ async def read_page(body: Body) -> Page:
     picture = image_line(head, len(body.data))
     if picture is not None:
         return Page(body.url, "", f"[{picture}]", tuple(notes))
+    from nanobot.tools.web.charset import decoded  # noqa: PLC0415 - not before a page is there
+
     text = decoded(body.data, body.charset)
     if body.kind in _MARKUP or (body.kind in _UNKNOWN and text.lstrip()[:1] == "<"):
         return await _parsed(body, "html", text.encode("utf-8", "replace"), notes)
@@ -253,6 +250,8 @@ class _Fetcher:
     def sends(self, args: WebFetch, context: CallContext) -> bool:
         """Whether the address may carry something out: nobody has shown it, and what asks for it
         may be content from outside."""
+        from nanobot.tools.web.shown import is_shown  # noqa: PLC0415 - as above
+
         return context.tainted and not is_shown(args.url, context.entries, self._web.addresses)
 
     def host(self, args: WebFetch) -> str:

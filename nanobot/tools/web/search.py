@@ -14,7 +14,6 @@ from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.tools.web.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
-from nanobot.tools.web.shown import is_private
 
 MAX_QUERY = 400
 MAX_COUNT = 20
@@ -96,6 +95,12 @@ def _shown(hits: list[Hit], query: str, room: int) -> str:
     return untrusted("\n".join(lines), f"web search: {query}", note)
 
 
+def _may_tell(args: WebSearch, context: CallContext) -> bool:
+    from nanobot.tools.web.shown import is_private  # noqa: PLC0415 - not needed before
+
+    return context.tainted and is_private(args.query, context.entries)
+
+
 def web_search_tool(
     services: Sequence[SearchEngine], result_chars: int = MAX_RESULT_CHARS
 ) -> Tool[WebSearch]:
@@ -113,7 +118,7 @@ def web_search_tool(
         args=WebSearch,
         run=_Searcher(services, room).run,
         effect=Effect.NONE,
-        sends=lambda args, context: context.tainted and is_private(args.query, context.entries),
+        sends=_may_tell,
         timeout=_ENGINE_SECONDS * max(len(services), 1),
         rest="Ask for fewer results.",
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
@@ -162,9 +163,27 @@ def _zones() -> dict[str, str]:
     return {name.casefold(): name for name in available_timezones()}
 
 
+def _of_that_name(name: str) -> ZoneInfo | None:
+    """The zone that is called exactly so, without the list of all, for which hundreds of files are
+    read. None where the list has to say."""
+    if not name[:1].isupper():  # no zone; "posixrules" and "right/..." are files beside them
+        return None
+    zone = _loaded(name)
+    # Where files are found in any case, only the list knows how it is written.
+    return zone if zone is not None and _loaded(name.swapcase()) is None else None
+
+
+def _loaded(name: str) -> ZoneInfo | None:
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo(name)
+    return None
+
+
 @lru_cache(maxsize=700)
 def zone_of(name: str) -> ZoneInfo:
     """A zone of the IANA database. Raises UsageError naming the nearest."""
+    if (zone := _of_that_name(name)) is not None:
+        return zone
     zones = _zones()
     if name.casefold() in zones:
         return ZoneInfo(zones[name.casefold()])

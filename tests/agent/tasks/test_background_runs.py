@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.agent.tasks.deadlines import DeadlineMonitor
 from nanobot.agent.tasks.types import TaskContext
-from nanobot.app.triggers import plan_of
+from nanobot.app.trigger_plans import plan_of
 from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role

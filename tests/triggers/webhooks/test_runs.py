@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.app.triggers import hooks_of
+from nanobot.app.webhooks import webhooks_of
 from nanobot.config import loader as config
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.settings.triggers import HookSettings
@@ -44,9 +44,10 @@ def configured(**hooks: HookSettings) -> Config:
 
 
 def hook_of(bot: FakeGateway, settings: HookSettings) -> Webhook:
-    found = hooks_of(configured(ci=settings), bot.cron, "UTC", bot.home.clock).get("ci")
-    assert found is not None
-    return found
+    hooks = webhooks_of(configured(ci=settings), bot.cron, "UTC", bot.home.clock)
+    hook = hooks.get("ci")
+    assert hook is not None
+    return hook
 
 
 async def deliver(bot: FakeGateway, hook: Webhook, key: str = "1") -> str:

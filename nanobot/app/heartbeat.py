@@ -1,0 +1,77 @@
+"""The heartbeat of a gateway, as configured."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.agent.stages.helpers import AuxiliaryModels
+from nanobot.app.trigger_plans import TRIGGERED, plan_of
+from nanobot.config.loader import Config
+from nanobot.errors import ConfigError
+from nanobot.messages import TERMINAL, Address, Origin
+from nanobot.providers.base import Models
+from nanobot.store.opening import Store
+from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.cron.hours import hours_of, zone_given
+from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.heartbeat import NAME, ChatSituation, Heartbeat, HeartbeatSchedule
+
+
+def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
+    """When there are heartbeats, as configured. Raises ConfigError naming the key."""
+    settings, path = config.heartbeat, "heartbeat"
+    channel, _, chat = settings.to.partition(":")
+    served = config.served
+    if settings.to and not (chat and channel in {*served, TERMINAL}):
+        known = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
+        raise ConfigError(
+            f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
+            f"write CHANNEL:ID ({known}), or leave it out for the chat an owner spoke in last."
+        )
+    own = zone_given(settings.zone, zone, path)
+    return HeartbeatSchedule(
+        interval=settings.interval_seconds,
+        to=Address(channel, chat) if settings.to else None,
+        hours=hours_of(settings.quiet_from, settings.quiet_until, own, path),
+        zone=own,
+        active=settings.active_seconds,
+        greet_after=settings.greet_after_seconds,
+    )
+
+
+def heartbeat_of(
+    config: Config, cron: CronService, zone: str, store: Store, models: Models
+) -> tuple[Trigger, Publisher]:
+    """The heartbeat, and what becomes of its beats. Raises ConfigError."""
+    settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
+    served = config.served
+    chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
+    terms = msgspec.structs.replace(
+        TRIGGERED,
+        model=settings.model,
+        max_iterations=settings.max_iterations,
+        max_run_seconds=settings.max_run_seconds,
+    )
+    # Of beats only one is at work at a time, and none waits for it.
+    plan = msgspec.structs.replace(
+        plan_of(NAME, settings.to, Origin.HEARTBEAT, rhythm.zone),
+        schedule=f"every {rhythm.interval:.0f} seconds",
+        terms=terms,
+        overlap="skip",
+        post=True,
+    )
+
+    def into(address: Address, around: ChatSituation) -> Publisher:
+        there = msgspec.structs.replace(
+            plan, address=address, session_key=around.session_key, tainted=around.tainted
+        )
+        return cron.publisher(there)
+
+    async def able() -> bool:
+        profile = await helpers.profile(settings.model or None)
+        return profile is not None and helpers.able(profile, "the heartbeat")
+
+    clock = store.writer.clock
+    beats = Heartbeat(config.workspace, rhythm, chats, clock, into, able)
+    return beats, cron.publisher(plan)

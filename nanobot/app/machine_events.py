@@ -1,0 +1,84 @@
+"""What a gateway hears of its machine, as configured."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection
+
+import msgspec
+from loguru import logger
+
+from nanobot.app.trigger_plans import plan_of
+from nanobot.config.loader import Config
+from nanobot.errors import ConfigError
+from nanobot.messages import TERMINAL, Origin
+from nanobot.store.opening import Store
+from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.store.repositories.trigger_state import SqlTriggerState
+from nanobot.triggers.base import Publisher
+from nanobot.triggers.cron.jobs import Plan, Taken
+from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.events.event_queue import EventOptions
+from nanobot.triggers.events.sensors import prompts_of, sensors_of
+from nanobot.triggers.events.trigger import Events
+
+
+def check_chat(config: Config) -> None:
+    """Raises ConfigError where `events.to` is no chat of a channel that is served."""
+    key, to = "events.to", config.events.to
+    channel, colon, chat = to.partition(":")
+    served = [*(name for name, one in config.channels.items() if one.enabled), TERMINAL]
+    if to and not (colon and chat and channel in served):
+        known = ", ".join(f"{name}:..." for name in served)
+        raise ConfigError(
+            f"{config.file}: {key} is {to[:60]!r}, which is no chat of a channel that is served: "
+            f"write CHANNEL:ID ({known}), or leave it out, and nobody is written to."
+        )
+
+
+def events_of(
+    config: Config, cron: CronService, zone: str, store: Store
+) -> tuple[Events, Publisher]:
+    """What happens on this machine. What holds others' words has a plan and a session apart."""
+    settings = config.events
+    check_chat(config)
+    sensors, lacking = sensors_of(settings)
+    for sentence in lacking:
+        logger.warning("{}", sentence)
+    terms = EventOptions(
+        host=socket.gethostname(),
+        zone=zone,
+        prompts=prompts_of(settings),
+        prompt=settings.prompt,
+        per_hour=settings.prompts_per_hour,
+    )
+    plan = plan_of("events", settings.to, Origin.EVENT, zone)
+    outside = msgspec.structs.replace(
+        plan_of("events:outside", settings.to, Origin.EVENT, zone), tainted=True
+    )
+    chats = SqlChatHistory(store.database, store.writer, ())
+    channel = config.channels.get(plan.address.channel)
+    owners = () if channel is None else channel.owners
+    told, telling = (_EventPublisher(cron, one, chats, owners) for one in (outside, plan))
+    keeping = SqlTriggerState(store.database, store.writer)
+    return Events(sensors, terms, keeping, store.writer.clock, told), telling
+
+
+class _EventPublisher:
+    """Takes what happened on the machine. Where nobody reads the answer, or an owner alone, the run
+    has the owners' memory: what is learnt of the machine is theirs."""
+
+    def __init__(
+        self, cron: CronService, plan: Plan, chats: SqlChatHistory, owners: Collection[str]
+    ) -> None:
+        self._cron = cron
+        self._plan = plan
+        self._chats = chats
+        self._owners = owners
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        plan, to = self._plan, self._plan.address
+        private = not plan.post or to.channel == TERMINAL or to.chat_id in self._owners
+        terms = msgspec.structs.replace(plan.terms, private=private or await self._chats.alone(to))
+        publisher = self._cron.publisher(msgspec.structs.replace(plan, terms=terms))
+        return await publisher.publish(text, key=key)
