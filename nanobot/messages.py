@@ -261,6 +261,19 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     discreet: bool = False
 
 
+PREVIEW = ":p"
+"""How the keys of parts end that are shown before their message is whole."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A stretch of what a run has done so far: it said `text`, or called the `tool`, which has
+    returned if it is `done`."""
+
+    text: str = ""
+    tool: str = ""
+    done: bool = False
+
+
 class EventKind(StrEnum):
     """Kinds of RunEvent."""
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Step
 
 
 class StoreWrite(Protocol):
@@ -110,7 +110,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
     becomes a file, where the channel is Filing (0: never).
 
-    More of it is said by what else an adapter is: Editing, Drafting, Confiding, Telling, Fetching,
+    More of it is said by what else an adapter is: Editing, Drafting, Streaming, Confiding, Telling,
+    Fetching, Filing, Reacting, Commanding.
     Filing, Reacting, Commanding.
     """
 
@@ -310,6 +311,28 @@ class Confiding(Protocol):
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
         """Send a part that this person alone sees; returns its message id, for `edit`. Raises as
         `send`; after Refused the part is sent to all."""
+        ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A channel whose messages can grow while they are written. `edit` makes such a message what it
+    is to be in the end, whatever it said, also after another process had begun it."""
+
+    def streams(self, address: Address) -> bool:
+        """Whether messages can grow there, as far as is known: False once it was refused."""
+        ...
+
+    async def start(
+        self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
+    ) -> str:
+        """Begin a message with these steps, `part` being its text; returns its id, as `find` by
+        that part. Raises as `send`; Refused if it is not possible there."""
+        ...
+
+    async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
+        """Show these steps, with those shown before at their beginning. Raises NotSent if nothing
+        was shown and it may be tried again later; Refused once it can only be edited."""
         ...
 
 

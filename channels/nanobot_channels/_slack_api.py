@@ -77,6 +77,10 @@ class ApiRefusal(Exception):
         self.retry_after = retry_after
 
 
+class StillStreaming(Refused):
+    """The message is a stream that nobody has stopped: it takes no edits yet."""
+
+
 class NoAnswer(Exception):
     """No usable answer came. `sent`: the request may have arrived."""
 
@@ -86,6 +90,10 @@ class NoAnswer(Exception):
 
 
 FAILED = (ApiRefusal, NoAnswer)
+_REFUSED: dict[str, type[DeliveryError]] = {
+    "restricted_action_thread_locked": ThreadGone,
+    "streaming_state_conflict": StillStreaming,
+}
 
 
 class _Forward(logging.Handler):
@@ -120,6 +128,7 @@ class WebApi:
         # The library takes a proxy from the environment even for NO_PROXY hosts and loopback.
         self.client.proxy = proxy_for(root)
         self.root = root
+        self.clock = clock
         self.time = PlatformClock(clock)
         self.granted: set[str] = set()
         """The token's scopes, as Slack's last answer named them; empty where it did not."""
@@ -225,11 +234,10 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
         return ChatGone(f"{error}: {_GONE[error.code]}")
     if not error.code and error.status != 429:
         return answered_by_proxy(error.status, str(error))
-    if error.code == "restricted_action_thread_locked":
-        return ThreadGone(f"{error}: the thread is locked")
     if is_passing(error) or error.code in _BAD_TOKEN:
         return NotSent(str(error), error.retry_after)
-    return Refused(str(error))
+    kind = _REFUSED.get(error.code, Refused)
+    return kind(str(error))
 
 
 def is_passing(error: ApiRefusal) -> bool:

@@ -30,6 +30,7 @@ class BotUser(msgspec.Struct, frozen=True):
     bot_id: str = ""
     user: str = ""
     team: str = ""
+    team_id: str = ""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -65,6 +66,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     ts: str = ""
     channel: str = ""
     user: str = ""
+    team: str | None = ""
     bot_id: str | None = ""
     subtype: str | None = ""
     text: str | None = ""
@@ -299,6 +301,34 @@ def button_press(body: Mapping[str, Any], channel: str) -> InboundMessage | None
         reply_to=ts,
         pressed=True,
         group=not is_direct(chat),
+    )
+
+
+class _Stopped(msgspec.Struct, frozen=True):
+    channel: str
+    user: str
+    event_ts: str
+    thread_ts: str | None = None
+
+
+def stop_button(event: object, channel: str) -> InboundMessage:
+    """The stop button that Slack shows while an answer grows: the same order as /stop. Raises
+    BadEvent."""
+    try:
+        stopped = msgspec.convert(event, _Stopped, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadEvent(str(error)) from error
+    if not is_ts(stopped.event_ts):
+        raise BadEvent("a stop without a time")
+    return InboundMessage(
+        address=Address(channel, stopped.channel, stopped.thread_ts or None),
+        message_id=stopped.event_ts,
+        dedupe_key=f"{dedupe_key(stopped.channel, stopped.event_ts)}:stop",
+        sender=Sender(stopped.user),
+        text="/stop",
+        sent_at=moment(stopped.event_ts, 0.0),
+        pressed=True,
+        group=not is_direct(stopped.channel),
     )
 
 

@@ -68,6 +68,24 @@ def _display_name(user: object) -> str:
     return ""
 
 
+class Writers:
+    """Who wrote which message, with their team; of the last two thousand."""
+
+    def __init__(self) -> None:
+        self._writers: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+
+    def wrote(self, chat: str, message_id: str, user: str, team: str) -> None:
+        """Remember a message."""
+        self._writers[chat, message_id] = (user, team)
+        if len(self._writers) > _MOST:
+            self._writers.popitem(last=False)
+
+    def of(self, chat: str, message_id: str | None) -> dict[str, str]:
+        """The recipient of what answers a message, as chat.startStream wants it; {} if unknown."""
+        user, team = self._writers.get((chat, message_id or ""), ("", ""))
+        return {"recipient_user_id": user, "recipient_team_id": team} if user and team else {}
+
+
 class Threads:
     """Which threads the bot takes part in: it wrote there, or was mentioned at the root. The last
     two thousand are remembered; of an unknown one Slack is asked once."""
@@ -81,6 +99,10 @@ class Threads:
         for address in addresses:
             if address.thread_id:
                 self._joined.setdefault((address.chat_id, address.thread_id), None)
+
+    def knows(self, chat: str, root: str) -> bool:
+        """Whether something was heard in this thread, or said there."""
+        return (chat, root) in self._joined
 
     def join(self, chat: str, root: str) -> None:
         """Remember that the bot wrote in this thread."""

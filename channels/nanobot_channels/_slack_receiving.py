@@ -11,9 +11,10 @@ from loguru import logger
 
 from nanobot.errors import ChannelDown
 from nanobot.messages import InboundMessage
-from nanobot.ports import Clock, Intake
+from nanobot.ports import Intake
 from nanobot.system import Backoff
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
+from nanobot_channels._slack_assistant import Assistant
 from nanobot_channels._slack_backfill import (
     Bounds,
     Cursor,
@@ -31,11 +32,18 @@ from nanobot_channels._slack_events import (
     inbound,
     is_ts,
     order,
+    stop_button,
     user_message,
 )
-from nanobot_channels._slack_lookups import People, Threads
+from nanobot_channels._slack_lookups import People, Threads, Writers
 from nanobot_channels._slack_reactions import reaction_message
 
+PROMPTS = (
+    "What can you do?",
+    "Remind me tomorrow at nine to ",
+    "Sum up what this page says: ",
+    "What do you remember about me?",
+)
 _TRIES = 5
 _BACKOFF = Backoff(1.0, 16.0)
 _MESSAGES = {"message", "app_mention"}
@@ -43,11 +51,14 @@ _MESSAGES = {"message", "app_mention"}
 
 class Policy(msgspec.Struct, frozen=True):
     """Settings: when an answer opens a thread ("auto": in channels, "always", "never"), the slash
-    command that is listened to, and how far a back-fill goes."""
+    command that is listened to, how far a back-fill goes, whether links get previews, and what the
+    assistant's pane suggests."""
 
     threads: str = "auto"
     slash_command: str = ""
     bounds: Bounds = Bounds()
+    link_previews: bool = False
+    prompts: tuple[str, ...] = PROMPTS
 
 
 class _HeldMessage(msgspec.Struct):
@@ -63,16 +74,24 @@ class Receiver:
     no back-fill is outstanding."""
 
     def __init__(
-        self, name: str, api: WebApi, intake: Intake, me: BotUser, policy: Policy, clock: Clock
+        self,
+        name: str,
+        api: WebApi,
+        intake: Intake,
+        me: BotUser,
+        policy: Policy,
+        assistant: Assistant,
     ) -> None:
         self.threads = Threads(api)
+        self.writers = Writers()
+        self._assistant = assistant
         self.skipped = 0
         """Envelopes and messages that could not be read."""
         self._name = name
         self._intake = intake
         self._me = me
         self._policy = policy
-        self._clock = clock
+        self._clock = api.clock
         self._people = People(api)
         self._history = History(api, name, policy.bounds)
         self._arrived: asyncio.Queue[tuple[dict[str, Any], str, asyncio.Future[None]]]
@@ -237,22 +256,34 @@ class Receiver:
         if event.get("type") == "reaction_added":
             message = reaction_message(event, self._me, self._name)
             return message and await self._with_names(message)
+        if event.get("type") == "agent_session_stopped":
+            return await self._with_names(stop_button(event, self._name))
+        self._assistant.event(event)
         return None
 
     async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
         item = user_message(event, self._me, chat)
         if item is None:
             return None
+        first = item.thread is not None and not self.threads.knows(item.chat, item.thread)
         thread = await self.threads.around(item, self._me)
         people = item.people()
         names = await self._people.names(people - {self._me.user_id})
         policy = self._policy.threads
         opens = policy == "always" or (policy == "auto" and not item.is_direct)
-        return inbound(item, self._name, self._me, names, thread, opens=opens)
+        message = inbound(item, self._name, self._me, names, thread, opens=opens)
+        if message is not None:
+            team = item.message.team or self._me.team_id
+            self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
+            if first:
+                self._assistant.began(message)
+        return message
 
     async def _with_names(self, message: InboundMessage) -> InboundMessage:
         sender = message.sender
         name = (await self._people.names([sender.id])).get(sender.id, sender.name)
+        chat = message.address.chat_id
+        self.writers.wrote(chat, message.message_id, sender.id, self._me.team_id)
         return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
 
     async def _admit(self, messages: list[InboundMessage]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.messages import Address, EventKind, RunEvent, RunPayload
+from nanobot.messages import Address, EventKind, RunEvent, RunPayload, Step
 from nanobot.ports import Clock
 
 _TOOL_LINE = 80
@@ -19,7 +19,7 @@ _TOOL_LINE = 80
 class RunInProgress(msgspec.Struct, kw_only=True):
     """A run in progress, since when by the monotonic clock. `reply_key`: the key that its answer
     will have, empty when its caller takes the answer; `reply_to` the message that it answers;
-    `tool` the call it is making, for people."""
+    `tool` the call it is making, for people; `steps` what it has said and called so far."""
 
     run_id: str
     address: Address
@@ -27,6 +27,20 @@ class RunInProgress(msgspec.Struct, kw_only=True):
     reply_to: str | None = None
     since: float
     tool: str = ""
+    steps: list[Step] = []
+    calls: dict[str, int] = {}
+
+    def called(self, key: str, line: str) -> None:
+        """A tool is at work."""
+        self.tool = line
+        self.calls[key] = len(self.steps)
+        self.steps.append(Step(tool=line))
+
+    def returned(self, key: str) -> None:
+        """A tool has returned."""
+        self.tool = ""
+        if (number := self.calls.pop(key, None)) is not None:
+            self.steps[number] = Step(tool=self.steps[number].tool, done=True)
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +64,7 @@ class Activity:
     async def watch(self, on_end: Callable[[RunEnded], None]) -> None:
         """Follow the events until cancelled."""
         kinds = {EventKind.STATUS, EventKind.END, EventKind.TOOL_CALL, EventKind.TOOL_RESULT}
+        kinds |= {EventKind.ASSISTANT_MESSAGE}
         watching = self._bus.subscribe(None, frozenset(kinds))
         try:
             async for event in watching:
@@ -79,8 +94,13 @@ class Activity:
             ids = tuple(payload.get("message_ids", ()))
             completed = payload.get("state") == "completed"
             on_end(RunEnded(address=run.address, message_ids=ids, completed=completed))
+        elif event.kind is EventKind.ASSISTANT_MESSAGE:
+            if payload["text"].strip():
+                run.steps.append(Step(text=payload["text"]))
+        elif event.kind is EventKind.TOOL_CALL:
+            run.called(payload.get("key", ""), _tool_line(payload))
         else:
-            run.tool = _tool_line(payload) if event.kind is EventKind.TOOL_CALL else ""
+            run.returned(payload.get("key", ""))
 
     def _began(self, event: RunEvent) -> None:
         address = event.payload["address"]

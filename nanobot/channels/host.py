@@ -294,12 +294,18 @@ class ChannelHost:
             shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
             for run in runs:
                 due = shown.get(run.run_id, run.since + TYPING_AFTER)
-                if due > now or (self._drafts and self._drafts.shown_in(run.address)):
+                if due > now or self._seen_at_work(run):
                     continue
                 if self._sender.rates.free(run.address.chat_id):
                     shown[run.run_id] = now + TYPING_EVERY
                     with boundary(f"typing in {run.address}"):
                         await self._typing(run)
+
+    def _seen_at_work(self, run: RunInProgress) -> bool:
+        """Whether something better than typing shows it."""
+        if self._drafts is not None and self._drafts.shown_in(run.address):
+            return True
+        return self._previews is not None and self._previews.grows(run)
 
     async def _typing(self, run: RunInProgress) -> None:
         channel, there = self._channel, self.moved.there(run.address)

@@ -1,4 +1,8 @@
-"""Previews: while a model writes, the chat sees what it has so far, in what becomes the answer."""
+"""Previews: while a model writes, the chat sees what it has so far, in what becomes the answer.
+
+Where messages can grow the preview is one that does, with the tools at work between the words;
+elsewhere, and once it can grow no more, it is edited.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.channels.activity import Activity, RunInProgress
 from nanobot.channels.sender import PartSender
-from nanobot.errors import DeliveryError, OutcomeUnknown, StoreError
-from nanobot.messages import OutboundMessage
+from nanobot.errors import DeliveryError, NotSent, OutcomeUnknown, Refused, StoreError
+from nanobot.messages import PREVIEW, OutboundMessage, Step
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
 from nanobot.session.journal import Journal
@@ -38,6 +42,8 @@ class _Preview:
         self.row: OutboundRow | None = None
         self.text = ""
         self.shown = OutboundPart(text="")
+        self.grows = False
+        self.steps: list[Step] = []
 
 
 class Previews:
@@ -117,56 +123,113 @@ class Previews:
         finally:
             del self._previews[run.reply_key]
 
+    def grows(self, run: RunInProgress) -> bool:
+        """Whether the chat sees the run at work in a message that grows."""
+        preview = self._previews.get(run.reply_key)
+        return preview is not None and preview.grows and not preview.over and bool(preview.row)
+
     async def _refresh(self, run: RunInProgress, preview: _Preview) -> bool:
         """Show what is new, if there is and no answer needs the rate. True: it was shown."""
         text = self._text_of(run.run_id)
         if text is None or preview.over or self._resting:
             return False
         preview.text = text or preview.text
-        part = await self._part(run, preview.text)
-        unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
-        edit = preview.row is not None and preview.row.standing is not None
+        if preview.row is None:
+            preview.grows = self._sender.streams(run.address)
+        steps = self._steps(run, text)
+        part = await self._part(run, preview)
+        if preview.grows:
+            unchanged = steps == preview.steps or not preview.text.strip()
+        else:
+            unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
+        edit = preview.row is not None and preview.row.standing is not None and not preview.grows
         if unchanged or not self._sender.rates.free(run.address.chat_id, edit=edit):
             return False
         try:
             if preview.row is None and await self._journal.next_outbound(run.address) is not None:
                 return False  # what was owed before comes before
-            preview.over = not await self._show(run, preview, part)
+            shown = await self._show(run, preview, part, steps)
+            preview.over = shown is None
         except (DeliveryError, StoreError) as error:
             logger.info("{}: no more previews of run {}: {}", run.address, run.run_id, error)
             preview.over = True
-        preview.shown = part
+        else:
+            if not shown:
+                return False
+        preview.shown, preview.steps = part, steps
         return True
 
-    async def _part(self, run: RunInProgress, text: str) -> OutboundPart:
+    def _steps(self, run: RunInProgress, text: str) -> list[Step]:
+        """What the run has done, with what its model says now at the end."""
+        steps, text = list(run.steps), text.strip()
+        recorded = steps[-1].text.strip() if steps else ""
+        if text and not recorded.startswith(text):
+            steps.append(Step(text=text))
+        return steps
+
+    async def _part(self, run: RunInProgress, preview: _Preview) -> OutboundPart:
         """What is to be seen, within one part; empty while there is nothing to see."""
-        lines = [f"{text} {CURSOR}"] if text.strip() else []
-        if self._show_tools and run.tool:
-            lines = [*([text] if text.strip() else []), f"`{run.tool}`"]
+        text = preview.text if preview.text.strip() else ""
+        cursor = "" if preview.grows else f" {CURSOR}"
+        lines = [f"{text}{cursor}"] if text else []
+        if self._show_tools and run.tool and not preview.grows:
+            lines = [*([text] if text else []), f"`{run.tool}`"]
         if not lines:
             return OutboundPart(text="")
         message = _message(run, "\n\n".join(lines))
         rendered = await self._sender.render(message)
-        return msgspec.structs.replace(rendered[0], key=f"{message.key}:p")
+        return msgspec.structs.replace(rendered[0], key=f"{message.key}{PREVIEW}")
 
-    async def _show(self, run: RunInProgress, preview: _Preview, part: OutboundPart) -> bool:
-        """Make the preview that part. False: there is nothing to be shown for this run."""
+    async def _show(
+        self, run: RunInProgress, preview: _Preview, part: OutboundPart, steps: list[Step]
+    ) -> bool | None:
+        """Make the preview that part. False: not now; None: there is nothing to be shown for this
+        run."""
         row = preview.row
         if row is None:
             message = _message(run, preview.text)
             row = await self._journal.preview(run.run_id, message, part)
             if row is None:
-                return False
-        if row.standing is not None:
-            preview.row = row
-            await self._sender.replace(run.address, row.standing, part)
+                return None
+        if row.standing is None:
+            preview.row = await self._begun(run, preview, row, part, steps)
             return True
-        preview.row = await self._sent(row, part)
+        began = preview.row is not None
+        preview.row = row
+        if preview.grows and began:
+            return await self._grown(run, preview, row.standing, steps)
+        preview.grows = False  # another process began it
+        await self._sender.replace(run.address, row.standing, part)
         return True
 
-    async def _sent(self, row: OutboundRow, part: OutboundPart) -> OutboundRow:
+    async def _grown(
+        self, run: RunInProgress, preview: _Preview, message_id: str, steps: list[Step]
+    ) -> bool:
+        """Show more of a message that grows. False: not now, or from now on it is edited."""
         try:
-            receipt = await self._sender.send(row.message.address, part)
+            await self._sender.grow(run.address, message_id, steps)
+        except Refused as refused:
+            logger.info("{}: {} is edited from now on: {}", run.address, message_id, refused)
+            preview.grows = False
+            return False
+        except NotSent as error:
+            logger.debug("{}: {} grows later: {}", run.address, message_id, error)
+            return False
+        return True
+
+    async def _begun(
+        self,
+        run: RunInProgress,
+        preview: _Preview,
+        row: OutboundRow,
+        part: OutboundPart,
+        steps: list[Step],
+    ) -> OutboundRow:
+        """Show the first of it; its receipt is kept before anything else is."""
+        address = row.message.address
+        try:
+            receipt = await self._started(run, preview, part, steps)
+            receipt = receipt or await self._sender.send(address, part)
         except OutcomeUnknown:
             raise
         except DeliveryError as error:
@@ -175,6 +238,18 @@ class Previews:
         await self._journal.receipt(row, 0, receipt, begin=None)
         first = msgspec.structs.replace(row.parts[0], receipt=receipt)
         return msgspec.structs.replace(row, parts=(first,))
+
+    async def _started(
+        self, run: RunInProgress, preview: _Preview, part: OutboundPart, steps: list[Step]
+    ) -> str:
+        """The id of a message that grows, "" where none can be begun."""
+        if preview.grows:
+            try:
+                return await self._sender.start(run.address, part, steps, run.reply_to)
+            except Refused as refused:
+                logger.info("{}: edited instead of streamed: {}", run.address, refused)
+        preview.grows = False
+        return ""
 
 
 def _message(run: RunInProgress, text: str) -> OutboundMessage:

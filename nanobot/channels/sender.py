@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.messages import Address, Attachment, OutboundMessage, Step
 from nanobot.ports import (
     BlobReader,
     Channel,
@@ -25,6 +25,7 @@ from nanobot.ports import (
     Editing,
     Filing,
     OutboundPart,
+    Streaming,
 )
 
 _LONG = 4_000
@@ -132,6 +133,27 @@ class PartSender:
         if not isinstance(channel, Drafting):
             raise Refused("there are no drafts here")
         await self._contained(address, lambda: channel.draft(there, key, part))
+
+    def streams(self, address: Address) -> bool:
+        """Whether messages grow in that chat."""
+        channel = self._channel
+        return isinstance(channel, Streaming) and channel.streams(self.moved.there(address))
+
+    async def start(
+        self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
+    ) -> str:
+        """Begin a message that grows; see ports.Streaming."""
+        channel, there = self._channel, self.moved.there(address)
+        if not isinstance(channel, Streaming):
+            raise Refused("messages do not grow here")
+        return await self._paced(address, lambda: channel.start(there, part, steps, reply_to))
+
+    async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
+        """Show more of one; see ports.Streaming. It is for the caller to keep to the rate."""
+        channel, there = self._channel, self.moved.there(address)
+        if not isinstance(channel, Streaming):
+            raise Refused("messages do not grow here")
+        await self._contained(address, lambda: channel.grow(there, message_id, steps))
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Look a part up, see ports.Channel. Raises OutcomeUnknown for whatever an adapter raises

@@ -32,6 +32,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
 from nanobot_channels._matrix_api import Account
+from nanobot_channels._slack_parts import payload_of as payload_of_slack
 from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels.discord import DiscordChannel, Server
 from nanobot_channels.matrix import MatrixChannel
@@ -44,6 +45,7 @@ from tests.doubles.mail_server import MailServer, letter
 from tests.doubles.matrix_rooms import oversized
 from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.slack_methods import START
+from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
 
@@ -246,10 +248,11 @@ class Slack:
         return sum(envelope.acknowledged for envelope in self._server.envelopes.values())
 
     def shown(self) -> list[str]:
-        return [message["text"] for message in self._server.sent("D1")]
+        sent = self._server.sent("D1")
+        return [shown_text(message["blocks"]) or message["text"] for message in sent]
 
     def fits(self, part: OutboundPart) -> bool:
-        return len(part.text) <= 4_000
+        return len(payload_of_slack(part).markdown) <= 12_000
 
     def refuse(self, chat: Address) -> Address:
         return Address(chat.channel, "D999")

@@ -263,7 +263,7 @@ async def test_a_check_says_who_it_is_and_changes_nothing() -> None:
 def test_the_documented_manifest_asks_for_every_scope_and_event() -> None:
     manual = (Path(__file__).parents[2] / "docs" / "channels" / "slack.md").read_text("utf-8")
     requested = set(re.findall(r"^ +- ([\w.:]+)$", manual, re.MULTILINE))
-    events = {"reaction_added", "app_mention"}
+    events = {"agent_session_stopped", "app_home_opened", "app_mention", "reaction_added"}
     events |= {*(f"message.{kind}" for kind in ("channels", "groups", "im", "mpim"))}
     assert requested == SCOPES | events | {"commands"}
 

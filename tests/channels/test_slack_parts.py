@@ -1,4 +1,4 @@
-"""Slack takes whatever is rendered, shows all of it, and takes none of it for markup."""
+"""Slack takes whatever is rendered, as Markdown and in the older form, and none of it pings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._markdown import from_markdown, tables
-from nanobot_channels._slack_parts import PLAIN_LIMIT, TEXT_LIMIT, content, mark_of
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._slack_parts import (
+    MARKDOWN_LIMIT,
+    contents,
+    mark_of,
+    markdown_pieces,
+    payload_of,
+    plain_content,
+)
 from nanobot_channels._slack_parts import render as render_message
 from nanobot_channels._slack_text import mentions
+from nanobot_channels.slack import SlackChannel
 from tests.channels.hostile import texts
-from tests.doubles.slack_rules import check_message, shown_text
+from tests.doubles.slack_rules import OLD_BLOCKS, Refusal, Room, check_message, shown_text
+from tests.doubles.slack_server import SlackServer
 
 PIECES = [
     *"ab😀é*_`#> \n[](:/.)<@!U1|&-~x\\",
@@ -27,6 +36,8 @@ PIECES = [
     "| a | b |\n",
 ]
 MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=200).map("".join) | texts(10, 100)
+CHAT = Address("slack", "D1")
+TABLE = "| Host | *State* |\n|---|--:|\n| nas | **ok** |\n| <!channel> | |"
 
 
 def render(text: str, **fields: Any) -> list[OutboundPart]:
@@ -34,9 +45,8 @@ def render(text: str, **fields: Any) -> list[OutboundPart]:
     return render_message(message)
 
 
-def sections(part: OutboundPart) -> list[dict[str, Any]]:
-    elements: list[dict[str, Any]] = msgspec.json.decode(part.payload)["blocks"][0]["elements"]
-    return elements
+def markdown(part: OutboundPart) -> str:
+    return payload_of(part).markdown
 
 
 def letters(text: str) -> str:
@@ -47,125 +57,144 @@ def letters(text: str) -> str:
 def test_whatever_is_rendered_is_accepted_and_pings_nobody(text: str, times: int) -> None:
     for part in render(text * times):
         assert part.text.strip()
-        assert len(part.text) <= PLAIN_LIMIT
-        for plain in (False, True):
-            params = content(part, plain=plain)
-            check_message(params)
+        (_, best), *_, (_, oldest) = contents(part)
+        check_message(best, most=4_000)
+        for params in (best, oldest, plain_content(part)):
             assert "<" not in params["text"]
             assert not mentions(params["text"], "U1")
+        assert not re.search("<[@!#]", markdown(part))
+        shown = [block["text"]["text"] for block in oldest["blocks"]]
+        assert not any(re.search("<[@!#]", text) for text in shown)
+
+
+@given(MARKDOWN, st.integers(1, 40))
+def test_the_older_form_is_accepted_unless_it_is_too_long_in_all(text: str, times: int) -> None:
+    for part in render(text * times):
+        *_, (_, oldest) = contents(part)
+        refusal = ""
+        try:
+            check_message(oldest, known=OLD_BLOCKS)
+        except Refusal as refused:
+            refusal = refused.error
+        assert refusal in {"", "msg_blocks_too_long"}
 
 
 @given(MARKDOWN, st.integers(1, 40))
 def test_no_visible_text_is_lost(text: str, times: int) -> None:
     parts = render(text * times)
-    older = [content(part, plain=False, with_tables=False)["blocks"] for part in parts]
     visible = letters(from_markdown(text * times).text)
-    # In this order; targets that Slack takes for no link stand between.
-    rest = iter(letters("".join(map(shown_text, older))))
-    assert all(letter in rest for letter in visible)
-    cells = [cell for table in tables(text * times) for row in table.rows for cell in row]
-    rest = iter(letters("".join(shown_text(content(p, plain=False)["blocks"]) for p in parts)))
-    assert all(letter in rest for cell in cells for letter in letters(cell.text))
+    for shown in (
+        "".join(markdown(part).replace("&lt;", "<") for part in parts),
+        "".join(part.text for part in parts),
+    ):
+        rest = iter(letters(shown))
+        words = [letter for letter in visible if letter.isalnum()]
+        assert all(letter in rest for letter in words)
 
 
 @given(st.text(st.sampled_from("ab .\n"), max_size=400), st.integers(1, 60))
 def test_plain_words_are_kept_letter_by_letter(text: str, times: int) -> None:
     parts = render(text * times)
-    shown = "".join(shown_text(content(part, plain=False)["blocks"]) for part in parts)
-    fallback = "".join(part.text for part in parts)
     expected = letters(text * times) or "(emptymessage)"
-    assert letters(shown) == letters(fallback) == expected
+    for form in (0, -1):
+        shown = [shown_text(list(contents(part))[form][1]["blocks"]) for part in parts]
+        assert letters("".join(shown)) == expected
+    assert letters("".join(part.text for part in parts)) == expected
 
 
-def test_looks_become_styles_and_boxes() -> None:
-    (part,) = render(
-        "# Title\n\n**bold *both*** ~~gone~~ `code`\n\n> quoted\n\n```python\nx = 1\n```\n\nend"
-    )
-    assert sections(part) == [
-        {
-            "type": "rich_text_section",
-            "elements": [
-                {"type": "text", "text": "Title", "style": {"bold": True}},
-                {"type": "text", "text": "\n\n"},
-                {"type": "text", "text": "bold ", "style": {"bold": True}},
-                {"type": "text", "text": "both", "style": {"bold": True, "italic": True}},
-                {"type": "text", "text": " "},
-                {"type": "text", "text": "gone", "style": {"strike": True}},
-                {"type": "text", "text": " "},
-                {"type": "text", "text": "code", "style": {"code": True}},
-            ],
-        },
-        {"type": "rich_text_quote", "elements": [{"type": "text", "text": "quoted"}]},
-        {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": "x = 1"}]},
-        {"type": "rich_text_section", "elements": [{"type": "text", "text": "end"}]},
-    ]
-
-
-def test_a_table_is_an_aligned_block_and_a_list_has_bullets() -> None:
-    (part,) = render("- one\n- two\n\n| a | bbb |\n|---|---|\n| 1 | 2 |")
-    assert shown_text(content(part, plain=False)["blocks"]) == "• one\n• two\na | bbb\n1 | 2"
-    older = content(part, plain=False, with_tables=False)["blocks"]
-    assert shown_text(older) == "• one\n• two\na | bbb\n--+----\n1 | 2"
-    assert older[0]["elements"][1]["type"] == "rich_text_preformatted"
-
-
-@pytest.mark.parametrize(
-    ("text", "links"),
-    [
-        ("see https://x.org/a?b=1, ok", [{"url": "https://x.org/a?b=1"}]),
-        ("(https://x.org)", [{"url": "https://x.org"}]),
-        ("`https://x.org`", []),
-        ("[here](https://x.org)", [{"url": "https://x.org", "text": "here"}]),
-        ("[write](mailto:a@x.org)", [{"url": "mailto:a@x.org", "text": "write"}]),
-        ("[odd](tg://user?id=1)", []),
-        ("https://" + "x" * 2500, []),
-    ],
-)
-def test_addresses_become_links_where_slack_takes_them(
-    text: str, links: list[dict[str, str]]
-) -> None:
+def test_markdown_is_sent_as_it_is_written() -> None:
+    text = f"# Title\n\n**bold** ~~gone~~ `code` [site](https://x.org)\n\n{TABLE}\n\n- [x] done"
     (part,) = render(text)
-    elements = [element for section in sections(part) for element in section["elements"]]
-    assert [
-        {key: element[key] for key in ("url", "text") if key in element}
-        for element in elements
-        if element["type"] == "link"
-    ] == links
+    assert markdown(part) == text.replace("<!", "&lt;!")
 
 
-def test_a_target_that_slack_takes_for_no_link_is_written_out() -> None:
-    (part,) = render("[odd](tg://user?id=1)")
-    assert shown_text(content(part, plain=False)["blocks"]) == "odd (tg://user?id=1)"
+def test_the_older_form_has_slacks_own_marks() -> None:
+    (part,) = render(
+        "# Title\n\n**bold *both*** ~~gone~~ `code` [site](https://x.org?a&b) & <@U1>\n\n"
+        "```python\nx = 1\n```\n\n[odd](tg://user?id=1)"
+    )
+    *_, (_, oldest) = contents(part)
+    (section,) = oldest["blocks"]
+    assert section["text"]["text"] == (
+        "*Title*\n\n*bold _both_* ~gone~ `code` <https://x.org?a&amp;b|site> &amp; &lt;@U1&gt;\n\n"
+        "```x = 1```\n\nodd"
+    )
+    assert "odd (tg://user?id=1)" in part.text
 
 
-def test_a_long_code_block_goes_on_in_the_next_part() -> None:
-    code = "\n".join(f"line {n} = {n}" for n in range(500))
-    parts = render(f"before\n\n```\n{code}\n```\n\nafter")
-    assert len(parts) == 3
-    boxes = [section for part in parts for section in sections(part)]
-    kinds = [section["type"].removeprefix("rich_text_") for section in boxes]
-    assert kinds == ["section", *["preformatted"] * 3, "section"]
-    text = "\n".join(section["elements"][0]["text"] for section in boxes[1:-1])
-    assert text == code
-    assert all(len(part.text) <= TEXT_LIMIT for part in parts)
+@pytest.mark.parametrize("fence", ["```", "~~~~", "```python"])
+def test_a_long_code_block_is_fenced_anew_in_each_part(fence: str) -> None:
+    code = "\n".join(f"    line {n} = {n}" for n in range(1500))
+    closing = fence.replace("python", "")
+    pieces = markdown_pieces(f"before\n\n{fence}\n{code}\n{closing}\n\nafter")
+    assert len(pieces) == 3
+    assert all(len(piece) <= MARKDOWN_LIMIT for piece in pieces)
+    inner = [piece.split(f"{fence}\n", 1)[1].rsplit(f"\n{closing}", 1)[0] for piece in pieces]
+    assert "\n".join(inner) == code
+    assert pieces[-1].endswith(f"{closing}\n\nafter")
 
 
 def test_a_message_of_nothing_still_has_a_part() -> None:
     assert [part.text for part in render(" \n\u200b")] == ["(empty message)"]
 
 
+def test_nine_thousand_characters_are_one_part() -> None:
+    assert len(render("some words, and more. " * 400)) == 1
+
+
 def test_every_part_has_a_key_and_a_mark_of_its_own() -> None:
-    parts = render("word " * 1500)
+    parts = render("word " * 6000)
     assert [part.key for part in parts] == ["run.0.0", "run.0.1", "run.0.2"]
     assert len({mark_of(part) for part in parts}) == 3
 
 
 def test_buttons_are_on_the_last_part_and_stay_within_limits() -> None:
     choices = tuple(Choice(f"choice {n} " + "x" * 100, f"/pick {n}") for n in range(30))
-    first, last = render("word " * 1000, choices=(*choices, Choice(" \n", "/last")))
-    assert len(msgspec.json.decode(first.payload)["blocks"]) == 1
-    params = content(last, plain=False)
+    first, last = render("word " * 3000, choices=(*choices, Choice(" \n", "/last")))
+    assert payload_of(first).blocks == []
+    (_, params), *_ = contents(last)
     check_message(params)
     buttons = [button for block in params["blocks"][1:] for button in block["elements"]]
     assert [button["value"] for button in buttons] == [*(f"/pick {n}" for n in range(30)), "/last"]
     assert buttons[-1]["text"]["text"] == "/last"
+
+
+def test_a_part_that_an_earlier_version_stored_is_sent_as_it_was_rendered() -> None:
+    rich = {"type": "rich_text", "elements": []}
+    payload = msgspec.json.encode({"blocks": [rich], "older": [rich]})
+    (_, best), *_ = contents(OutboundPart(text="said", payload=payload, key="k"))
+    assert best["blocks"] == [rich]
+
+
+async def test_a_chat_that_takes_no_markdown_gets_the_older_form_after_one_try() -> None:
+    async with SlackServer() as slack:
+        slack.rooms["D2"] = Room()
+        channel = SlackChannel("slack", (slack.bot_token, slack.app_token), slack.api_root)
+        slack.blocks = OLD_BLOCKS
+        (part,) = render(TABLE)
+        for _ in range(2):
+            await channel.send(CHAT, part)
+        assert len(slack.calls_of("chat.postMessage")) == 3
+        first, second = (shown_text(message["blocks"]) for message in slack.sent("D1"))
+        assert first == second
+        assert first.startswith("```Host       | State")
+        ts = await channel.send(CHAT, render("Soon.")[0])
+        await channel.edit(CHAT, ts, part)
+        assert shown_text(slack.sent("D1")[-1]["blocks"]) == first
+        assert len(slack.calls) == 5
+        slack.blocks |= {"markdown"}
+        await channel.send(Address("slack", "D2"), part)
+        assert shown_text(slack.sent("D2")[0]["blocks"]) == TABLE
+        await channel.close()
+
+
+async def test_a_message_that_is_too_long_in_all_says_nothing_of_its_chat() -> None:
+    async with SlackServer() as slack:
+        channel = SlackChannel("slack", (slack.bot_token, slack.app_token), slack.api_root)
+        (part,) = render("hello")
+        slack.fail("chat.postMessage", times=1, error="msg_blocks_too_long")
+        await channel.send(CHAT, part)
+        await channel.send(CHAT, part)
+        kinds = [message["blocks"][0]["type"] for message in slack.sent("D1")]
+        assert kinds == ["section", "markdown"]
+        await channel.close()

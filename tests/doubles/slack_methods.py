@@ -8,12 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.doubles.slack_rules import (
+    KNOWN_BLOCKS,
     Params,
     Refusal,
     Room,
     Stored,
     check_blocks,
+    check_chunks,
     check_message,
+    shown_text,
 )
 
 START = 1_700_000_000
@@ -33,8 +36,16 @@ class SlackMethods:
         self.files: dict[str, Stored] = {}
         self.reactions: dict[tuple[str, str], set[str]] = defaultdict(set)
         self.statuses: list[Params] = []
-        self.tables = True
-        """Whether messages may have tables; older workspaces refuse them."""
+        self.blocks = KNOWN_BLOCKS
+        """The blocks that messages may have; older workspaces know fewer."""
+        self.unknown: frozenset[str] = frozenset()
+        """Methods that this workspace does not know, or does not let the bot call."""
+        self.streams: dict[str, bool] = {}
+        """Every stream that was begun, and whether it takes more."""
+        self.prompts: list[Params] = []
+        self.titles: list[Params] = []
+        self.ephemeral: list[Params] = []
+        """What one person was shown."""
         self.sign_in = False
         """Whether files are answered with the page to sign in, as without the scope."""
         self.now = start
@@ -78,7 +89,7 @@ class SlackMethods:
     def perform(self, method: str, params: Params) -> Params:
         """One call; raises Refusal."""
         handler = _METHODS.get(method)
-        if handler is None:
+        if handler is None or method in self.unknown:
             raise Refusal("unknown_method")
         return handler(self, params)
 
@@ -104,7 +115,7 @@ class SlackMethods:
 
     def post_message(self, params: Params) -> Params:
         room = self._writable(params)
-        check_message(params, tables=self.tables)
+        check_message(params, known=self.blocks)
         fields: Params = {
             key: params[key] for key in ("text", "blocks", "metadata") if key in params
         }
@@ -119,20 +130,114 @@ class SlackMethods:
 
     def update(self, params: Params) -> Params:
         room = self._writable(params)
-        check_message(params, tables=self.tables)
+        check_message(params, known=self.blocks, most=4_000)
         matching = [message for message in room.messages if message["ts"] == params.get("ts")]
         if not matching:
             raise Refusal("message_not_found")
         if not matching[0].get("bot_id"):
             raise Refusal("cant_update_message")
+        if self.streams.get(params["ts"]):
+            raise Refusal("streaming_state_conflict")
         fields = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
         matching[0] |= fields | {"edited": {"user": self.me["user_id"], "ts": self.timestamp()}}
         return {"channel": params["channel"], "ts": params["ts"], "text": params["text"]}
 
     def delete(self, params: Params) -> Params:
         room = self._writable(params)
+        if self.streams.get(params["ts"]):
+            raise Refusal("cant_delete_message")
         room.messages[:] = [message for message in room.messages if message["ts"] != params["ts"]]
         return {"channel": params["channel"], "ts": params["ts"]}
+
+    # Streams, as they were measured (an open one takes no edit; one begun with chunks takes chunks)
+
+    def start_stream(self, params: Params) -> Params:
+        room = self._writable(params)
+        root = str(params.get("thread_ts"))
+        if not any(message["ts"] == root for message in room.messages):
+            raise Refusal("invalid_thread_ts")
+        if not params["channel"].startswith("D"):
+            for recipient in ("recipient_user_id", "recipient_team_id"):
+                if not params.get(recipient):
+                    raise Refusal(f"missing_{recipient}")
+        check_chunks(params.get("chunks") or [])
+        fields: Params = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
+        fields |= {"text": "", "blocks": [], "streaming_state": "in_progress"}
+        message = self.store(params["channel"], fields | {"thread_ts": root})
+        self.streams[message["ts"]] = True
+        self._extend(message, params)
+        self.stored(params["channel"], message)
+        return {"channel": params["channel"], "ts": message["ts"]}
+
+    def append_stream(self, params: Params) -> Params:
+        message = self._stream(params)
+        if "markdown_text" in params:
+            raise Refusal("streaming_mode_mismatch")
+        self._extend(message, params)
+        return {"channel": params["channel"], "ts": params["ts"]}
+
+    def stop_stream(self, params: Params) -> Params:
+        message = self._stream(params)
+        check_blocks(params.get("blocks") or [], known=self.blocks)
+        self._extend(message, params)
+        message["blocks"] += params.get("blocks") or []
+        message |= {"metadata": params["metadata"]} if "metadata" in params else {}
+        self.expire(message)
+        return {"channel": params["channel"], "ts": params["ts"], "message": message}
+
+    def expire(self, message: Params) -> None:
+        """A stream takes no more: it was stopped, or Slack found that it lasted too long."""
+        self.streams[message["ts"]] = False
+        message["streaming_state"] = "completed"
+
+    def _stream(self, params: Params) -> Params:
+        room = self._writable(params)
+        message = next((one for one in room.messages if one["ts"] == params["ts"]), None)
+        if message is None:
+            raise Refusal("message_not_found")
+        if not self.streams.get(message["ts"]):
+            raise Refusal("message_not_in_streaming_state")
+        return message
+
+    def _extend(self, message: Params, params: Params) -> None:
+        chunks = params.get("chunks") or []
+        check_chunks(chunks)
+        if sum(len(chunk.get("text", "")) for chunk in chunks) > 12_000:
+            raise Refusal("msg_too_long")
+        for chunk in chunks:
+            blocks = message["blocks"]
+            if chunk["type"] == "markdown_text":
+                if not blocks or blocks[-1]["type"] != "markdown":
+                    blocks.append({"type": "markdown", "text": ""})
+                blocks[-1]["text"] += chunk["text"]
+                continue
+            card = {"type": "task_card", "task_id": chunk["id"], "title": chunk["title"]}
+            same = next((one for one in blocks if one.get("task_id") == chunk["id"]), None)
+            if same is None:
+                blocks.append(card | {"status": chunk["status"]})
+            else:
+                same["status"] = chunk["status"]
+        message["text"] = shown_text(message["blocks"]).replace("**", "*").replace("## ", "")
+
+    def post_ephemeral(self, params: Params) -> Params:
+        self._writable(params)
+        check_message(params, known=self.blocks)
+        if params.get("user") not in self.people:
+            raise Refusal("user_not_in_channel")
+        self.ephemeral.append(params)
+        return {"message_ts": self.timestamp()}
+
+    def set_title(self, params: Params) -> Params:
+        self._room(params, "channel_id")
+        self.titles.append(params)
+        return {}
+
+    def set_prompts(self, params: Params) -> Params:
+        self._room(params, "channel_id")
+        if not 1 <= len(params["prompts"]) <= 4:
+            raise Refusal("invalid_arguments")
+        self.prompts.append(params)
+        return {}
 
     def info(self, params: Params) -> Params:
         self._room(params)
@@ -253,9 +358,15 @@ def _page(messages: list[Params], params: Params) -> Params:
 _METHODS: dict[str, Callable[[Any, Params], Params]] = {
     "apps.connections.open": SlackMethods.connections_open,
     "assistant.threads.setStatus": SlackMethods.set_status,
+    "assistant.threads.setSuggestedPrompts": SlackMethods.set_prompts,
+    "assistant.threads.setTitle": SlackMethods.set_title,
     "auth.test": SlackMethods.auth_test,
+    "chat.appendStream": SlackMethods.append_stream,
     "chat.delete": SlackMethods.delete,
+    "chat.postEphemeral": SlackMethods.post_ephemeral,
     "chat.postMessage": SlackMethods.post_message,
+    "chat.startStream": SlackMethods.start_stream,
+    "chat.stopStream": SlackMethods.stop_stream,
     "chat.update": SlackMethods.update,
     "conversations.history": SlackMethods.history,
     "conversations.info": SlackMethods.info,

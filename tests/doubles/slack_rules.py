@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,8 @@ from tests.doubles.platform_server import Fault
 
 Params = dict[str, Any]
 _JSON_METHODS = ("chat.", "reactions.", "assistant.")
-_JSON_PARAMS = {"blocks", "files", "metadata"}
+_JSON_PARAMS = {"blocks", "files", "metadata", "chunks"}
+_TASK_STATES = {"pending", "in_progress", "complete", "error"}
 _SECTIONS = {"rich_text_section", "rich_text_quote", "rich_text_preformatted"}
 
 
@@ -103,14 +105,24 @@ async def read_params(request: web.Request, method: str) -> Params:
     return params
 
 
-def check_message(params: Params, *, tables: bool = True) -> None:
-    """The limits of chat.postMessage, raises Refusal; `tables`: whether there are any."""
+KNOWN_BLOCKS = frozenset(
+    {"rich_text", "actions", "table", "markdown", "section", "context_actions"}
+)
+OLD_BLOCKS = KNOWN_BLOCKS - {"table", "markdown", "context_actions"}
+"""What a workspace of some years ago took."""
+
+
+def check_message(
+    params: Params, *, known: frozenset[str] = KNOWN_BLOCKS, most: int = 40_000
+) -> None:
+    """The limits of chat.postMessage, raises Refusal; `known`: the blocks that are taken; `most`:
+    characters of its text."""
     text, blocks = params.get("text", ""), params.get("blocks") or []
     if not text and not blocks:
         raise Refusal("no_text")
-    if len(text) > 40_000:
+    if len(text) > most:
         raise Refusal("msg_too_long")
-    check_blocks(blocks, tables=tables)
+    check_blocks(blocks, known=known)
     if sum(block["type"] == "table" for block in blocks) > 1:
         raise Refusal("invalid_attachments")
     metadata = params.get("metadata")
@@ -118,28 +130,51 @@ def check_message(params: Params, *, tables: bool = True) -> None:
         raise Refusal("metadata_must_be_sent_from_app")
 
 
-def check_blocks(blocks: list[Params], *, tables: bool = True) -> None:
+def check_blocks(blocks: list[Params], *, known: frozenset[str] = KNOWN_BLOCKS) -> None:
     """Block Kit's limits (https://docs.slack.dev/reference/block-kit/blocks); raises Refusal."""
-    if len(blocks) > 50:
+    if len(blocks) > 50 or any(block["type"] not in known for block in blocks):
         raise Refusal("invalid_blocks")
     if len(json.dumps(blocks, ensure_ascii=False)) > 13_200:
         raise Refusal("msg_blocks_too_long")  # observed, not documented
+    markdown = [block["text"] for block in blocks if block["type"] == "markdown"]
+    if not all(markdown) or sum(map(len, markdown)) > 12_000:
+        raise Refusal("invalid_blocks")
     actions: list[str] = []
     for block in blocks:
-        elements = block.get("elements", [])
         if len(block.get("block_id", "")) > 255:
             raise Refusal("invalid_blocks")
-        if block["type"] == "rich_text":
-            _check_rich_text(elements)
-        elif block["type"] == "actions":
-            _check_actions(elements)
-            actions += [element["action_id"] for element in elements]
-        elif block["type"] == "table" and tables:
-            _check_table(block)
-        else:
-            raise Refusal("invalid_blocks")
+        if block["type"] in _CHECKS:
+            _CHECKS[block["type"]](block)
+        if block["type"] == "actions":
+            actions += [element["action_id"] for element in block["elements"]]
     if len(set(actions)) != len(actions):
         raise Refusal("invalid_blocks")
+
+
+def check_chunks(chunks: list[Params]) -> None:
+    """What may be appended to a stream; raises Refusal."""
+    for chunk in chunks:
+        if chunk["type"] == "markdown_text" and 1 <= len(chunk["text"]) <= 12_000:
+            continue
+        if chunk["type"] != "task_update" or not 1 <= len(chunk["title"]) <= 256:
+            raise Refusal("invalid_chunks")
+        if not chunk["id"] or chunk["status"] not in _TASK_STATES:
+            raise Refusal("invalid_chunks")
+
+
+def _check_section(block: Params) -> None:
+    if block["text"]["type"] != "mrkdwn" or not 1 <= len(block["text"]["text"]) <= 3_000:
+        raise Refusal("invalid_blocks")
+
+
+def _check_feedback(block: Params) -> None:
+    """https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element"""
+    if not 1 <= len(block["elements"]) <= 5:
+        raise Refusal("invalid_blocks")
+    for element in block["elements"]:
+        for button in (element["positive_button"], element["negative_button"]):
+            if not 1 <= len(button["text"]["text"]) <= 75 or len(button["value"]) > 2000:
+                raise Refusal("invalid_blocks")
 
 
 def _check_table(block: Params) -> None:
@@ -180,7 +215,7 @@ def _check_rich_text(sections: list[Params]) -> None:
             if section["type"] == "rich_text_preformatted" and "style" in element:
                 raise Refusal("invalid_blocks")
             length += len(element.get("text", ""))
-    if not sections or length > 3_500:
+    if not sections or length > 13_000:
         raise Refusal("invalid_blocks")
 
 
@@ -193,10 +228,28 @@ def _check_actions(elements: list[Params]) -> None:
             raise Refusal("invalid_blocks")
 
 
+_CHECKS: dict[str, Callable[[Params], None]] = {
+    "rich_text": lambda block: _check_rich_text(block["elements"]),
+    "actions": lambda block: _check_actions(block["elements"]),
+    "table": _check_table,
+    "section": _check_section,
+    "context_actions": _check_feedback,
+}
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
 def shown_text(blocks: list[Params]) -> str:
-    """What people see of rich text, without its looks: a line end between sections."""
+    """What people see of blocks, without its looks: a line end between sections. Markdown stays as
+    it was written."""
     lines = []
     for block in blocks:
+        if block["type"] == "markdown":
+            lines.append(_unescaped(block["text"]))
+        if block["type"] == "section":
+            lines.append(_unescaped(block["text"]["text"]))
         if block["type"] == "table":
             lines += [" | ".join(map(_cell_text, row)) for row in block["rows"]]
         if block["type"] == "rich_text":

@@ -105,7 +105,9 @@ class SlackServer(SlackMethods, PlatformServer[SlackFault]):
 
     def press(self, chat: str, message: Params, label: str, user: str = "U1") -> Envelope:
         """A person presses the button of that label."""
-        buttons = [b for block in message["blocks"] for b in block["elements"] if "value" in b]
+        buttons = [
+            b for block in message["blocks"] for b in block.get("elements", []) if "value" in b
+        ]
         button = next(b for b in buttons if b["text"]["text"] == label)
         body = {"type": "block_actions", "user": {"id": user, "username": "ann"}}
         body |= {"channel": {"id": chat}, "message": message, "trigger_id": "1.2.abc"}

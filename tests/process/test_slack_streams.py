@@ -1,0 +1,163 @@
+"""A whole gateway on Slack whose answers grow in streams: one message, whatever breaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.store.journal.previews import STOPPED_LINE
+from tests.doubles.slack_rules import shown_text
+from tests.doubles.slack_server import SlackServer
+from tests.process.harness import World
+
+WORDS = " ".join(f"word{number}" for number in range(14))
+SLOW = f"pace:0.3\nsay:{WORDS}"
+
+
+@pytest.fixture
+async def slack(world: World) -> AsyncIterator[SlackServer]:
+    async with SlackServer(start=int(time.time()) - 3600) as server:
+        world.configure(
+            more=f"""
+[channels.slack]
+bot_token = "{server.bot_token}"
+app_token = "{server.app_token}"
+api_root = "{server.api_root}"
+owners = ["U1"]
+"""
+        )
+        yield server
+
+
+def said(slack: SlackServer, chat: str = "C1") -> list[str]:
+    return [shown_text(one["blocks"]) for one in slack.sent(chat)]
+
+
+def ended(slack: SlackServer) -> bool:
+    """Whether everything that was sent is there to stay."""
+    return bool(slack.sent("C1")) and not any(slack.streams.values())
+
+
+async def test_an_answer_grows_in_one_message_of_its_thread(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    root = slack.say("C1", f"<@UBOT> {SLOW}", user="U1")
+    await slack.until(lambda: ended(slack), 30)
+    assert said(slack) == [WORDS]
+    (start,) = slack.calls_of("chat.startStream")
+    assert start.params["thread_ts"] == root["ts"]
+    assert start.params["recipient_user_id"] == "U1"
+    assert start.params["recipient_team_id"] == "T1"
+    assert len(slack.calls_of("chat.appendStream")) >= 1
+    (stop,) = slack.calls_of("chat.stopStream")
+    assert stop.params["metadata"]["event_payload"]["key"].endswith(":0:0")
+    assert slack.calls_of("chat.postMessage") == slack.calls_of("chat.update") == []
+    await world.eventually(lambda: world.rows("SELECT state FROM outbound") == [("sent",)])
+
+
+async def test_tools_at_work_stand_between_the_words(world: World, slack: SlackServer) -> None:
+    await world.start()
+    await slack.connected()
+    slack.say("C1", f'<@UBOT> tool:list_dir:{{"path": "."}}\n{SLOW}')
+    await slack.until(lambda: ended(slack), 30)
+    (message,) = slack.sent("C1")
+    kinds = [block["type"] for block in message["blocks"]]
+    assert kinds == ["task_card", "markdown"]
+    assert message["blocks"][0] | {"task_id": ""} == {
+        "type": "task_card",
+        "task_id": "",
+        "title": "list_dir: .",
+        "status": "complete",
+    }
+    assert said(slack) == [WORDS]
+
+
+POINTS = [
+    "preview:after",
+    "receipt:before",
+    "finish:after",
+    "receipt:2:before",
+    *(
+        pytest.param(point, marks=pytest.mark.slow)
+        for point in (
+            "preview:before",
+            "receipt:after",
+            "finish:before",
+            "begin_send:before",
+            "begin_send:after",
+            "receipt:2:after",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_killed_anywhere_the_chat_has_the_answer_once(
+    world: World, slack: SlackServer, point: str
+) -> None:
+    crashing = await world.launch(crash_at=point)
+    await slack.connected()
+    slack.say("C1", f"<@UBOT> {SLOW}")
+    await crashing.died()
+    await world.start()
+    await slack.until(lambda: ended(slack) and said(slack)[-1].startswith(WORDS), 40)
+    await world.eventually(lambda: world.rows("SELECT state FROM outbound") == [("sent",)])
+    assert said(slack) == [WORDS]
+    assert REPEAT_LINE not in said(slack)[-1]
+
+
+@pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
+@pytest.mark.parametrize("drop", ["before", "after"])
+async def test_a_call_whose_fate_is_unknown_costs_no_second_message(
+    world: World, slack: SlackServer, method: str, drop: Any
+) -> None:
+    await world.start()
+    await slack.connected()
+    slack.fail(method, times=1, drop=drop)
+    slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: ended(slack) and said(slack)[-1] == WORDS, 40)
+    assert said(slack) == [WORDS]
+
+
+async def test_where_streams_are_unknown_the_answer_is_edited_after_one_try(
+    world: World, slack: SlackServer
+) -> None:
+    slack.unknown = frozenset({"chat.startStream"})
+    await world.start()
+    await slack.connected()
+    slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: said(slack) == [WORDS], 30)
+    slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: said(slack) == [WORDS, WORDS], 30)
+    assert len(slack.calls_of("chat.startStream")) == 1
+    assert len(slack.calls_of("chat.update")) >= 2
+
+
+async def test_a_stream_that_slack_ended_is_edited_into_the_answer(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: bool(slack.calls_of("chat.appendStream")), 30)
+    slack.expire(slack.sent("C1")[0])
+    await slack.until(lambda: said(slack) == [WORDS], 30)
+
+
+async def test_a_stopped_answer_keeps_what_was_streamed(world: World, slack: SlackServer) -> None:
+    await world.start()
+    await slack.connected()
+    root = slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: bool(slack.calls_of("chat.startStream")), 30)
+    slack.say("C1", "/stop", thread_ts=root["ts"])
+    await slack.until(lambda: ended(slack), 30)
+    texts = said(slack)
+    assert texts[0].startswith("word0")
+    assert STOPPED_LINE in texts[0]
+    assert len(slack.calls_of("chat.stopStream")) == 1
