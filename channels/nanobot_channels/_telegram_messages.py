@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -19,8 +20,6 @@ from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_parts import Payload, Piece, payload_of, plain_pieces
 
-_NO_PREVIEW = {"is_disabled": True}
-
 
 class _Unsupported(Refused):
     """The server does not know the method."""
@@ -30,9 +29,12 @@ class TelegramMessages:
     """Sends, edits and drafts. What a chat refuses is tried there once: rich messages and drafts,
     which older servers do not have; their older forms are plain messages and edits."""
 
-    def __init__(self, api: BotApi, name: str) -> None:
+    def __init__(self, api: BotApi, name: str, *, link_previews: bool = False) -> None:
         self._api = api
         self._name = name
+        # Small, and of the first link; without these parameters it would be a large picture.
+        small = {"prefer_small_media": True}
+        self._previews = {"link_preview_options": small if link_previews else {"is_disabled": True}}
         self._without_rich: set[str] = set()
         self._without_drafts: set[str] = set()
         self._drafts: dict[str, int] = {}
@@ -65,7 +67,7 @@ class TelegramMessages:
     ) -> str:
         message_id = ""
         for number, piece in enumerate(pieces):
-            params = {**target, **_content(piece)}
+            params = {**target, **_content(piece), **self._previews}
             if number == len(pieces) - 1:
                 params |= _buttons(payload)
             try:
@@ -115,7 +117,7 @@ class TelegramMessages:
         pieces = _pieces(part, payload, plain=plain)
         if len(pieces) != 1:
             raise Refused("it takes more than one message")
-        await self._replace(method, params | _content(pieces[0]))
+        await self._replace(method, params | _content(pieces[0]) | self._previews)
 
     async def _replace(self, method: str, params: Mapping[str, Any]) -> None:
         try:
@@ -146,7 +148,7 @@ class TelegramMessages:
             if expects and expects not in result:
                 raise KeyError(expects)
         except ApiRefusal as error:
-            if error.status == HTTPStatus.NOT_FOUND and error.from_api and method in _NEW:
+            if method in _NEW and _lacks_method(error):
                 raise _Unsupported(f"Telegram's server has no {method}") from error
             raise delivery_error(error) from error
         except (TelegramError, *MALFORMED) as error:
@@ -174,15 +176,24 @@ class TelegramMessages:
             else:
                 return
         piece = _pieces(part, payload, plain=False)[-1]
-        content = {"text": piece.text}
-        if piece.entities:
-            content["entities"] = _json(piece.entities)
+        content = _content(piece)
         try:
             await self.call("send_Message_Draft", params | content)
         except Refused as refused:
-            self._without_drafts.add(address.chat_id)
-            logger.info("{}: no drafts in {}: {}", self._name, address.chat_id, refused)
+            if not await self._drafts_at_all(params, refused):
+                self._without_drafts.add(address.chat_id)
+            logger.info("{}: no draft in {}: {}", self._name, address.chat_id, refused)
             raise
+
+    async def _drafts_at_all(self, params: Mapping[str, Any], refused: Refused) -> bool:
+        """Whether it was that text which was refused, and not drafts."""
+        if isinstance(refused, _Unsupported):
+            return False
+        try:
+            await self.call("send_Message_Draft", {**params, "text": ""})
+        except Refused:
+            return False
+        return True
 
     def drafted(self, chat_id: str, draft_id: int) -> bool:
         """Whether that draft may be the one that a chat shows: nothing was sent there since."""
@@ -200,6 +211,19 @@ class TelegramMessages:
 
 _NEW = {"send_Rich_Message", "send_Rich_Message_Draft", "send_Message_Draft"}
 _NEW |= {"delete_Ephemeral_Message", "edit_Ephemeral_Message_Text"}
+
+
+_LACKING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+_NO_METHOD = re.compile(
+    r"method.{0,40}(?:not (?:found|supported|implemented)|unknown)|(?:unknown|unsupported) method",
+    re.IGNORECASE,
+)
+
+
+def _lacks_method(error: ApiRefusal) -> bool:
+    """Whether a server, or whatever emulates or stands before one, does not know a newer method;
+    not all say so as Telegram does."""
+    return error.status in _LACKING or bool(_NO_METHOD.search(error.message))
 
 
 def draft_id_of(key: str) -> int:
@@ -234,8 +258,8 @@ def target_of(address: Address, part: OutboundPart) -> dict[str, Any]:
 
 
 def _content(piece: Piece) -> dict[str, Any]:
-    """The parameters that sendMessage and editMessageText have in common."""
-    params: dict[str, Any] = {"text": piece.text, "link_preview_options": _NO_PREVIEW}
+    """The parameters that messages, their edits and drafts have in common."""
+    params: dict[str, Any] = {"text": piece.text}
     if piece.entities:
         params["entities"] = _json(piece.entities)
     return params

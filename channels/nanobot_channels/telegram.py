@@ -85,6 +85,7 @@ class TelegramChannel:
         api_root: str = DEFAULT_API_ROOT,
         *,
         poll_seconds: int = POLL_SECONDS,
+        link_previews: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self._name = name
@@ -92,7 +93,7 @@ class TelegramChannel:
         self._bot_id = token.partition(":")[0]  # what a token begins with
         self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
-        self._messages = TelegramMessages(self._api, name)
+        self._messages = TelegramMessages(self._api, name, link_previews=link_previews)
         self._personal = PersonalMessages(self._messages, name, self._clock)
 
     async def run(self, intake: Intake) -> None:
@@ -233,7 +234,8 @@ def _json(value: object) -> str:
 
 
 def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:
-    """The channel of one `[channels.NAME]` table: `token`, and `api_root` for another server.
+    """The channel of one `[channels.NAME]` table: `token`, `api_root` for another server, and
+    `link_previews`.
 
     Raises ConfigError for settings that cannot work; nothing is connected yet.
     """
@@ -249,4 +251,10 @@ def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:
             f"channels.{name}.api_root is not an http(s) URL: remove it to use "
             f"{DEFAULT_API_ROOT}, or give your own Bot API server's, without /bot."
         )
-    return TelegramChannel(name, token.strip(), root.strip().rstrip("/"))
+    previews = settings.get("link_previews", False)
+    if not isinstance(previews, bool):
+        raise ConfigError(
+            f"channels.{name}.link_previews is not true or false: true shows a small preview of "
+            "the first link of a message, false shows none."
+        )
+    return TelegramChannel(name, token.strip(), root.strip().rstrip("/"), link_previews=previews)

@@ -12,6 +12,7 @@ from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.conftest import Running
 from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_server import TelegramServer
 
 CHAT, GROUP = Address("telegram", "1"), Address("telegram", "-5")
@@ -212,3 +213,51 @@ async def test_the_stop_button_is_the_order_to_stop_once_and_not_after_the_answe
     assert (
         "stopped_message_generation" in telegram.calls_of("getUpdates")[0].params["allowed_updates"]
     )
+
+
+@pytest.mark.parametrize(("status", "body"), REFUSALS)
+async def test_however_a_server_says_that_it_lacks_a_method_it_is_asked_once_a_chat(
+    telegram: TelegramServer, channel: TelegramChannel, status: int, body: bytes
+) -> None:
+    telegram.say(1, "hi")
+    telegram.say(2, "hi")
+    telegram.native.without[1] = (status, body)
+    for number in range(2):
+        if channel.drafts(CHAT):
+            with pytest.raises(Refused):
+                await channel.draft(CHAT, f"k{number}", part(channel, TABLE))
+        await channel.send(CHAT, part(channel, TABLE))
+    assert [message.text for message in telegram.messages(1)] == [OLDER] * 2
+    tried = [call.method for call in telegram.calls if call.method != "sendMessage"]
+    assert tried == ["sendRichMessageDraft", "sendMessageDraft"]
+    other = Address("telegram", "2")
+    await channel.send(other, part(channel, TABLE, other))
+    assert [message.text for message in telegram.messages(2)] == [SHOWN]
+
+
+async def test_a_draft_whose_text_is_refused_ends_that_draft_only(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("sendMessageDraft", times=1, status=400, description="Bad Request: too odd")
+    with pytest.raises(Refused):
+        await channel.draft(CHAT, "k", part(channel, "odd"))
+    assert channel.drafts(CHAT)
+    await channel.draft(CHAT, "k2", part(channel, "even"))
+    draft = telegram.native.draft_in(1)
+    assert draft is not None
+    assert draft.text == "even"
+
+
+async def test_a_draft_that_is_gone_is_shown_again_and_the_answer_comes_once(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    await channel.draft(CHAT, "k", part(channel, "one"))
+    telegram.native.expire(1)
+    assert telegram.native.draft_in(1) is None
+    await channel.draft(CHAT, "k", part(channel, "one two"))
+    assert telegram.native.draft_in(1) is not None
+    telegram.native.expire(1)
+    await channel.send(CHAT, part(channel, "one two three"))
+    assert [message.text for message in telegram.messages(1)] == ["one two three"]

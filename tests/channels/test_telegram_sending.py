@@ -375,3 +375,22 @@ def test_two_short_choices_share_a_row_and_what_makes_no_button_is_written_out()
 def test_files_are_the_hosts_to_send_and_not_in_the_text() -> None:
     parts = render("Here.", attachments=(Attachment(kind="document", name="a.pdf"),))
     assert [part.text for part in parts] == ["Here."]
+
+
+async def test_previews_of_links_are_small_and_only_where_they_are_wanted(
+    telegram: TelegramServer,
+) -> None:
+    telegram.say(1, "hi")
+    table = {"token": telegram.token, "api_root": telegram.root_url}
+    for more, options in (
+        ({}, {"is_disabled": True}),
+        ({"link_previews": True}, {"prefer_small_media": True}),
+    ):
+        channel = open_channel("telegram", {**table, **more})
+        message_id = await channel.send(CHAT, OutboundPart(text="see https://example.org"))
+        assert (await telegram.reply_in(1)).params["link_preview_options"] == options
+        await channel.edit(CHAT, message_id, OutboundPart(text="see https://example.com"))
+        assert telegram.messages(1)[-1].params["link_preview_options"] == options
+        await channel.close()
+    with pytest.raises(ConfigError, match="true or false"):
+        open_channel("telegram", {**table, "link_previews": "yes"})

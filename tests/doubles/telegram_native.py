@@ -22,6 +22,15 @@ _INLINE_TAGS |= {"th", "td", "thead", "tbody"}
 _EMPTY_TAGS = {"br", "hr", "input"}
 _ENDS = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "tr", "pre", "hr", "br", "tg-math-block"}
 
+REFUSALS = (
+    (404, b'{"ok": false, "error_code": 404, "description": "Not Found: method not found"}'),
+    (404, b"<html>404 Not Found</html>"),
+    (400, b'{"ok": false, "error_code": 400, "description": "Bad Request: unknown method"}'),
+    (501, b'{"detail": "Not Implemented"}'),
+    (405, b""),
+)
+"""How servers, emulators and proxies say that they do not know a method of Telegram's."""
+
 
 @dataclass
 class Draft:
@@ -45,6 +54,8 @@ class Native:
     ) -> None:
         self.off = False
         """The server is an older one, which knows nothing of this."""
+        self.without: dict[int, tuple[int, bytes]] = {}
+        """Chats whose server is an older one, and how it says so: status and body."""
         self.drafts: dict[int, list[Draft]] = {}
         """By chat, in order."""
         self._post = post
@@ -66,6 +77,10 @@ class Native:
         """What a person sees there now."""
         draft = self._present.get(chat)
         return draft if draft and time.monotonic() - draft.at < DRAFT_SECONDS else None
+
+    def expire(self, chat: int) -> None:
+        """Half a minute has passed since the draft was shown."""
+        self._present[chat].at -= DRAFT_SECONDS
 
     def sent(self, chat: int) -> None:
         """The bot sent a message: its draft is gone."""

@@ -214,6 +214,9 @@ class TelegramServer(PlatformServer[TelegramFault]):
         fault = self._fault(call)
 
         async def perform() -> web.StreamResponse:
+            refusing = self.native.without.get(_chat_of(call))
+            if refusing and call.method in self.native.methods:
+                return _json(refusing[1], refusing[0])
             try:
                 result = await self._method(request.match_info["token"], call)
             except Refusal as refusal:
@@ -228,7 +231,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
         return response
 
     def _fault(self, call: Call) -> TelegramFault | None:
-        chat = int(call.params.get("chat_id") or 0)
+        chat = _chat_of(call)
         return self.fault(lambda fault: fault.fits(call.method) and fault.chat in {None, chat})
 
     async def _method(self, token: str, call: Call) -> Any:
@@ -368,6 +371,10 @@ class TelegramServer(PlatformServer[TelegramFault]):
             if str(message.message_id) == str(params.get("message_id")):
                 return message
         raise Refusal(400, f"Bad Request: {otherwise}")
+
+
+def _chat_of(call: Call) -> int:
+    return int(call.params.get("chat_id") or 0)
 
 
 def _json(body: bytes, status: int = 200) -> web.Response:

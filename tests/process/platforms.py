@@ -14,6 +14,7 @@ from nanobot.channels.previews import CURSOR
 from tests.doubles.discord_server import ME, DiscordServer
 from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
+from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_server import TelegramServer
 
 Act = Callable[[], Awaitable[None]]
@@ -103,7 +104,13 @@ class OnTelegram(Platform):
         super().__init__(rng, [str(number) for number in range(1, chats + 1)])
         self._server = server
         self._last: dict[str, Any] = {}
+        # Every second chat is on a server that has no drafts and no rich messages.
+        for number, chat in enumerate(self.chats[::2]):
+            server.native.without[int(chat)] = REFUSALS[number % len(REFUSALS)]
         self.troubles = [self._trouble(self._again), self._trouble(self._older)]
+        for method in ("sendRichMessage", "sendRichMessageDraft"):
+            self.troubles.append(self._spoil(method, drop="after"))
+            self.troubles.append(self._spoil(method, status=400, description="RICH_TOO_DEEP"))
         self.troubles.append(self._spoil("sendMessageDraft", status=400, description="no drafts"))
         self.troubles.append(self._spoil("sendMessageDraft", drop="after"))
         self.breaks = [self._spoil("getUpdates", status=409, description=_CONFLICT)]
