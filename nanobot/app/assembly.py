@@ -25,6 +25,7 @@ from nanobot.app.parts import (
     mcp_of,
     memory_of,
     prompt_of,
+    retention_of,
     sandbox_of,
     speaking_of,
     walls_of,
@@ -276,7 +277,9 @@ class _Assembly:
         clock, lease = self.machine.clock, None
         if self.store.shared:
             lease = ChannelLease(SCHEDULER, self.bus.journal, clock)
-        work = partial(side_by_side, self.cron.run, partial(supervise, triggers, clock))
+        triggered = partial(supervise, triggers, clock)
+        archiving = retention_of(self.config, self.store, self.eraser).run
+        work = partial(side_by_side, self.cron.run, triggered, archiving)
         return Scheduler(work, lease)
 
     def _engine(

@@ -24,6 +24,7 @@ from nanobot.providers.speech import ProviderSpeech
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.retention import Retention
 from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
@@ -163,3 +164,10 @@ def workspace_tools(
         return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
 
     return kept_apart(made, roots, private_paths(roots.workspace))
+
+
+def retention_of(config: Config, store: Store, eraser: Eraser) -> Retention:
+    """What archives old entries, if the configuration wants that."""
+    terms = config.retention
+    folder = config.home / Path(terms.archive).expanduser()
+    return Retention(store.database, store.writer, eraser, terms.entries_days, folder)

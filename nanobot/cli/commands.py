@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin
+from nanobot.cli import admin, database
 from nanobot.cli import generated as faces
 from nanobot.cli.chat import command as chat
 from nanobot.cli.mcp import commands as mcp
@@ -73,4 +73,5 @@ chat.add(app)
 groups = faces.add(app, OPERATIONS)
 mcp.add(groups["mcp"])
 admin.add(app)
+database.add(app)
 service.add(app)

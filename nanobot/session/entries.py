@@ -245,10 +245,13 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
 
 
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
-    """The payload of entry `seq` was erased on request."""
+    """The payload of entry `seq` was erased on request; with `last` those of all up to that, which
+    are in the file `archive`."""
 
     seq: int
     by: str
+    last: int = 0
+    archive: str = ""
 
 
 Body: TypeAlias = (

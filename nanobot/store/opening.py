@@ -78,7 +78,7 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
     crasher = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
         return _open_postgres(url, home, context_of, command, crasher)
-    path = _sqlite_path(url) if url else home / "state.db"
+    path = sqlite_path(url) if url else home / "state.db"
     if path is None:
         return Store(in_memory_database(crasher), context_of(None, ""), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
@@ -89,7 +89,8 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
         raise
 
 
-def _sqlite_path(url: str) -> Path | None:
+def sqlite_path(url: str) -> Path | None:
+    """The file of a SQLite URL; None: it is in memory. Raises ConfigError."""
     database = sa.make_url(url).database
     if database == ":memory:":
         return None
@@ -145,11 +146,13 @@ def _bury(connection: sa.Connection, identity: str) -> None:
     channel_leases.free_all(connection, identity)
 
 
-def check(path: Path) -> None:
-    """SQLite's own integrity check; raises StoreCorrupt with what it found."""
+def check(path: Path, *, thorough: bool = False) -> None:
+    """SQLite's own integrity check; raises StoreCorrupt with what it found. A `thorough` one looks
+    at indexes, too."""
+    pragma = "integrity_check" if thorough else "quick_check"
     try:
         with closing(sqlite3.connect(path)) as connection:
-            rows = connection.execute("PRAGMA quick_check(3)").fetchall()
+            rows = connection.execute(f"PRAGMA {pragma}(3)").fetchall()
     except sqlite3.Error as error:
         raise as_store_error(error) from error
     if rows != [("ok",)]:

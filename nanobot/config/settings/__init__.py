@@ -15,6 +15,7 @@ from nanobot.config.settings.base import Settings
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.events import EventsSettings
+from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import McpSettings, PolicySettings, ToolsSettings
 from nanobot.config.settings.triggers import (
     HeartbeatSettings,
@@ -46,6 +47,7 @@ class Tables(Settings, frozen=True, kw_only=True):
     events: EventsSettings = EventsSettings()
     quiet: QuietSettings = QuietSettings()
     triggers: Mapping[str, TriggerSettings] = {}
+    retention: RetentionSettings = RetentionSettings()
 
 
 class ConfigFile(Tables, frozen=True, kw_only=True):

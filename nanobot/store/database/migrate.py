@@ -34,7 +34,9 @@ class Revisions(msgspec.Struct, frozen=True):
         return self.revisions[-1]
 
 
-OURS = Revisions(("0001", "0002", "0003", "0004", "0005"), Path(__file__).parent / "migrations")
+OURS = Revisions(
+    ("0001", "0002", "0003", "0004", "0005", "0006"), Path(__file__).parent / "migrations"
+)
 
 
 def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:

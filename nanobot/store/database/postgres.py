@@ -6,9 +6,9 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -167,11 +167,21 @@ class PostgresDatabase:
                 raise as_store_error(error.orig) from error
         return self._committed(work, begin, tries - 1)
 
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that is given up at its end."""
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise as_store_error(error.orig) from error
+
     async def scrub(self) -> None:
         """Free what was removed; recycling its log and its pages is PostgreSQL's own business."""
-        await asyncio.to_thread(self._vacuum)
+        await asyncio.to_thread(self.vacuum)
 
-    def _vacuum(self) -> None:
+    def vacuum(self) -> None:
+        """As `scrub`, where no loop runs."""
         try:
             with self._engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")

@@ -105,6 +105,15 @@ entries = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# How far the log of a session is in an archive; see store.repositories.retention.
+archived_logs = sa.Table(
+    "archived_logs",
+    metadata,
+    sa.Column("session_key", sa.Text, primary_key=True),
+    sa.Column("last", Id, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 prompts = sa.Table(
     "prompts",
     metadata,

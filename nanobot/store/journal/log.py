@@ -183,6 +183,11 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
     With `head`, a hash noted earlier, it also proves that the log still contains that moment.
     """
     one_snapshot(connection)
+    return verify_within(connection, key, head)
+
+
+def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+    """As `verify`, in a transaction that sees one state."""
     chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
     missing: set[int] = set()
     with connection.execute(_WHOLE, {"k": key}) as rows:
@@ -222,6 +227,8 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
 
 
 def _told(payload: bytes) -> set[int]:
-    """Which entry an `erased` entry tells of."""
+    """Which entries an `erased` entry tells of."""
     body = log.decode(payload)
-    return {body.seq} if isinstance(body, log.ErasedEntry) else set()
+    if not isinstance(body, log.ErasedEntry):
+        return set()
+    return set(range(body.seq, max(body.seq, body.last) + 1))

@@ -70,24 +70,31 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
     note_blobs(connection, [row.payload])
     note(connection, SCRUB, f"{key} {seq}")
     _remove(connection, writer, key, seq, by)
-    messages: set[str] = set()
-    if isinstance(body, UserEntry):
-        messages = {body.message_id}
-        _empty_copies(connection, body, row.run_id)
-    elif isinstance(body, PostEntry):
-        digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
-        which = sa.or_(_o.c.key == body.key, digests)
-        messages = _empty_outbound(connection, writer, which, body.text)
-    elif isinstance(body, ReplyEntry | FailedEntry) and row.run_id:
-        messages = _empty_outbound(connection, writer, _of_run(row.run_id), body.text)
-        if isinstance(body, ReplyEntry) and body.tool_calls:
-            _empty_approvals(connection, writer, key, row.run_id, body.call)
+    messages = empty_copies(connection, writer, key, row.run_id, body)
     if isinstance(body, UserEntry | PostEntry):
         titled = sa.and_(_s.c.key == key, _s.c.title == log.title_of(body.text))
         connection.execute(sa.update(_s).where(titled).values(title=""))
     text = getattr(body, "text", "")
     quoted = Quoted(key, by, tuple(sorted(messages - {""})), text.strip()[:_QUOTED], seq)
     note(connection, QUOTES, msgspec.json.encode(quoted).decode())
+
+
+def empty_copies(
+    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, body: log_entries.Body
+) -> set[str]:
+    """What other tables hold of an entry goes; what it is called on its platform."""
+    if isinstance(body, UserEntry):
+        _empty_copies(connection, body, run_id)
+        return {body.message_id}
+    if isinstance(body, PostEntry):
+        digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
+        which = sa.or_(_o.c.key == body.key, digests)
+        return _empty_outbound(connection, writer, which, body.text)
+    if isinstance(body, ReplyEntry | FailedEntry) and run_id:
+        if isinstance(body, ReplyEntry) and body.tool_calls:
+            _empty_approvals(connection, writer, key, run_id, body.call)
+        return _empty_outbound(connection, writer, _of_run(run_id), body.text)
+    return set()
 
 
 def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:

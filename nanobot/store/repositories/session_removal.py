@@ -200,7 +200,7 @@ def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
 
 
 def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
-    for table in (_a, _u, _b):
+    for table in (_a, _u, _b, schema.archived_logs):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     for digest in list(
         connection.scalars(sa.select(_uses.c.digest).where(_uses.c.session_key == key))

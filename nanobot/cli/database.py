@@ -1,0 +1,129 @@
+"""`nanobot db`: the store itself, moved, kept, checked and looked after."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example, subcommands
+from nanobot.cli.output import document, say
+from nanobot.errors import StoreCorrupt, UsageError
+
+db = subcommands()
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Give the command line these commands."""
+    app.add_typer(db, name="db", help="The store: move, back up, restore, check, vacuum.")
+
+
+@db.command("migrate", epilog=example("nanobot db migrate --to postgresql://bot@db/nanobot"))
+def migrate(
+    context: typer.Context,
+    to: Annotated[str, typer.Option("--to", help="The URL of an empty database.", metavar="URL")],
+    json: Json = False,
+) -> None:
+    """Copy the store into another database, and compare the two.
+
+    Nothing may work on either. Set database_url to the new one afterwards.
+    """
+    from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
+    from nanobot.store import keeping  # noqa: PLC0415
+
+    with errors():
+        source, target = load(context.obj).database_url, _url(to)
+        moved = keeping.migrate_to(source, target)
+        if json:
+            document(moved)
+            return
+        say(f"{moved.total:,} rows are in {keeping.where(target)} now, and every log holds there.")
+        say("It is used once database_url names it: nanobot config set database_url URL")
+
+
+@db.command("backup", epilog=example("nanobot db backup /backup/nanobot.db"))
+def backup(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="A file that is not there yet.")] = "",
+) -> None:
+    """Copy the store into a SQLite file, also while a gateway runs."""
+    from nanobot.config.loader import load  # noqa: PLC0415 - see above
+    from nanobot.store import keeping  # noqa: PLC0415
+
+    with errors():
+        config = load(context.obj)
+        name = time.strftime("nanobot-%Y%m%d-%H%M%S.db")
+        target = Path(file).expanduser().absolute() if file else Path.cwd() / name
+        keeping.back_up(config.database_url, target)
+        say(f"{target} holds the store as it was just now.")
+        say(f"Files are not in it: keep {config.blobs} and {config.workspace} beside it.")
+
+
+@db.command("restore", epilog=example("nanobot db restore /backup/nanobot.db"))
+def restore(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="What `nanobot db backup` has made.")],
+) -> None:
+    """Put a backup in the place of the store.
+
+    Nothing may work on it. A SQLite store is kept beside it; a PostgreSQL has to be empty.
+    """
+    from nanobot.config.loader import load  # noqa: PLC0415 - see above
+    from nanobot.store import keeping  # noqa: PLC0415
+
+    with errors():
+        url = load(context.obj).database_url
+        kept = keeping.restore(url, Path(file).expanduser().absolute())
+        say(f"{keeping.where(url)} is as {file} has it.")
+        if kept:
+            say(f"What was there before is in {kept}.")
+
+
+@db.command("check", epilog=example("nanobot db check"))
+def check(context: typer.Context, json: Json = False) -> None:
+    """Check the database and the chain of every log, also while a gateway runs.
+
+    Ends with 4 if something is wrong.
+    """
+    from nanobot.config.loader import load  # noqa: PLC0415 - see above
+    from nanobot.store import keeping  # noqa: PLC0415
+
+    with errors():
+        checked = keeping.check_store(load(context.obj).database_url)
+        if json:
+            document(checked)
+        else:
+            say(
+                f"{checked.where}: revision {checked.revision}, "
+                f"{checked.sessions:,} conversations, {checked.entries:,} entries"
+            )
+            for problem in checked.problems:
+                say(f"- {problem}")
+        if checked.problems:
+            raise StoreCorrupt("the store is damaged: `nanobot db restore` brings back a backup")
+        if not json:
+            say("Everything holds.")
+
+
+@db.command("vacuum", epilog=example("nanobot db vacuum"))
+def vacuum(context: typer.Context) -> None:
+    """Give the room of what is gone back to the disk; a SQLite store must be at rest."""
+    from nanobot.config.loader import load  # noqa: PLC0415 - see above
+    from nanobot.store import keeping  # noqa: PLC0415
+
+    with errors():
+        before, after = keeping.vacuum(load(context.obj).database_url)
+        say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now.")
+
+
+def _url(text: str) -> str:
+    if text.startswith(("postgresql://", "postgresql+psycopg://")):
+        return text
+    if text.startswith("sqlite:///") and text != "sqlite:///:memory:":
+        return f"sqlite:///{Path(text.removeprefix('sqlite:///')).expanduser().absolute()}"
+    raise UsageError('--to must be "sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"')

@@ -1,0 +1,156 @@
+"""Moving a whole store from one database into another, row by row, and proving that it is the same.
+
+Rows are read as a stream and written some at a time, so memory does not grow with the store. All of
+it is one transaction of the target: an interruption leaves that as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt, UsageError
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.dialect import one_snapshot
+
+_ROWS = 200
+_MODULUS = 2**128
+_NUMBERED = tuple(
+    table
+    for table in schema.metadata.sorted_tables
+    if [column.name for column in table.primary_key if column.autoincrement is True] == ["id"]
+)
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """What was moved: rows by table."""
+
+    rows: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.rows.values())
+
+
+class _Content:
+    """How many rows a table has, and a sum over what is in them: the same in whatever order."""
+
+    def __init__(self) -> None:
+        self.rows = self.total = 0
+
+    def add(self, values: list[Any]) -> None:
+        self.rows += 1
+        # PostgreSQL's text cannot hold zero bytes.
+        plain = [v.replace("\0", "") if isinstance(v, str) else v for v in values]
+        data = msgspec.json.encode(plain, enc_hook=bytes)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        self.total = (self.total + int.from_bytes(digest, "big")) % _MODULUS
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Content) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def patiently(connection: sa.Connection) -> None:
+    """This transaction may wait between its statements, and its reads see one state."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
+def move(
+    source: sa.Connection,
+    target: sa.Connection,
+    verify: Callable[[sa.Connection, str], bytes],
+) -> Moved:
+    """Copy everything into an empty database, then compare: counts, contents, and by `verify` the
+    chain of each log. Raises UsageError for a target that holds something, and StoreCorrupt for a
+    source whose logs do not hold, or a copy that differs."""
+    patiently(source)
+    patiently(target)
+    one_snapshot(source)
+    _make_room(target)
+    copied: dict[str, _Content] = {}
+    for table in schema.metadata.sorted_tables:
+        copied[table.name] = _copy(source, target, table)
+    for table in _NUMBERED:
+        _go_on_counting(source, target, table)
+    for table in schema.metadata.sorted_tables:
+        if _content(target, table) != copied[table.name]:
+            raise StoreCorrupt(f"the copy of the table {table.name} differs from what was read")
+    for key in source.scalars(sa.select(schema.sessions.c.key)).all():
+        if verify(source, key) != verify(target, key):
+            raise StoreCorrupt(f"the log of {key} ends otherwise in the copy")
+    return Moved(rows={name: content.rows for name, content in copied.items() if content.rows})
+
+
+def _make_room(target: sa.Connection) -> None:
+    if migrate.prepare(target):
+        raise UsageError("the target is of an earlier nanobot: give one that is new")
+    for table in schema.metadata.sorted_tables:
+        if table is schema.meta:
+            target.execute(sa.delete(table))
+        elif target.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first():
+            raise UsageError(
+                f"the target is not empty ({table.name} has rows): give a database or a file that "
+                "is new"
+            )
+
+
+def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[sa.Row[*tuple[Any, ...]]]:
+    query = sa.select(table).order_by(*table.primary_key).execution_options(yield_per=_ROWS)
+    with connection.execute(query) as rows:
+        yield from rows
+
+
+def _copy(source: sa.Connection, target: sa.Connection, table: sa.Table) -> _Content:
+    content, batch = _Content(), list[dict[str, Any]]()
+    insert = sa.insert(table)
+    for row in _rows(source, table):
+        content.add(list(row))
+        batch.append(dict(row._mapping))  # noqa: SLF001 - its public name is this
+        if len(batch) == _ROWS:
+            target.execute(insert, batch)
+            batch = []
+    if batch:
+        target.execute(insert, batch)
+    return content
+
+
+def _content(connection: sa.Connection, table: sa.Table) -> _Content:
+    content = _Content()
+    for row in _rows(connection, table):
+        content.add(list(row))
+    return content
+
+
+def _go_on_counting(source: sa.Connection, target: sa.Connection, table: sa.Table) -> None:
+    """The next row gets an id that none before it had, also of those that are gone."""
+    last = _last_id(source, table)
+    if not last:
+        return
+    if target.dialect.name == "postgresql":
+        target.execute(
+            sa.text("SELECT setval(pg_get_serial_sequence(:t, 'id'), :n)"),
+            {"t": table.name, "n": last},
+        )
+    elif table.dialect_options["sqlite"]["autoincrement"]:
+        counters = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
+        target.execute(sa.delete(counters).where(counters.c.name == table.name))
+        target.execute(sa.insert(counters), {"name": table.name, "seq": last})
+
+
+def _last_id(source: sa.Connection, table: sa.Table) -> int:
+    most = int(source.scalar(sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0))) or 0)
+    if source.dialect.name == "postgresql":
+        query = sa.text("SELECT pg_sequence_last_value(pg_get_serial_sequence(:t, 'id')::regclass)")
+    elif table.dialect_options["sqlite"]["autoincrement"]:
+        query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :t")
+    else:
+        return most
+    return max(most, int(source.scalar(query, {"t": table.name}) or 0))

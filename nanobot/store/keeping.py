@@ -1,0 +1,292 @@
+"""Keeping a store: moving it into another database, copies of it, checks, and its upkeep.
+
+What changes a store needs it for itself; what only reads (a backup, a check) goes on beside a
+running gateway.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt, StoreError, StoreUnwritable, UsageError
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.dialect import one_snapshot
+from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.moving import Moved, move, patiently
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal import log
+from nanobot.store.opening import bring_up_to_date, check, sqlite_path
+
+COMMAND = "nanobot db"
+_MOST_PROBLEMS = 20
+
+
+class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check found: where the store is, its revision, how much is in it, what is wrong."""
+
+    where: str
+    revision: str
+    sessions: int
+    entries: int
+    problems: tuple[str, ...] = ()
+
+
+def migrate_to(source_url: str, target_url: str) -> Moved:
+    """Move the store of one URL into an empty database of another; it stays where it was, too."""
+    if where(source_url) == where(target_url):
+        raise UsageError("--to names the database that is configured already")
+    with at_rest(source_url) as source, at_rest(target_url) as target:
+        return source.run_now(
+            lambda reading: target.run_now(lambda writing: move(reading, writing, _head))
+        )
+
+
+def back_up(url: str, file: Path) -> None:
+    """A consistent copy of the store in a SQLite file, also beside a running gateway. Raises
+    UsageError when there is such a file."""
+    if file.exists():
+        raise UsageError(f"{file} exists: name a file that does not")
+    unfinished = file.with_name(f".{file.name}.part")
+    _remove(unfinished)
+    try:
+        path = sqlite_path(url) if url.startswith("sqlite") else None
+        if path is not None:
+            _copy_sqlite(path, unfinished)
+        else:
+            _dump(url, unfinished)
+        check(unfinished)
+        unfinished.replace(file)
+    finally:
+        _remove(unfinished)
+
+
+def restore(url: str, file: Path) -> str:
+    """Put a backup in the place of the store; returns what became of the one before ("": there was
+    none). It is brought up to date and checked before anything is touched."""
+    check_backup(file)
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    if path is None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            at_rest(url) as target,
+            at_rest(f"sqlite:///{_working_copy(file, Path(folder))}") as copy,
+        ):
+            copy.run_now(lambda r: target.run_now(lambda w: move(r, w, _head)))
+        return ""
+    with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
+        copy_path = _working_copy(file, path.parent)
+        kept = path.with_name(f"{path.name}.{time.time_ns() // 1_000_000}.bak")
+        if path.exists():
+            _copy_sqlite(path, kept)
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        copy_path.replace(path)
+        return str(kept) if kept.exists() else ""
+
+
+def check_store(url: str) -> CheckedStore:
+    """Walk all there is: the database's own check, and the chain of every log."""
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    problems: list[str] = []
+    if path is not None:
+        if not path.exists():
+            raise UsageError(f"there is no store at {path} yet: the first start makes it")
+        with _noting(problems):
+            check(path, thorough=True)
+    with _reading(url) as connection:
+        revision = migrate.current(connection) or "none"
+        if revision == "none":
+            raise UsageError("the database is empty: the first start of a gateway makes its tables")
+        counts = [
+            int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
+            for table in (schema.sessions, schema.entries)
+        ]
+        for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
+            with _noting(problems):
+                log.verify_within(connection, key)
+    return CheckedStore(
+        where=where(url),
+        revision=revision,
+        sessions=counts[0],
+        entries=counts[1],
+        problems=tuple(problems[:_MOST_PROBLEMS]),
+    )
+
+
+def vacuum(url: str) -> tuple[int, int]:
+    """Give back the room of what is gone; the database's size before and after, in bytes."""
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    if path is None:
+        with _postgres(url) as database:
+            before = database.run_now(_size)
+            database.vacuum()
+            return before, database.run_now(_size)
+    with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
+        before = path.stat().st_size
+        try:
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("VACUUM")
+        except sqlite3.Error as error:
+            raise StoreUnwritable(f"{path}: {error}; it needs as much room again") from error
+        return before, path.stat().st_size
+
+
+def where(url: str) -> str:
+    """Where a store is, without its password."""
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    return str(path) if path is not None else sa.make_url(url).render_as_string(hide_password=True)
+
+
+@contextmanager
+def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
+    """The database of a URL, which nobody else works on, with the tables of this version. Raises
+    StoreLocked, and StoreError while others work on it."""
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    if path is None:
+        with _postgres(url) as database:
+            if database.run_now(migrate.prepare):
+                database.run_now(migrate.upgrade)
+            database.run_now(_refuse_if_used)
+            yield database
+        return
+    with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
+        file = SqliteDatabase(path)
+        try:
+            bring_up_to_date(file, path.with_name(f"{path.name}.{int(time.time())}.bak"))
+            yield file
+        finally:
+            file.shut()
+
+
+def check_backup(file: Path) -> None:
+    """Raises UsageError for what is no backup, StoreCorrupt for a damaged one."""
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}")
+    check(file)
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        query = "SELECT count(*) FROM sqlite_master WHERE name IN ('alembic_version', 'sessions')"
+        if connection.execute(query).fetchone() != (2,):
+            raise UsageError(f"{file} is no store of nanobot's")
+
+
+def _working_copy(file: Path, folder: Path) -> Path:
+    """A copy that may be changed, with the tables of this version and logs that hold."""
+    copy = folder / f".{file.name}.restoring"
+    _remove(copy)
+    try:
+        _copy_sqlite(file, copy)
+        database = SqliteDatabase(copy)
+        try:
+            if database.run_now(migrate.prepare):
+                database.run_now(migrate.upgrade)
+            database.run_now(_verify_all)
+        finally:
+            database.shut()
+    except BaseException:
+        _remove(copy)
+        raise
+    return copy
+
+
+def _verify_all(connection: sa.Connection) -> None:
+    for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
+        log.verify_within(connection, key)
+
+
+def _head(connection: sa.Connection, key: str) -> bytes:
+    """The end of a log whose chain holds."""
+    log.verify_within(connection, key)
+    query = sa.select(schema.sessions.c.head_hash).where(schema.sessions.c.key == key)
+    return bytes(connection.scalar(query) or b"")
+
+
+def _copy_sqlite(path: Path, target: Path) -> None:
+    try:
+        target.touch(0o600)
+        with (
+            closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy, pages=1000)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
+
+
+def _dump(url: str, target: Path) -> None:
+    """What is in PostgreSQL, as one moment has it."""
+    copy = SqliteDatabase(target)
+    try:
+        with _postgres(url) as database:
+            if database.run_now(migrate.current) is None:
+                raise UsageError("the database is empty: there is nothing to keep")
+            database.run_now(lambda r: copy.run_now(lambda w: move(r, w, _head)))
+    finally:
+        copy.shut()
+
+
+@contextmanager
+def _postgres(url: str) -> Iterator[PostgresDatabase]:
+    database = PostgresDatabase(url, workers=1)
+    try:
+        yield database
+    finally:
+        database.shut()
+
+
+@contextmanager
+def _reading(url: str) -> Iterator[sa.Connection]:
+    """A connection that only reads, also beside a gateway, and sees one state."""
+    path = sqlite_path(url) if url.startswith("sqlite") else None
+    if path is None:
+        with _postgres(url) as database, database.reading() as connection:
+            patiently(connection)
+            one_snapshot(connection)
+            yield connection
+        return
+    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except StoreCorrupt as error:
+        problems.append(str(error))
+
+
+def _refuse_if_used(connection: sa.Connection) -> None:
+    now = sa.text("SELECT extract(epoch FROM clock_timestamp())")
+    at = float(connection.scalar(now) or 0.0)
+    for table, until in (
+        (schema.sessions, schema.sessions.c.lease_until),
+        (schema.channel_leases, schema.channel_leases.c.until),
+    ):
+        query = sa.select(table.c.owner).where(table.c.owner.is_not(None), until > at).limit(1)
+        owner = connection.scalar(query)
+        if owner is not None:
+            raise StoreError(f"{owner} works on this database: stop every gateway on it first")
+
+
+def _size(connection: sa.Connection) -> int:
+    return int(connection.scalar(sa.text("SELECT pg_database_size(current_database())")) or 0)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).unlink()

@@ -1,0 +1,249 @@
+"""Retention: old entries of the log go into files, with their chain, and out of the store.
+
+A slice is written to its file and is on the disk before it leaves the store; a crash in between
+writes it again, and what the file has already is left out. The log says what went where, and its
+chain holds without the payloads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import sqlalchemy as sa
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.errors import StoreUnwritable
+from nanobot.session import entries as log_entries
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import log, runs
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.erasing import empty_copies
+from nanobot.store.repositories.erasures import SCRUB, note
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, bare_verb, verb
+
+ROWS = 100
+LOOK_SECONDS = 3_600.0
+_DAY = 86_400.0
+_PAUSE = 0.05
+_LONGEST_NAME = 200
+
+_a = schema.archived_logs
+_e = schema.entries
+_s = schema.sessions
+_r = schema.runs
+
+
+class ArchivedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of an archive: a row of the log as the chain was made over it, its bytes in base64."""
+
+    session_key: str
+    seq: int
+    run_id: str
+    kind: str
+    at: float
+    salt: str
+    payload: str
+    digest: str
+    hash: str
+
+
+class Slice(msgspec.Struct, frozen=True, kw_only=True):
+    """The oldest entries of a session: those up to `last` are to go, of which `entries` still have
+    their payload."""
+
+    session_key: str
+    last: int
+    entries: tuple[ArchivedEntry, ...]
+
+
+def due(connection: sa.Connection, cutoff: float, after: str) -> tuple[list[str], str | None]:
+    """Of some sessions those with entries to go; where to look on, None: that was all."""
+    keys = list(
+        connection.scalars(
+            sa.select(_s.c.key).where(_s.c.key > after).order_by(_s.c.key).limit(ROWS)
+        )
+    )
+    if not keys:
+        return [], None
+    last = sa.func.coalesce(_a.c.last, 0)
+    oldest = sa.and_(_e.c.session_key == _s.c.key, _e.c.seq == last + 1)
+    query = sa.select(_s.c.key).outerjoin(_a, _a.c.session_key == _s.c.key).join(_e, oldest)
+    there = query.where(_s.c.key.in_(keys), _e.c.at < cutoff)
+    return sorted(connection.scalars(there)), keys[-1]
+
+
+def oldest(connection: sa.Connection, key: str, cutoff: float) -> Slice | None:
+    """None: nothing is to go, or something runs there."""
+    if _runs(connection, key):
+        return None
+    begin = connection.scalar(sa.select(_a.c.last).where(_a.c.session_key == key)) or 0
+    query = sa.select(_e).where(_e.c.session_key == key, _e.c.seq > begin)
+    rows = []
+    for row in connection.execute(query.order_by(_e.c.seq).limit(ROWS)).all():
+        if row.at >= cutoff:
+            break
+        rows.append(row)
+    if not rows:
+        return None
+    whole = [row for row in rows if row.payload is not None and row.kind != "erased"]
+    return Slice(session_key=key, last=rows[-1].seq, entries=tuple(map(_line, whole)))
+
+
+def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name: str) -> bool:
+    """These are in their file: their payloads and all copies of them go. The model sees the log
+    from the next message behind them on. False: something runs there by now."""
+    key = part.session_key
+    lane = log.lane_of(connection, key)
+    if _runs(connection, key):
+        return False
+    for entry in part.entries:
+        body = log_entries.decode(base64.b64decode(entry.payload))
+        empty_copies(connection, writer, key, entry.run_id, body)
+    numbers = [entry.seq for entry in part.entries]
+    if numbers:
+        gone = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
+        connection.execute(sa.update(_e).where(gone).values(payload=None, salt=None))
+        told = log_entries.ErasedEntry(
+            seq=numbers[0], last=numbers[-1], by="retention", archive=name
+        )
+        log.append(connection, writer, lane, "", [told])
+        note(connection, SCRUB, f"{key} {numbers[0]}")
+    insert_ignore(connection, _a, {"session_key": key, "last": 0})
+    connection.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))
+    _move_window(connection, key, part.last)
+    return True
+
+
+def _runs(connection: sa.Connection, key: str) -> bool:
+    live = sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_LIVE).limit(1)
+    return connection.execute(live).first() is not None
+
+
+def _move_window(connection: sa.Connection, key: str, last: int) -> None:
+    row = connection.execute(
+        sa.select(_s.c.window_from, _s.c.head_seq).where(_s.c.key == key)
+    ).one()
+    if row.window_from > last:
+        return
+    user = sa.select(sa.func.min(_e.c.seq)).where(_e.c.session_key == key, _e.c.seq > last)
+    following = connection.scalar(user.where(_e.c.kind == "user"))
+    runs.move_window(connection, key, following or row.head_seq + 1)
+
+
+class Retention(SqlStore):
+    """Archives entries that are older than so many days (0: none); `folder` has a file for each
+    session."""
+
+    _due = bare_verb(due)
+    _oldest = bare_verb(oldest)
+    _archived = verb(archived, "archive")
+
+    def __init__(
+        self, database: Database, writer: StoreContext, eraser: Eraser, days: float, folder: Path
+    ) -> None:
+        super().__init__(database, writer)
+        self._eraser = eraser
+        self._days = days
+        self._folder = folder
+
+    async def run(self) -> None:
+        """Archive until cancelled, or nothing at all."""
+        while self._days:
+            with boundary("archiving"):
+                count = await self.archive()
+                if count:
+                    logger.info("{} old entries are in {} now", count, self._folder)
+            await self.writer.clock.sleep(LOOK_SECONDS)
+
+    async def archive(self) -> int:
+        """Archive all that is due; returns how many entries that were. Raises StoreError."""
+        cutoff, count = self.writer.clock.now() - self._days * _DAY, 0
+        after: str | None = ""
+        while after is not None:
+            keys, after = await self._due(cutoff, after)
+            for key in keys:
+                with boundary(f"archiving {key}"):
+                    count += await self._archive(key, cutoff)
+        if count:
+            self._eraser.soon()
+        return count
+
+    async def _archive(self, key: str, cutoff: float) -> int:
+        count, name = 0, _file_of(key)
+        while (part := await self._oldest(key, cutoff)) is not None:
+            if part.entries:
+                await asyncio.to_thread(append_to, self._folder / name, part.entries)
+            if not await self._archived(part, name):
+                break
+            count += len(part.entries)
+            await self.writer.clock.sleep(_PAUSE)
+        return count
+
+
+def append_to(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
+    """Add what the file has not got; it is on the disk afterwards. Raises StoreUnwritable."""
+    try:
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "r+b") as file:
+            last = _last_seq(file)
+            for entry in entries:
+                if entry.seq > last:
+                    file.write(msgspec.json.encode(entry) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StoreUnwritable(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _last_seq(file: Any) -> int:
+    """The last entry of an archive, whose end is where writing goes on: a line that a crash cut is
+    taken away."""
+    last = end = 0
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        last, end = msgspec.json.decode(line, type=ArchivedEntry).seq, end + len(line)
+    file.seek(end)
+    file.truncate()
+    return last
+
+
+def _file_of(key: str) -> str:
+    """A name for the file of a session, from which its key can be read unless it is very long."""
+    name = quote(key, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}.{log_entries.payload_digest(b'', key.encode()).hex()[:16]}"
+    return f"{name}.jsonl"
+
+
+def _line(row: Any) -> ArchivedEntry:
+    def text(data: bytes | None) -> str:
+        return base64.b64encode(data or b"").decode()
+
+    return ArchivedEntry(
+        session_key=row.session_key,
+        seq=row.seq,
+        run_id=row.run_id,
+        kind=row.kind,
+        at=row.at,
+        salt=text(row.salt),
+        payload=text(row.payload),
+        digest=text(row.digest),
+        hash=text(row.hash),
+    )

@@ -1,0 +1,228 @@
+"""A whole store is moved between databases, kept, put back and checked."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt, StoreError, StoreLocked, UsageError
+from nanobot.store import keeping
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.migrate import OURS
+from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal import log
+from nanobot.store.opening import bring_up_to_date
+from tests.store.conftest import Postgres
+from tests.store.filling import OTHER, REVISIONS, columns, complete, everything, fill, of_revision
+from tests.store.home import Home
+from tests.store.making import KEY
+
+TWO = 2
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> str:
+    """The URL of a filled SQLite store that nobody has open."""
+    path = tmp_path / "source" / "state.db"
+    path.parent.mkdir()
+
+    def opened() -> SqliteDatabase:
+        database = SqliteDatabase(path)
+        database.run_now(migrate.prepare)
+        return database
+
+    home = Home(opened, shared=False)
+    await fill(home.journal(), home.eraser())
+    await home.do(complete)
+    await home.database.close()
+    return f"sqlite:///{path}"
+
+
+def content(url: str) -> dict[str, Any]:
+    with keeping.at_rest(url) as database:
+        return database.run_now(everything)
+
+
+def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
+    source: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    before = content(source)
+    assert all(before.values())
+    there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
+    moved = keeping.migrate_to(source, there)
+    assert moved.rows == {name: len(rows) for name, rows in before.items()}
+    assert content(there) == before
+    keeping.migrate_to(there, back)
+    assert content(back) == before
+    assert not keeping.check_store(back).problems
+
+
+def test_what_comes_after_a_move_has_ids_that_nothing_had(
+    source: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    remove = sa.delete(schema.memories).returning(schema.memories.c.id)
+    with keeping.at_rest(source) as database:
+        last = database.run_now(lambda connection: connection.execute(remove).scalar_one())
+    there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
+    keeping.migrate_to(source, there)
+    keeping.migrate_to(there, back)
+    for url in (there, back):
+        with keeping.at_rest(url) as database:
+            assert database.run_now(remember) > last
+
+
+def remember(connection: sa.Connection) -> int:
+    """One more memory, whose id is the database's own."""
+    kinds: dict[type, object] = {str: "x", bytes: b"x", float: 1.0}
+    columns = [column for column in schema.memories.columns if column.name != "id"]
+    values = {column.name: kinds[column.type.python_type] for column in columns}
+    insert = sa.insert(schema.memories).returning(schema.memories.c.id)
+    return int(connection.scalar(insert, values) or 0)
+
+
+def test_a_target_that_holds_something_is_left_alone(source: str, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    shutil.copy(keeping.where(source), target)
+    before = content(f"sqlite:///{target}")
+    with pytest.raises(UsageError, match="not empty"):
+        keeping.migrate_to(source, f"sqlite:///{target}")
+    assert content(f"sqlite:///{target}") == before
+    with pytest.raises(UsageError, match="already"):
+        keeping.migrate_to(source, source)
+
+
+def test_a_log_that_does_not_hold_is_not_moved(source: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(keeping.where(source))) as connection:
+        connection.execute("UPDATE entries SET at = at + 1 WHERE seq = 2")
+        connection.commit()
+    target = f"sqlite:///{tmp_path / 'target.db'}"
+    with pytest.raises(StoreCorrupt, match="broken at entry 2"):
+        keeping.migrate_to(source, target)
+    assert not any(rows for name, rows in content(target).items() if name != "meta")
+    assert "broken at entry 2" in keeping.check_store(source).problems[0]
+
+
+def test_a_store_that_others_work_on_is_not_moved(
+    source: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    with (
+        keeping.at_rest(source),
+        pytest.raises(StoreLocked),
+    ):
+        keeping.migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
+    url = postgres.empty()
+    keeping.migrate_to(source, url)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE channel_leases SET until = extract(epoch FROM now()) + 60")
+    with pytest.raises(StoreError, match="works on this database"):
+        keeping.migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
+
+
+async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
+    source: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    before = content(source)
+    file = tmp_path / "kept.db"
+    path = Path(keeping.where(source))
+    gateway = SqliteDatabase(path)
+    keeping.back_up(source, file)
+    delete = sa.delete(schema.entries)
+    await gateway.transact(lambda connection: connection.execute(delete))
+    await gateway.close()
+    with pytest.raises(UsageError, match="exists"):
+        keeping.back_up(source, file)
+    kept = keeping.restore(source, file)
+    assert content(source) == before
+    with closing(sqlite3.connect(kept)) as connection:
+        assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
+    url = postgres.empty()
+    assert keeping.restore(url, file) == ""
+    assert content(url) == before
+    dump = tmp_path / "dump.db"
+    keeping.back_up(url, dump)
+    assert content(f"sqlite:///{dump}") == before
+
+
+def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None:
+    before = content(source)
+    empty, other, damaged = (tmp_path / name for name in ("empty.db", "other.db", "damaged.db"))
+    empty.touch()
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE sessions (key TEXT)")
+    damaged.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5000)
+    for file, error in ((empty, UsageError), (other, UsageError), (damaged, StoreCorrupt)):
+        with pytest.raises(error):
+            keeping.restore(source, file)
+    with pytest.raises(UsageError, match="no file"):
+        keeping.restore(source, tmp_path / "nowhere.db")
+    assert content(source) == before
+    assert sorted(tmp_path.glob("source/*.bak")) == []
+
+
+def test_a_vacuum_gives_room_back_and_loses_nothing(source: str, postgres: Postgres) -> None:
+    before = content(source)
+    with keeping.at_rest(source) as database:
+        table = "CREATE TABLE much AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 "
+        table += "FROM n WHERE x < 500) SELECT hex(randomblob(1000)) FROM n"
+        database.run_now(lambda connection: connection.exec_driver_sql(table).close())
+        database.run_now(lambda connection: connection.exec_driver_sql("DROP TABLE much").close())
+    larger, smaller = keeping.vacuum(source)
+    assert smaller < larger
+    assert content(source) == before
+    url = postgres.empty()
+    keeping.migrate_to(source, url)
+    assert all(keeping.vacuum(url))
+
+
+@pytest.mark.parametrize("revision", OURS.revisions)
+def test_a_home_that_an_earlier_build_made_opens_with_all_that_was_in_it(
+    revision: str, tmp_path: Path
+) -> None:
+    database = SqliteDatabase(of_revision(revision, tmp_path))
+    before = database.run_now(columns)
+    del before["meta"]
+    there = database.run_now(lambda connection: everything(connection, before))
+    assert all(there.values())
+    bring_up_to_date(database, tmp_path / "copy.bak")
+    assert database.run_now(migrate.current) == OURS.head
+    assert there == database.run_now(lambda connection: everything(connection, before))
+    newest = SqliteDatabase(of_revision(OURS.head, _folder(tmp_path)))
+    assert there == newest.run_now(lambda connection: everything(connection, before))
+    assert database.run_now(lambda connection: log.verify(connection, KEY)) > TWO
+    assert database.run_now(lambda connection: log.verify(connection, OTHER)) == 1
+    database.shut()
+    newest.shut()
+    assert (tmp_path / "copy.bak").exists() is (revision != OURS.head)
+
+
+def _folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "newest"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("revision", OURS.revisions)
+def test_a_backup_of_an_earlier_build_is_put_back(
+    revision: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    file = of_revision(revision, tmp_path)
+    url = postgres.empty()
+    keeping.restore(url, file)
+    assert keeping.check_store(url).sessions == TWO
+    assert not keeping.check_store(url).problems
+
+
+def test_there_is_a_database_of_each_revision() -> None:
+    assert {file.name for file in REVISIONS.glob("*.gz")} == {
+        f"{revision}.db.gz" for revision in OURS.revisions
+    }
+    for file in REVISIONS.glob("*.gz"):
+        assert gzip.decompress(file.read_bytes()).startswith(b"SQLite format 3")
