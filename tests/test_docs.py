@@ -33,6 +33,7 @@ from nanobot.config.settings.events import (
     SwapSettings,
     UnitsSettings,
 )
+from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import ExecSettings, McpSettings, PolicySettings, WebToolSettings
 from nanobot.config.settings.triggers import (
     HeartbeatSettings,
@@ -75,6 +76,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "events.files.NAME": FilesSettings,
     "events.logs.NAME": LogSettings,
     "triggers.NAME": TriggerSettings,
+    "retention": RetentionSettings,
     "Top level": ConfigFile,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

@@ -58,7 +58,7 @@ def back_up(url: str, file: Path) -> None:
     unfinished = file.with_name(f".{file.name}.part")
     _remove(unfinished)
     try:
-        path = sqlite_path(url) if url.startswith("sqlite") else None
+        path = _file(url)
         if path is not None:
             _copy_sqlite(path, unfinished)
         else:
@@ -73,7 +73,7 @@ def restore(url: str, file: Path) -> str:
     """Put a backup in the place of the store; returns what became of the one before ("": there was
     none). It is brought up to date and checked before anything is touched."""
     check_backup(file)
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     if path is None:
         with (
             tempfile.TemporaryDirectory() as folder,
@@ -95,7 +95,7 @@ def restore(url: str, file: Path) -> str:
 
 def check_store(url: str) -> CheckedStore:
     """Walk all there is: the database's own check, and the chain of every log."""
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     problems: list[str] = []
     if path is not None:
         if not path.exists():
@@ -124,7 +124,7 @@ def check_store(url: str) -> CheckedStore:
 
 def vacuum(url: str) -> tuple[int, int]:
     """Give back the room of what is gone; the database's size before and after, in bytes."""
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     if path is None:
         with _postgres(url) as database:
             before = database.run_now(_size)
@@ -142,7 +142,7 @@ def vacuum(url: str) -> tuple[int, int]:
 
 def where(url: str) -> str:
     """Where a store is, without its password."""
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     return str(path) if path is not None else sa.make_url(url).render_as_string(hide_password=True)
 
 
@@ -150,7 +150,7 @@ def where(url: str) -> str:
 def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
     """The database of a URL, which nobody else works on, with the tables of this version. Raises
     StoreLocked, and StoreError while others work on it."""
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     if path is None:
         with _postgres(url) as database:
             if database.run_now(migrate.prepare):
@@ -233,6 +233,17 @@ def _dump(url: str, target: Path) -> None:
         copy.shut()
 
 
+def _file(url: str) -> Path | None:
+    """The file of a SQLite store; None: it is in PostgreSQL. Raises UsageError for one that ends
+    with its process."""
+    if not url.startswith("sqlite"):
+        return None
+    path = sqlite_path(url)
+    if path is None:
+        raise UsageError("a store in memory ends with its gateway: set database_url to keep one")
+    return path
+
+
 @contextmanager
 def _postgres(url: str) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(url, workers=1)
@@ -245,7 +256,7 @@ def _postgres(url: str) -> Iterator[PostgresDatabase]:
 @contextmanager
 def _reading(url: str) -> Iterator[sa.Connection]:
     """A connection that only reads, also beside a gateway, and sees one state."""
-    path = sqlite_path(url) if url.startswith("sqlite") else None
+    path = _file(url)
     if path is None:
         with _postgres(url) as database, database.reading() as connection:
             patiently(connection)

@@ -69,7 +69,9 @@ async def test_what_is_old_is_in_a_file_with_its_chain_and_no_longer_in_the_stor
     chained(archive)
     bodies = await home.bodies(KEY)
     assert bodies[: len(old)] == [None] * len(old)
-    assert bodies[-1] == ErasedEntry(seq=1, last=len(old), by="retention", archive="telegram%3A7.jsonl")
+    assert bodies[-1] == ErasedEntry(
+        seq=1, last=len(old), by="retention", archive="telegram%3A7.jsonl"
+    )
     assert await home.verify(KEY) == len(bodies)
     kept = str(await home.everything())
     assert "secret 2" not in kept
