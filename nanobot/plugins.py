@@ -105,10 +105,10 @@ class Plugins:
         if self._points is None:
             # Every look reads what is installed from the disk, all of it.
             installed = entry_points()
-            self._points = [point for one in _GROUPS for point in installed.select(group=one)]
+            self._points = [point for name in _GROUPS for point in installed.select(group=name)]
         return sorted(
             {point for point in self._points if point.group == group},
-            key=lambda one: (_package(one) not in _OWN, one.name, _package(one), one.value),
+            key=lambda p: (_package(p) not in _OWN, p.name, _package(p), p.value),
         )
 
     def _used(

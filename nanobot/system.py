@@ -150,8 +150,8 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
 
     paths = ssl.get_default_verify_paths()
     # OpenSSL finds a certificate in a folder by a name like 5ed36f99.0 only.
-    found = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
-    if urlsplit(url).scheme != "https" or found:
+    there = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
+    if urlsplit(url).scheme != "https" or there:
         return True
     import certifi  # noqa: PLC0415
 

@@ -89,12 +89,12 @@ def summed(text: str) -> SummaryResult:
     text = text.strip()
     first, last = text.find("{"), text.rfind("}")
     try:
-        found = _decoder.decode(text[first : last + 1] if 0 <= first < last else "")
+        summary = _decoder.decode(text[first : last + 1] if 0 <= first < last else "")
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return SummaryResult(_broken(text))
-    facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
+    facts = dict.fromkeys(" ".join(fact.split()) for fact in summary.facts)
     fitting = [fact for fact in facts if 0 < len(fact) <= FACT_CHARS]
-    return SummaryResult(found.summary.strip(), tuple(fitting[:MAX_FACTS]))
+    return SummaryResult(summary.summary.strip(), tuple(fitting[:MAX_FACTS]))
 
 
 def _broken(text: str) -> str:

@@ -154,13 +154,13 @@ def _rules(config: Config) -> Iterator[Exposure]:
         if rule.verdict != "allow":
             continue
         what = f"{rule.tool}({', '.join(f'{key}: {value}' for key, value in rule.args.items())})"
-        told = f"{what}, unasked (policy.rules, rule {number})"
+        sentence = f"{what}, unasked (policy.rules, rule {number})"
         if rule.tainted is not False and (not rule.roles or {"owner", "member"} & {*rule.roles}):
             levels = [call.outside for call in calls if call.outside != "note"]
             yield Exposure(
                 attacker="web page",
                 level="risk" if foreign else min(levels, key=_LEVELS.index, default="note"),
-                reaches=told,
+                reaches=sentence,
                 remedy="Take it back, or give it `tainted = false`.",
             )
         if not rule.roles or "member" in rule.roles:
@@ -168,7 +168,7 @@ def _rules(config: Config) -> Iterator[Exposure]:
             yield Exposure(
                 attacker="member",
                 level=min(levels, key=_LEVELS.index, default="note"),
-                reaches=told,
+                reaches=sentence,
                 remedy='Take it back, narrow its `args`, or give it `roles = ["owner"]`.',
             )
 

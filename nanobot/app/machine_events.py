@@ -27,7 +27,10 @@ def check_chat(config: Config) -> None:
     """Raises ConfigError where `events.to` is no chat of a channel that is served."""
     key, to = "events.to", config.events.to
     channel, colon, chat = to.partition(":")
-    served = [*(name for name, one in config.channels.items() if one.enabled), TERMINAL]
+    served = [
+        *(name for name, channel_settings in config.channels.items() if channel_settings.enabled),
+        TERMINAL,
+    ]
     if to and not (colon and chat and channel in served):
         known = ", ".join(f"{name}:..." for name in served)
         raise ConfigError(
@@ -59,9 +62,11 @@ def events_of(
     chats = SqlChatHistory(store.database, store.writer, ())
     channel = config.channels.get(plan.address.channel)
     owners = () if channel is None else channel.owners
-    told, telling = (_EventPublisher(cron, one, chats, owners) for one in (outside, plan))
+    from_outside, from_here = (
+        _EventPublisher(cron, origin, chats, owners) for origin in (outside, plan)
+    )
     keeping = SqlTriggerState(store.database, store.writer)
-    return Events(sensors, terms, keeping, store.writer.clock, told), telling
+    return Events(sensors, terms, keeping, store.writer.clock, from_outside), from_here
 
 
 class _EventPublisher:

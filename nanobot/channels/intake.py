@@ -236,9 +236,9 @@ class ChannelIntake:
             notice = await self.operations.engine.pairing.ask(address, sender)
             if isinstance(notice, Role):
                 return notice
-            answer, told = notice
+            answer, places = notice
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
-            for chat in told:
+            for chat in places:
                 self._bus.owed(chat)
         else:
             answer = self._private(message)

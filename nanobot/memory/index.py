@@ -210,8 +210,8 @@ class Memory:
 
     async def curated(self, scope: str) -> str:
         """The beginning of the scope's MEMORY.md."""
-        found = await asyncio.to_thread(self._files.read, places.curated(scope))
-        text = found.encode("utf-8", "replace").decode().strip()
+        texts = await asyncio.to_thread(self._files.read, places.curated(scope))
+        text = texts.encode("utf-8", "replace").decode().strip()
         most = self._max_file_chars
         if len(text) <= most:
             return text

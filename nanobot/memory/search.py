@@ -73,4 +73,4 @@ def merged(rankings: Sequence[Sequence[int]]) -> list[tuple[int, float]]:
     for ranking in rankings:
         for rank, identity in enumerate(ranking, 1):
             scores[identity] = scores.get(identity, 0.0) + 1 / (RRF_K + rank)
-    return sorted(scores.items(), key=lambda one: -one[1])
+    return sorted(scores.items(), key=lambda scored: -scored[1])

@@ -137,11 +137,11 @@ class FileSync:
             if known.stamp == stamp:
                 now[file] = known
                 continue
-            found = {item.digest: item for item in items(self._files.read(file))}
-            now[file] = ReadFile.of(stamp, found)
+            in_file = {item.digest: item for item in items(self._files.read(file))}
+            now[file] = ReadFile.of(stamp, in_file)
             old = known.digests()
-            added |= {digest: (file, item) for digest, item in found.items() if digest not in old}
-            removed |= old - found.keys()
+            added |= {digest: (file, item) for digest, item in in_file.items() if digest not in old}
+            removed |= old - in_file.keys()
         for file in before.keys() - stamps.keys():
             removed |= before[file].digests()
         return now, _changes(before, now, added, removed)
@@ -204,7 +204,7 @@ def _line(file: str, item: Item) -> MemoryLine:
 
 def _with(content: str, text: str, heading: str) -> str:
     """The file with the text, if it does not hold it already."""
-    found = items(content)
-    if any(item.text == text for item in found):
+    listed = items(content)
+    if any(item.text == text for item in listed):
         return content
-    return extended(content, found, text, heading)
+    return extended(content, listed, text, heading)

@@ -30,8 +30,8 @@ async def list_pairings(
 def _text(pairing: PairingView, _: float) -> str:
     person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
     if pairing.state == "approved":
-        told = " and is being told so" if pairing.code else ""
-        return f"{person} is in as {pairing.role}{told}."
+        notice = " and is being told so" if pairing.code else ""
+        return f"{person} is in as {pairing.role}{notice}."
     return f"{person} is not let in any more."
 
 

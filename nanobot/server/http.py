@@ -131,15 +131,15 @@ class HttpService:
         return [
             WebhookView(
                 name=name,
-                enabled=one.enabled,
+                enabled=hook.enabled,
                 url=f"{self.url}/hooks/{name}",
-                style=one.style,
-                to=one.to,
-                session=one.session,
-                role=one.role,
-                events=one.events,
+                style=hook.style,
+                to=hook.to,
+                session=hook.session,
+                role=hook.role,
+                events=hook.events,
             )
-            for name, one in self._config.hooks.items()
+            for name, hook in self._config.hooks.items()
         ]
 
     async def deliver(self, name: str, body: str, event: str) -> WebhookTest:

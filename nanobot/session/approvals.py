@@ -272,8 +272,8 @@ def _word(approval: Approval) -> str:
     """What was decided, and by whom."""
     if approval.state == "expired":
         return "Nobody answered in time"
-    said = f": {approval.answer}" if approval.question and approval.answer else ""
-    return f"{approval.state.capitalize()} by {approval.decided_by}{said}"
+    reply = f": {approval.answer}" if approval.question and approval.answer else ""
+    return f"{approval.state.capitalize()} by {approval.decided_by}{reply}"
 
 
 def _fenced(approval: Approval) -> str:

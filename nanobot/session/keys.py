@@ -38,6 +38,8 @@ JOBS = Keys("cron")
 TASKS = Keys("task")
 """One for each background run: its session."""
 
+PAIRED = Keys("paired")
+"""One for each person and code: what somebody who was let in is told."""
 HOOKS = Keys("hook")
 """One for each webhook: its job."""
 LIFECYCLE = Keys("lifecycle")

@@ -38,10 +38,10 @@ def approval(
     no person did and there is a question to answer. A program that wants to agree to every call
     is asked itself, by an event."""
     run, settings = place.run, tools.policy.settings
-    terms = [one.terms for one in place.asked if one.terms is not None]
+    terms = [entry.terms for entry in place.asked if entry.terms is not None]
     question = tools.question(call.name, call.arguments) or Question("")
-    program = any(one.approve for one in terms) and not question.text
-    if any(one.direct or one.unattended for one in terms) and not program:
+    program = any(entry.approve for entry in terms) and not question.text
+    if any(entry.direct or entry.unattended for entry in terms) and not program:
         return None
     asker = Approver(role=run.role, channel=run.address.channel, id=run.sender_id)
     of_person = run.origin in (Origin.USER, Origin.APPROVAL)
@@ -62,7 +62,7 @@ def approval(
         choices=question.choices,
         address=run.address,
         sender_id=run.sender_id,
-        sender_name=next((one.sender_name for one in place.asked), ""),
+        sender_name=next((entry.sender_name for entry in place.asked), ""),
         role=run.role,
         tainted=place.tainted,
         host=tools.host(call.name, call.arguments),

@@ -64,12 +64,12 @@ def decode_object(text: str) -> dict[str, Any]:
 
 
 def _where_it_broke(message: str, data: bytes) -> str:
-    found = _BYTE.search(message)
-    if found is None:
+    match = _BYTE.search(message)
+    if match is None:
         end = data[-60:].decode("utf-8", "replace")
         half = " (or a lone \\u surrogate: write the character itself)" if b"\\ud" in data else ""
         return f"the arguments are cut-off JSON: they end in {quoted(end)}{half}. Send them whole."
-    at = int(found[1])
+    at = int(match[1])
     what = _BYTE.sub("", message).removeprefix("JSON is malformed: ")
     before = data[max(at - 40, 0) : at].decode("utf-8", "replace")
     after = data[at : at + 20].decode("utf-8", "replace")

@@ -49,7 +49,7 @@ def parse_foreign(schema: Mapping[str, Any], text: str) -> RawArgs:
     fields = schema.get("properties")
     fields = fields if isinstance(fields, dict) else {}
     required = schema.get("required")
-    names = [one for one in required if isinstance(one, str)] if _is_list(required) else []
+    names = [entry for entry in required if isinstance(entry, str)] if _is_list(required) else []
     present = {name: v for name, v in given.items() if v is not None or _may_be_null(fields, name)}
     if schema.get("additionalProperties") is False:
         extra = [name for name in present if name not in fields]
@@ -82,7 +82,7 @@ def _kinds(rule: Mapping[str, Any]) -> set[str]:
     """The types a rule names; none if it names one that is not known."""
     kind = rule.get("type")
     named = [kind] if isinstance(kind, str) else kind if _is_list(kind) else []
-    known = {one for one in named if isinstance(one, str) and one in _PYTHON}
+    known = {word for word in named if isinstance(word, str) and word in _PYTHON}
     return known if len(known) == len(named) else set()
 
 
@@ -116,6 +116,6 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def _listed(names: Any) -> str:
-    found = [quoted(name, 60) for name in names]
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return (", ".join(found[:_SHOWN]) or "none") + more
+    shown = [quoted(name, 60) for name in names]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return (", ".join(shown[:_SHOWN]) or "none") + more

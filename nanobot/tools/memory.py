@@ -139,10 +139,10 @@ def _scope(context: CallContext) -> str:
     return scope_of(context.address, context.sender_id, context.role, private=context.private)
 
 
-def _line(one: MemoryHit) -> str:
-    day = datetime.fromtimestamp(one.created_at, UTC).date()
-    text = one.text.replace("\n", "\n  ")
-    return f"- [{one.id}] {text} ({one.kind} of {day})"
+def _line(hit: MemoryHit) -> str:
+    day = datetime.fromtimestamp(hit.created_at, UTC).date()
+    text = hit.text.replace("\n", "\n  ")
+    return f"- [{hit.id}] {text} ({hit.kind} of {day})"
 
 
 def _told(saved: SavedMemory, write: StoreWrite | None) -> str:

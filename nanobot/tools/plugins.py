@@ -66,7 +66,7 @@ def offered(loaded: Any) -> list[AnyTool]:
 def trouble(tool: Any) -> str:
     """What is wrong with a tool as it was written down; empty if nothing is."""
     is_struct = isinstance(tool.args, type) and issubclass(tool.args, msgspec.Struct)
-    roles = isinstance(tool.allowed, frozenset) and all(one in set(Role) for one in tool.allowed)
+    roles = isinstance(tool.allowed, frozenset) and all(role in set(Role) for role in tool.allowed)
     seconds = isinstance(tool.timeout, int | float) and 0 < tool.timeout < math.inf
     promises = (
         (isinstance(tool.name, str), "its name is no text"),

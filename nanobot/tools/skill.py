@@ -39,19 +39,19 @@ def skill_tool(skills: Skills) -> Tool[OpenSkill]:
 
     def read(args: OpenSkill) -> str:
         try:
-            found = skills.named(args.name)
+            skill = skills.named(args.name)
         except NanobotError as error:
             raise ToolError(str(error)) from error
-        if found.wrong:
-            raise ToolError(f"the skill {found.name} cannot be read: {found.wrong}")
+        if skill.wrong:
+            raise ToolError(f"the skill {skill.name} cannot be read: {skill.wrong}")
         if args.file:
-            return _page(skills.file(found, args.file), args.offset)
-        notes = [f"This machine lacks {'; '.join(found.lacking)}."] if found.lacking else []
-        if found.files:
-            notes.append(f"More of it, for skill(name, file): {', '.join(found.files)}.")
-        if found.source == "workspace":
-            notes.append(f"It lies in the workspace: skills/{found.name}/.")
-        return _page("\n".join([found.body, *(["", *notes] if notes else [])]), args.offset)
+            return _page(skills.file(skill, args.file), args.offset)
+        notes = [f"This machine lacks {'; '.join(skill.lacking)}."] if skill.lacking else []
+        if skill.files:
+            notes.append(f"More of it, for skill(name, file): {', '.join(skill.files)}.")
+        if skill.source == "workspace":
+            notes.append(f"It lies in the workspace: skills/{skill.name}/.")
+        return _page("\n".join([skill.body, *(["", *notes] if notes else [])]), args.offset)
 
     async def run(args: OpenSkill, _: CallContext) -> str:
         try:

@@ -45,10 +45,10 @@ def finding_tools(
 
     async def find(args: FindTools, context: CallContext) -> str:
         known = registry.lazy(context.role)
-        found = _best(known, args.query)
+        best = _best(known, args.query)
         room = MAX_RESULT_CHARS - FRAME_CHARS
-        if found:
-            text = "\n\n".join(map(_told, found))
+        if best:
+            text = "\n\n".join(map(_told, best))
         else:
             text = "\n".join(spec.name for spec in known) or "(no server is connected now)"
         note = f"{len(known)} tools in all. Call one with {CALL_TOOL}, or by its name."
@@ -88,7 +88,7 @@ def _best(known: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
     nothing."""
     wanted = set(_WORD.findall(query.lower()))
     scored = [(_score(spec, wanted), spec) for spec in known]
-    best = sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1].name))
+    best = sorted((row for row in scored if row[0]), key=lambda row: (-row[0], row[1].name))
     return [spec for _, spec in best[:MOST]]
 
 

@@ -24,9 +24,9 @@ def folder(name: str, package: Path = _PACKAGE) -> Path:
     missing there."""
     # The checkout first: an editable install may carry a copy from the day it was made.
     for root in (package.parent, package / "_assets"):
-        found = root / name
-        if found.is_dir() and _is_ours(root):
-            return found
+        path = root / name
+        if path.is_dir() and _is_ours(root):
+            return path
     raise NanobotError(f"nanobot is installed without its folder {name}/. Install it again.")
 
 

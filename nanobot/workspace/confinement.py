@@ -147,8 +147,8 @@ class ConfinedFiles:
         with self._errors(path), self._place(path) as place:
             folder = not place.name
         opened = self.folder(path) if folder else self.file(path)
-        with opened as found:
-            yield found if isinstance(found, int) else found[0]
+        with opened as file:
+            yield file if isinstance(file, int) else file[0]
 
     def hidden_keys(self) -> frozenset[tuple[int, int]]:
         """Device and inode of everything that is hidden, except the workspace itself."""
@@ -270,11 +270,11 @@ class ConfinedFiles:
         return ToolDenied(f"{quoted(path)} is outside the workspace {self.workspace}")
 
     def _keys(self) -> frozenset[tuple[int, int]]:
-        found = set()
+        keys = set()
         for path in self._hidden:
             with suppress(OSError):
-                found.add(self._key(path))
-        return frozenset(found)
+                keys.add(self._key(path))
+        return frozenset(keys)
 
     @staticmethod
     def _key(path: Path) -> tuple[int, int]:
@@ -286,8 +286,8 @@ class ConfinedFiles:
         try:
             yield
         except OSError as error:
-            said = _SAID.get(error.errno or 0, error.strerror or type(error).__name__)
-            raise ToolError(f"{quoted(path)}: {said}") from error
+            reason = _SAID.get(error.errno or 0, error.strerror or type(error).__name__)
+            raise ToolError(f"{quoted(path)}: {reason}") from error
         except UnicodeEncodeError as error:
             raise ToolError(f"{quoted(path)} cannot be a path") from error
 

@@ -30,10 +30,10 @@ def look(content: bytes) -> Image | None:
     for signature, read in _KINDS:
         if content.startswith(signature):
             try:
-                found = read(content)
+                picture = read(content)
             except (struct.error, IndexError):
                 return None
-            return found if found is not None and found.width > 0 < found.height else None
+            return picture if picture is not None and picture.width > 0 < picture.height else None
     return None
 
 

@@ -86,12 +86,12 @@ class Skills:
         return self._workspace / "skills"
 
     def all(self) -> list[Skill]:
-        found: dict[str, Skill] = {}
+        by_name: dict[str, Skill] = {}
         for folder in _folders(assets.skills()):
-            found[folder.name] = self._read(folder, "bundled")
+            by_name[folder.name] = self._read(folder, "bundled")
         for folder in _folders(self.folder):
-            found[folder.name] = self._read(folder, "workspace")
-        return [found[name] for name in sorted(found)]
+            by_name[folder.name] = self._read(folder, "workspace")
+        return [by_name[name] for name in sorted(by_name)]
 
     def named(self, name: str) -> Skill:
         """The skill of that name. Raises NanobotError naming those there are."""
@@ -187,10 +187,10 @@ class Skills:
             raise _required(fields, "name").wrong(
                 f"the folder's name ({bare.name}): small letters, digits, - and _, at most 64"
             )
-        told = _required(fields, "description")
-        description = " ".join(told.text().split())
+        about = _required(fields, "description")
+        description = " ".join(about.text().split())
         if not 0 < len(description) <= _DESCRIPTION:
-            raise told.wrong(f"a sentence of at most {_DESCRIPTION:,} characters")
+            raise about.wrong(f"a sentence of at most {_DESCRIPTION:,} characters")
         if not body:
             raise FrontMatterError("there is nothing behind the front matter")
         always = "always" in fields and fields["always"].flag()
@@ -205,7 +205,7 @@ class Skills:
         )
 
     def _lacking(self, needs: Mapping[str, FrontMatterField]) -> tuple[str, ...]:
-        unknown = [one for key, one in needs.items() if key not in ("bins", "env", "os")]
+        unknown = [need for key, need in needs.items() if key not in ("bins", "env", "os")]
         if unknown:
             raise FrontMatterError(
                 f"line {unknown[0].line}: requires.{unknown[0].key} is not known; "
@@ -215,9 +215,11 @@ class Skills:
             needs[key].listed() if key in needs else () for key in ("bins", "env", "os")
         )
         here = _SYSTEMS.get(sys.platform, sys.platform)
-        lacking = [f"the program {one}" for one in bins if not shutil.which(one, path=SEARCH_PATH)]
-        lacking += [f"the variable {one}" for one in env if not self._environ.get(one)]
-        if systems and here not in {one.lower() for one in systems}:
+        lacking = [
+            f"the program {need}" for need in bins if not shutil.which(need, path=SEARCH_PATH)
+        ]
+        lacking += [f"the variable {need}" for need in env if not self._environ.get(need)]
+        if systems and here not in {need.lower() for need in systems}:
             lacking.append(f"one of these systems: {', '.join(systems)}")
         return tuple(lacking)
 
@@ -230,7 +232,7 @@ def _required(fields: Mapping[str, FrontMatterField], key: str) -> FrontMatterFi
 
 def _folders(root: Path) -> list[Path]:
     try:
-        return sorted(one for one in root.iterdir() if os.path.lexists(one / "SKILL.md"))
+        return sorted(folder for folder in root.iterdir() if os.path.lexists(folder / "SKILL.md"))
     except OSError:
         return []
 
@@ -245,11 +247,11 @@ def _others(folder: Path) -> tuple[str, ...]:
 
 
 def _regular(folder: Path) -> list[Path]:
-    found = []
+    files = []
     for at, folders, names in os.walk(folder):
         folders.sort()
-        found += [Path(at, name) for name in sorted(names)]
-    return [file for file in found if stat.S_ISREG(file.lstat().st_mode)]
+        files += [Path(at, name) for name in sorted(names)]
+    return [file for file in files if stat.S_ISREG(file.lstat().st_mode)]
 
 
 def _copied(folder: Path) -> list[Path]:

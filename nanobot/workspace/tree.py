@@ -33,8 +33,8 @@ def _below(
     folder: int, above: str, hidden: Set[Key], depth: int
 ) -> Iterator[tuple[str, int, str, bool]]:
     try:
-        with os.scandir(folder) as found:
-            names = sorted(found, key=_by_name)
+        with os.scandir(folder) as entries:
+            names = sorted(entries, key=_by_name)
     except OSError:
         return
     for entry in names:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -50,6 +52,18 @@ async def known(bot: FakeGateway) -> None:
     await bot.channel.pop("9")
 
 
+@asynccontextmanager
+async def waiting(*answers: str) -> AsyncIterator[tuple[FakeGateway, int, Recorder]]:
+    """A gateway in which a member's call of `act` waits to be approved: it was asked about in their
+    chat, by that number. The model answers so afterwards."""
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), *answers)
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        yield bot, await asked_in(bot), made
+
+
 async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word() -> None:
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act", text="now"), "It is done.")
@@ -84,12 +98,7 @@ async def test_the_question_shows_the_exact_call_and_who_asked_for_it() -> None:
 
 
 async def test_a_refusal_is_told_to_the_model() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "Then not.")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("Then not.") as (bot, number, made):
         await bot.channel.push(f"/deny {number}")
         assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
         assert (await bot.channel.pop("1")).text == "Then not."
@@ -99,12 +108,7 @@ async def test_a_refusal_is_told_to_the_model() -> None:
 
 @pytest.mark.parametrize("word", ["yes", "OK.", "approve", "好的", "👍🏽"])
 async def test_a_plain_yes_approves_what_the_chat_waits_for(word: str) -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "done")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("done") as (bot, number, made):
         await bot.channel.push(word)
         assert (await bot.channel.pop("1")).text == f"Approved: act (#{number})"
         assert (await bot.channel.pop("1")).text == "done"
@@ -113,12 +117,7 @@ async def test_a_plain_yes_approves_what_the_chat_waits_for(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["No!", "deny", "不行", "👎"])
 async def test_a_plain_no_denies_it(word: str) -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "Then not.")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("Then not.") as (bot, number, made):
         await bot.channel.push(word)
         assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
         assert made.calls == []
@@ -229,12 +228,7 @@ async def test_a_yes_of_somebody_who_may_not_decide_or_when_nothing_waits_is_a_m
 
 
 async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "done")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("done") as (bot, number, made):
         await bot.channel.push(f"/approve {number}")
         assert (await bot.channel.pop("1")).text.startswith("Approved")
         assert (await bot.channel.pop("1")).text == "done"
@@ -246,12 +240,7 @@ async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
 
 
 async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"))
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting() as (bot, number, _made):
         await bot.channel.push(f"/approve {number}", sender=MEMBER)
         assert (await bot.channel.pop("1")).text == f"#{number} is not yours to decide."
         await bot.channel.push(f"/approve {number} always", sender=MEMBER)
@@ -281,12 +270,7 @@ async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made() -> None:
 
 
 async def test_what_nobody_approves_in_time_is_refused() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "Nobody said yes.")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("Nobody said yes.") as (bot, number, made):
         bot.home.clock.advance(DAY)  # type: ignore[attr-defined]
         bot.bus.wake("fake:1", RunKind.CHAT)
         assert (await bot.channel.pop("1")).text == "Nobody said yes."
@@ -344,12 +328,7 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
 
 
 async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"), "waits for approval", "hello owner")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting("waits for approval", "hello owner") as (bot, number, _made):
         await bot.channel.push("hello")
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
         assert (await bot.channel.pop("1")).text == "waits for approval"
@@ -393,12 +372,7 @@ async def test_a_late_refusal_is_noted_for_the_model() -> None:
 
 
 async def test_stop_ends_a_waiting_run_and_what_it_waits_for() -> None:
-    made = Recorder()
-    model = ScriptedProvider("hi", asks_for("act"))
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
-        number = await asked_in(bot)
+    async with waiting() as (bot, number, made):
         await bot.channel.push("/stop", sender=MEMBER)
         await bot.channel.pop("1")
         assert await state_of(bot) is None

@@ -288,7 +288,7 @@ def _duplicate_of(active: ActiveRun) -> TriageEntry | None:
     return None
 
 
-def _same(one: Sequence[UserEntry], other: Sequence[UserEntry]) -> bool:
-    if [(m.sender_id, m.text) for m in one] != [(m.sender_id, m.text) for m in other]:
+def _same(these: Sequence[UserEntry], those: Sequence[UserEntry]) -> bool:
+    if [(m.sender_id, m.text) for m in these] != [(m.sender_id, m.text) for m in those]:
         return False
-    return abs(other[0].sent_at - one[0].sent_at) <= _DOUBLE_CLICK_SECONDS
+    return abs(those[0].sent_at - these[0].sent_at) <= _DOUBLE_CLICK_SECONDS

@@ -175,8 +175,8 @@ def _indexing(roots: ConfinedFiles) -> Callable[[IndexInput, TaskContext], Await
         name = re.sub(r"[^\w.-]+", "-", args.path.strip("./")) or "workspace"
         note = f"notes/index-{name[:80]}.md"
         await context.use("write_file", path=note, content=index.text)
-        found = f"{index.files:,} files, {index.size:,} bytes"
-        return TaskResult(text=f"{args.path}: {found}. The list is in {note}.")
+        counted = f"{index.files:,} files, {index.size:,} bytes"
+        return TaskResult(text=f"{args.path}: {counted}. The list is in {note}.")
 
     return perform
 
@@ -194,7 +194,7 @@ def _index(roots: ConfinedFiles, path: str) -> _Index:
     kinds: Counter[str] = Counter()
     files = size = 0
     with roots.folder(path) as folder:
-        for found, place, name in walk(folder, roots.hidden_keys()):
+        for file, place, name in walk(folder, roots.hidden_keys()):
             try:
                 length = os.stat(name, dir_fd=place, follow_symlinks=False).st_size
             except OSError:  # gone meanwhile
@@ -202,7 +202,7 @@ def _index(roots: ConfinedFiles, path: str) -> _Index:
             files, size = files + 1, size + length
             kinds[PurePath(name).suffix.lower() or "(none)"] += length
             if len(lines) < _LISTED:
-                lines.append(f"- {_shown(found)} {length:,}")
+                lines.append(f"- {_shown(file)} {length:,}")
     if files > len(lines):
         lines.append(f"- ... and {files - len(lines):,} more")
     table = [f"- {_shown(kind)} {length:,}" for kind, length in kinds.most_common(20)]
@@ -213,4 +213,4 @@ def _index(roots: ConfinedFiles, path: str) -> _Index:
 
 
 def _shown(name: str) -> str:
-    return "".join(one if one.isprintable() else "?" for one in name)
+    return "".join(character if character.isprintable() else "?" for character in name)

@@ -106,7 +106,7 @@ class RunTypeRegistry:
     """The types there are; see RunTypes."""
 
     def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
-        self._types = {one.name: one for one in types}
+        self._types = {run_type.name: run_type for run_type in types}
         self._tools = tools
         self._clock = clock
 
@@ -168,7 +168,7 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
         names.add(kind.name)
         return kind
 
-    return [found.what for found in plugins.each(RUN_TYPES, use)]
+    return [loaded.what for loaded in plugins.each(RUN_TYPES, use)]
 
 
 def trouble(kind: Any) -> str:

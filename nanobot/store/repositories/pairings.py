@@ -162,7 +162,7 @@ def _approve(
         address=address,
         text=_WELCOME,
         kind=OutboundKind.NOTICE,
-        key=f"paired:{row.channel}:{row.sender_id}:{code}",
+        key=keys.PAIRED.of(row.channel, row.sender_id, code),
         only_for=row.sender_id,
     )
     outbox.owe(connection, writer, str(address), "", [welcome])

@@ -90,8 +90,8 @@ def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
     signal.signal(signal.SIGPROF, _too_much)
     signal.setitimer(signal.ITIMER_PROF, READABLE_SECONDS)
     try:
-        found = extract(tree, url=base or None, **options)
-        text = (found.text if found else "") or ""
+        extracted = extract(tree, url=base or None, **options)
+        text = (extracted.text if extracted else "") or ""
     except (_TooMuchError, MemoryError):
         return "", _TOO_LARGE
     finally:

@@ -45,8 +45,10 @@ def image_line(head: bytes, size: int) -> str | None:
         return _picture("JPEG", _jpeg(head), size)
     else:
         return None
-    found = struct.unpack_from(form, head, at) if len(head) >= at + struct.calcsize(form) else None
-    return _picture(kind, None if found is None else (found[0], found[1]), size)
+    measured = (
+        struct.unpack_from(form, head, at) if len(head) >= at + struct.calcsize(form) else None
+    )
+    return _picture(kind, None if measured is None else (measured[0], measured[1]), size)
 
 
 def _picture(kind: str, extent: tuple[int, int] | None, size: int) -> str:

@@ -118,13 +118,13 @@ class _Matches:
             self._take(path, await _until(stdout, b"\n"))
         if self._more:
             return
-        said = (await stderr.read(4_000)).decode("utf-8", "replace").strip()
+        complaint = (await stderr.read(4_000)).decode("utf-8", "replace").strip()
         code = await process.wait()
         if code < 0:
             raise ToolError("the search took too much: search in a smaller folder")
         # ripgrep says nothing if it found nothing (1), or could not read some file (2).
-        if code and said:
-            why = clean(said.splitlines()[-1])[:300]
+        if code and complaint:
+            why = clean(complaint.splitlines()[-1])[:300]
             if code == BAD_PATTERN:
                 raise ToolArgumentsError(f"pattern: {why}. For plain text set literal to true")
             raise ToolError(f"the search failed: {why}")

@@ -104,9 +104,9 @@ def _matches(pattern: re.Pattern[str], descriptor: int, path: str) -> Iterator[b
         # Gone meanwhile, or no text: there is nothing in it to find.
         return
     for number, line in enumerate(text.split("\n"), start=1):
-        found = pattern.search(line)
-        if found:
-            shown = _around(line.rstrip("\r"), found.start())
+        match = pattern.search(line)
+        if match:
+            shown = _around(line.rstrip("\r"), match.start())
             yield f"{path}\0{number}:{shown}\n".encode("utf-8", "surrogateescape")
 
 

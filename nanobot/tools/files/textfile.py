@@ -194,16 +194,16 @@ def replace_once(text: str, old: str, new: str) -> tuple[str, int]:
     stands there not exactly once.
     """
     ends = _line_ends(text)
-    for found, put in ((_with(old, ends), _with(new, ends)), (old, new)):
-        at = text.find(found)
+    for sought, put in ((_with(old, ends), _with(new, ends)), (old, new)):
+        at = text.find(sought)
         if at < 0:
             continue
-        if text.find(found, at + 1) >= 0:
+        if text.find(sought, at + 1) >= 0:
             raise ToolError(
-                f"old_text stands there {_count(text, found)} times: give more of the lines "
+                f"old_text stands there {_count(text, sought)} times: give more of the lines "
                 "around it, so that it stands there once"
             )
-        return text[:at] + put + text[at + len(found) :], _line_of(text, at, ends)
+        return text[:at] + put + text[at + len(sought) :], _line_of(text, at, ends)
     raise ToolError(f"old_text does not stand in the file.{_nearest(text, old)}")
 
 
@@ -223,12 +223,12 @@ def _line_of(text: str, at: int, ends: str) -> int:
     return text.count(ends, 0, at) + 1
 
 
-def _count(text: str, found: str) -> int:
+def _count(text: str, sought: str) -> int:
     count = 0
-    at = text.find(found)
+    at = text.find(sought)
     while at >= 0:
         count += 1
-        at = text.find(found, at + 1)
+        at = text.find(sought, at + 1)
     return count
 
 

@@ -284,6 +284,24 @@ def file_tools(
             timeout=45.0,
             rest="Read on with offset and limit.",
         ),
+        *_changing_tools(files),
+        Tool(
+            name="list_dir",
+            description=(
+                "List a folder: names with kind and size, sorted. With glob: all files below it "
+                "whose name is like that."
+            ),
+            args=ListDir,
+            run=files.list,
+            effect=Effect.NONE,
+            taints=False,
+        ),
+        search_files_tool(roots, result_chars, taint=taint),
+    ]
+
+
+def _changing_tools(files: _Files) -> list[AnyTool]:
+    return [
         Tool(
             name="write_file",
             description="Write a text file as a whole, making its folders; replaces what is there.",
@@ -305,16 +323,4 @@ def file_tools(
             effect=Effect.WORLD,
             taints=False,
         ),
-        Tool(
-            name="list_dir",
-            description=(
-                "List a folder: names with kind and size, sorted. With glob: all files below it "
-                "whose name is like that."
-            ),
-            args=ListDir,
-            run=files.list,
-            effect=Effect.NONE,
-            taints=False,
-        ),
-        search_files_tool(roots, result_chars, taint=taint),
     ]

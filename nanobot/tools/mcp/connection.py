@@ -64,26 +64,26 @@ class McpConnection:
         """Its tools, at most MAX_TOOLS."""
         if self._client.server_capabilities.tools is None:
             return []
-        found: list[types.Tool] = []
+        listed: list[types.Tool] = []
         cursor = None
         with _explained():
             for _ in range(MAX_PAGES):
-                asked = types.PaginatedRequestParams(cursor=cursor)
-                page = await self._client.session.list_tools(params=asked if cursor else None)
-                found += page.tools
+                request = types.PaginatedRequestParams(cursor=cursor)
+                page = await self._client.session.list_tools(params=request if cursor else None)
+                listed += page.tools
                 cursor = page.next_cursor
-                if not cursor or len(found) >= MAX_TOOLS:
+                if not cursor or len(listed) >= MAX_TOOLS:
                     break
-        return [_listed(one) for one in found[:MAX_TOOLS]]
+        return [_listed(tool) for tool in listed[:MAX_TOOLS]]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> McpReply:
         """Call a tool. Its result is not checked against the schema that the server gave for it:
         that is the server's own word both times, and its patterns may take forever."""
-        asked = types.CallToolRequest(
+        request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=name, arguments=arguments)
         )
         try:
-            result = await self._client.session.send_request(asked, _called)
+            result = await self._client.session.send_request(request, _called)
         except MCPError as error:
             if _is_lost(error):
                 raise ServerTrouble(str(error)) from error
@@ -100,11 +100,14 @@ class McpConnection:
         with _explained():
             if can.resources is not None:
                 resources = (await self._client.list_resources()).resources
-                lines += [f"{one.uri}: {one.description or one.name}" for one in resources]
+                lines += [f"{entry.uri}: {entry.description or entry.name}" for entry in resources]
                 templates = (await self._client.list_resource_templates()).resource_templates
-                lines += [f"{one.uri_template}: {one.description or one.name}" for one in templates]
+                lines += [
+                    f"{entry.uri_template}: {entry.description or entry.name}"
+                    for entry in templates
+                ]
             if can.prompts is not None:
-                lines += [_prompt(one) for one in (await self._client.list_prompts()).prompts]
+                lines += [_prompt(entry) for entry in (await self._client.list_prompts()).prompts]
         return McpReply("\n".join(lines) or "(no resources and no prompts)")
 
     async def read(self, uri: str) -> McpReply:
@@ -190,14 +193,14 @@ def _explained() -> Iterator[None]:
     except ServerTrouble:
         raise
     except (*_EXPECTED, ExceptionGroup) as error:
-        found: Exception = error
-        while isinstance(found, ExceptionGroup):
-            found = found.exceptions[0]
-        if isinstance(found, ServerTrouble):
-            raise found from error
-        if not isinstance(found, _EXPECTED):
+        cause: Exception = error
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        if isinstance(cause, ServerTrouble):
+            raise cause from error
+        if not isinstance(cause, _EXPECTED):
             raise
-        raise ServerTrouble(_why(found)) from error
+        raise ServerTrouble(_why(cause)) from error
 
 
 def _why(error: Exception) -> str:
@@ -213,16 +216,16 @@ def _is_lost(error: MCPError) -> bool:
     return error.code in lost or "session terminated" in error.message.lower()
 
 
-def _listed(one: types.Tool) -> McpTool:
-    notes = one.annotations
+def _listed(tool: types.Tool) -> McpTool:
+    notes = tool.annotations
     return McpTool(
-        name=one.name,
-        description=one.description or one.title or "",
-        schema=one.input_schema,
+        name=tool.name,
+        description=tool.description or tool.title or "",
+        schema=tool.input_schema,
         read_only=notes is not None and notes.read_only_hint is True,
     )
 
 
-def _prompt(one: types.Prompt) -> str:
-    names = ", ".join(argument.name for argument in one.arguments or ())
-    return f"prompt {one.name}({names}): {one.description or one.title or ''}"
+def _prompt(prompt: types.Prompt) -> str:
+    names = ", ".join(argument.name for argument in prompt.arguments or ())
+    return f"prompt {prompt.name}({names}): {prompt.description or prompt.title or ''}"

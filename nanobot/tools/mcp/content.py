@@ -35,13 +35,13 @@ def resource_reply(
 ) -> McpReply:
     """What a resource holds."""
     pictures = Pictures()
-    return _reply("\n".join(_contents(one, pictures) for one in contents), pictures)
+    return _reply("\n".join(_contents(content, pictures) for content in contents), pictures)
 
 
 def prompt_reply(messages: Iterable[types.PromptMessage]) -> McpReply:
     """The messages of a prompt, each with who is to say it."""
     pictures = Pictures()
-    texts = [f"{one.role}: {_blocks([one.content], pictures)}" for one in messages]
+    texts = [f"{message.role}: {_blocks([message.content], pictures)}" for message in messages]
     return _reply("\n\n".join(texts), pictures)
 
 
@@ -69,11 +69,11 @@ def _block(block: types.ContentBlock, pictures: Pictures) -> str:
 
 
 def _contents(
-    one: types.TextResourceContents | types.BlobResourceContents, pictures: Pictures
+    content: types.TextResourceContents | types.BlobResourceContents, pictures: Pictures
 ) -> str:
-    if isinstance(one, types.TextResourceContents):
-        return one.text
-    label = f"{one.uri}: {one.mime_type or 'data'}"
-    if (one.mime_type or "").lower().startswith("image/"):
-        return pictures.take(one.blob, label)
-    return f"[{label}, {len(one.blob) * 3 // 4:,} bytes, not shown]"
+    if isinstance(content, types.TextResourceContents):
+        return content.text
+    label = f"{content.uri}: {content.mime_type or 'data'}"
+    if (content.mime_type or "").lower().startswith("image/"):
+        return pictures.take(content.blob, label)
+    return f"[{label}, {len(content.blob) * 3 // 4:,} bytes, not shown]"

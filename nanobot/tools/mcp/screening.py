@@ -23,9 +23,9 @@ async def screened(
 ) -> AsyncIterator[TransportStreams]:
     """The same transport; lists of tools that come over it hold only tools that have a name, with
     a schema as the protocol wants it."""
-    async with transport as (heard, said):
-        asked: set[types.RequestId] = set()
-        yield _Heard(heard, asked), _Said(said, asked)
+    async with transport as (heard, outbox):
+        requests: set[types.RequestId] = set()
+        yield _Heard(heard, requests), _Said(outbox, requests)
 
 
 class _Said:
@@ -103,7 +103,7 @@ class _Heard:
         if answer.id not in self._asked or not isinstance(listed, list):
             return item
         self._asked.discard(answer.id)
-        tools = [made for one in listed if (made := tool(one)) is not None]
+        tools = [made for entry in listed if (made := tool(entry)) is not None]
         mended = answer.model_copy(update={"result": {**answer.result, "tools": tools}})
         return SessionMessage(message=mended, metadata=item.metadata)
 
@@ -128,8 +128,8 @@ def _schema(given: Any) -> dict[str, Any]:
     fits = (
         given.get("type") == "object"
         and isinstance(fields, dict)
-        and all(isinstance(one, dict | bool) for one in fields.values())
+        and all(isinstance(value, dict | bool) for value in fields.values())
         and isinstance(required, list)
-        and all(isinstance(one, str) for one in required)
+        and all(isinstance(value, str) for value in required)
     )
     return given if fits else offer.schema(given)

@@ -237,9 +237,9 @@ class McpServer:
 
     def _offer(self, listed: list[ServerTool]) -> None:
         """Have exactly these in the registry."""
-        fit = [one for one in listed if offer.allowed(one.name, self.settings.allow)]
-        given = offer.names(self.name, [one.name for one in fit])
-        by_name = {one.name: one for one in reversed(fit)}
+        fit = [listing for listing in listed if offer.allowed(listing.name, self.settings.allow)]
+        given = offer.names(self.name, [listing.name for listing in fit])
+        by_name = {listing.name: listing for listing in reversed(fit)}
         wanted = {name: self._tool(name, by_name[tool]) for name, tool in given.items()}
         for name in [name for name in self._offered if not _same(self._offered[name], wanted)]:
             self._registry.unregister(name)
@@ -253,8 +253,8 @@ class McpServer:
                     continue
                 self._offered[name] = tool
 
-    def _tool(self, name: str, one: ServerTool) -> AnyTool:
-        own = one.name
+    def _tool(self, name: str, offered: ServerTool) -> AnyTool:
+        own = offered.name
 
         async def run(args: RawArgs, context: CallContext) -> ToolOutput:
             return await self.ask(lambda link: link.call(own, args.values), f"tool {own}", context)
@@ -262,14 +262,14 @@ class McpServer:
         roles = {Role.OWNER, Role.MEMBER} if self.settings.members else {Role.OWNER}
         return Tool(
             name=name,
-            description=offer.described(self.name, one.description),
+            description=offer.described(self.name, offered.description),
             args=RawArgs,
             run=run,
             effect=Effect.WORLD,
             timeout=self.settings.timeout + _GRACE_SECONDS,
             allowed=frozenset(roles),
             rest=_REST,
-            parameters=offer.schema(one.schema),
+            parameters=offer.schema(offered.schema),
             lazy=True,
         )
 

@@ -61,12 +61,12 @@ class McpServers:
             return connect(name, settings, base, place, line)
 
         self._servers = {
-            name: McpServer(name, one, registry, clock, connector, blobs)
-            for name, one in settings.items()
+            name: McpServer(name, own, registry, clock, connector, blobs)
+            for name, own in settings.items()
         }
-        enabled = sorted(name for name, one in settings.items() if one.enabled)
+        enabled = sorted(name for name, own in settings.items() if own.enabled)
         if enabled:
-            members = any(one.members for one in settings.values() if one.enabled)
+            members = any(own.members for own in settings.values() if own.enabled)
             roles = frozenset({Role.OWNER, Role.MEMBER} if members else {Role.OWNER})
             for tool in finding_tools(registry, enabled, roles):
                 registry.register(tool)
@@ -77,15 +77,15 @@ class McpServers:
         """The servers are kept connected within; nobody waits for one."""
         async with asyncio.TaskGroup() as tasks:
             running = {
-                tasks.create_task(one.run(), name=f"MCP server {one.name}")
-                for one in self._servers.values()
-                if one.settings.enabled
+                tasks.create_task(server.run(), name=f"MCP server {server.name}")
+                for server in self._servers.values()
+                if server.settings.enabled
             }
             try:
                 yield
             finally:
-                for one in self._servers.values():
-                    one.stop()
+                for server in self._servers.values():
+                    server.stop()
                 while running:
                     for task in running:
                         task.cancel()

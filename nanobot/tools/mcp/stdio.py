@@ -39,14 +39,14 @@ _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 async def talking(process: Process, line: ConnectionState) -> AsyncIterator[TransportStreams]:
     """Talk to a program within; at the end it is killed with its process group. `line` is told when
     it ends by itself, floods, or says too much at once."""
-    said, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outbox, asked = anyio.create_memory_object_stream[SessionMessage](0)
+    received, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outbox, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     complaints = _Complaints()
     try:
-        async with asyncio.TaskGroup() as tasks, said, inbox, outbox, asked:
+        async with asyncio.TaskGroup() as tasks, received, inbox, outbox, to_send:
             jobs = [
-                tasks.create_task(_listen(process, said, complaints, line), name="mcp: stdout"),
-                tasks.create_task(_speak(process, asked, line), name="mcp: stdin"),
+                tasks.create_task(_listen(process, received, complaints, line), name="mcp: stdout"),
+                tasks.create_task(_speak(process, to_send, line), name="mcp: stdin"),
                 tasks.create_task(_note(process, complaints), name="mcp: stderr"),
             ]
             try:
@@ -67,13 +67,13 @@ class _Complaints:
 
 
 async def _listen(
-    process: Process, said: _Inbox, complaints: _Complaints, line: ConnectionState
+    process: Process, received: _Inbox, complaints: _Complaints, line: ConnectionState
 ) -> None:
     """Hand on what it says, line by line, until it ends or breaks the rules."""
     stdout, pace = _pipe(process.stdout), Pace()
     # Closing it is what tells the session that nothing more comes.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async with said:
+        async with received:
             while True:
                 try:
                     raw = await stdout.readline()
@@ -86,7 +86,7 @@ async def _listen(
                 if pace.flooded():
                     line.end(f"it sent too many messages within {SECONDS:g} s")
                     return
-                await said.send(_message(raw))
+                await received.send(_message(raw))
 
 
 def _message(raw: bytes) -> SessionMessage | Exception:
@@ -122,14 +122,14 @@ async def _last_words(process: Process, complaints: _Complaints) -> str:
 
 
 async def _speak(
-    process: Process, asked: MemoryObjectReceiveStream[SessionMessage], line: ConnectionState
+    process: Process, to_send: MemoryObjectReceiveStream[SessionMessage], line: ConnectionState
 ) -> None:
     stdin = process.stdin
     if stdin is None:
         raise AssertionError("the program was started without a pipe")
-    async with asked:
-        async for one in asked:
-            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+    async with to_send:
+        async for message in to_send:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 stdin.write(text.encode() + b"\n")
                 await stdin.drain()

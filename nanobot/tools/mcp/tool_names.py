@@ -34,15 +34,15 @@ def allowed(name: str, globs: Iterable[str]) -> bool:
 def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     """A name for each tool, `mcp__SERVER__TOOL`, to the server's own. What does not fit is cut and
     told apart by a digest, so that a tool has the same name whatever else is listed."""
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     for tool in dict.fromkeys(tools):
         plain = f"mcp__{server}__{tool}"
         name = _UNFIT.sub("_", plain)
         if name != plain or len(name) > MAX_NAME:
             mark = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:8]
             name = f"{name[: MAX_NAME - 9]}_{mark}"
-        found.setdefault(name, tool)
-    return found
+        given.setdefault(name, tool)
+    return given
 
 
 def described(server: str, text: str) -> str:
@@ -65,7 +65,7 @@ def schema(given: Mapping[str, Any]) -> dict[str, Any]:
     made |= {"type": "object", "properties": {k: _rule(v) for k, v in fields.items()}}
     required = made.pop("required", None)
     if isinstance(required, list):
-        made["required"] = [one for one in required if isinstance(one, str)]
+        made["required"] = [name for name in required if isinstance(name, str)]
     if len(msgspec.json.encode(made)) > MAX_SCHEMA_BYTES:
         return dict(_OPEN)
     return made
@@ -83,12 +83,12 @@ def _sanitised(value: Any, depth: int, *, names: bool = False) -> Any:
         return visible(value)[:_MAX_TEXT]
     if isinstance(value, Mapping):
         return {
-            visible(str(key))[:_MAX_TEXT]: _sanitised(one, depth + 1, names=key in _NAMING)
-            for key, one in value.items()
+            visible(str(key))[:_MAX_TEXT]: _sanitised(inner, depth + 1, names=key in _NAMING)
+            for key, inner in value.items()
             if names or key not in _DROPPED
         }
     if isinstance(value, list | tuple):
-        return [_sanitised(one, depth + 1) for one in value]
+        return [_sanitised(inner, depth + 1) for inner in value]
     if isinstance(value, float) and value - value != 0:  # JSON has no infinity and no NaN
         return None
     return value

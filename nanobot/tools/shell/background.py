@@ -167,7 +167,7 @@ class BackgroundCommands:
         if self._tasks is None:
             raise ToolError("nothing can run in the background here: the gateway is not serving")
         running = self._running()
-        of_session = sum(one.started.session_key == context.session_key for one in running)
+        of_session = sum(other.started.session_key == context.session_key for other in running)
         if len(running) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
             raise ToolError(
                 f"{of_session} commands of this conversation run in the background already "
@@ -228,30 +228,30 @@ class BackgroundCommands:
     def lines(self, session_key: str) -> list[str]:
         """The commands of a session with their states, the oldest first."""
         return [
-            f"#{one.started.id} {one.state}: {one.started.command}"
-            for one in self._commands.values()
-            if one.started.session_key == session_key
+            f"#{command.started.id} {command.state}: {command.started.command}"
+            for command in self._commands.values()
+            if command.started.session_key == session_key
         ]
 
     async def output(self, identity: int, session_key: str, wait: float) -> str:
         """What a command has printed (both ends of it), after at most `wait` seconds for its end.
         Raises ToolError."""
-        found = self._of(identity, session_key)
+        command = self._of(identity, session_key)
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
-                await found.done.wait()
-        news = found.capture.total - found.seen
-        found.seen = found.capture.total
-        text = clean(found.capture.text()).rstrip("\n")
-        return f"{text or '(no output)'}\n[#{identity} {found.state}; {news} new bytes]"
+                await command.done.wait()
+        news = command.capture.total - command.seen
+        command.seen = command.capture.total
+        text = clean(command.capture.text()).rstrip("\n")
+        return f"{text or '(no output)'}\n[#{identity} {command.state}; {news} new bytes]"
 
     async def feed(self, identity: int, session_key: str, text: str, *, end: bool) -> None:
         """Write to a command's standard input, and close it if that was the `end`. Raises
         ToolError."""
-        found = self._of(identity, session_key)
-        stdin = found.process.stdin
-        if found.done.is_set() or stdin is None or stdin.is_closing():
-            raise ToolError(f"#{identity} takes no more input: it is {found.state}")
+        command = self._of(identity, session_key)
+        stdin = command.process.stdin
+        if command.done.is_set() or stdin is None or stdin.is_closing():
+            raise ToolError(f"#{identity} takes no more input: it is {command.state}")
         try:
             stdin.write(text.encode("utf-8", "replace"))
             async with asyncio.timeout(5):
@@ -263,24 +263,24 @@ class BackgroundCommands:
 
     def stop(self, identity: int, session_key: str, by: str) -> None:
         """Kill a command with everything it has started. Raises ToolError."""
-        found = self._of(identity, session_key)
-        if not found.done.is_set():
-            found.stopped_by = by
-            kill(found.process)
+        command = self._of(identity, session_key)
+        if not command.done.is_set():
+            command.stopped_by = by
+            kill(command.process)
 
     def _of(self, identity: int, session_key: str) -> _Command:
-        found = self._commands.get(identity)
-        if found is None or found.started.session_key != session_key:
+        command = self._commands.get(identity)
+        if command is None or command.started.session_key != session_key:
             mine = "\n".join(self.lines(session_key)) or "none"
             raise ToolError(f"there is no background command #{identity} here; there are:\n{mine}")
-        return found
+        return command
 
     def _running(self) -> list[_Command]:
-        return [one for one in self._commands.values() if not one.done.is_set()]
+        return [command for command in self._commands.values() if not command.done.is_set()]
 
     def _forget_old(self) -> None:
         over = len(self._commands) - _REMEMBERED
-        for identity in [i for i, one in self._commands.items() if one.done.is_set()][
+        for identity in [i for i, command in self._commands.items() if command.done.is_set()][
             : max(over, 0)
         ]:
             del self._commands[identity]
@@ -328,10 +328,10 @@ class BackgroundCommands:
             origin=Origin.EVENT,
             tainted=tainted,
         )
-        told = Admission(message=message, session_key=command.session_key, role=command.role)
+        admission = Admission(message=message, session_key=command.session_key, role=command.role)
         while True:
             try:
-                await self._bus.admit(command.address.channel, [told])
+                await self._bus.admit(command.address.channel, [admission])
                 await self._records.ended(command.id)
             except StoreError as error:
                 logger.error("the end of command {} waits for the store: {}", command.id, error)

@@ -38,18 +38,18 @@ def decoded(data: bytes, declared: str | None) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    said = [declared or "", *(found[1].decode() for found in _said(data[:4096]))]
-    for name in [*said, "utf-8"]:
+    names = [declared or "", *(match[1].decode() for match in _said(data[:4096]))]
+    for name in [*names, "utf-8"]:
         try:
             return data.decode(_python_name(name))
         except (LookupError, UnicodeError):
             continue
-    known = next((name for name in said if _known(name)), "cp1252")
+    known = next((name for name in names if _known(name)), "cp1252")
     return data.decode(_python_name(known), "replace")
 
 
 def _said(head: bytes) -> list[re.Match[bytes]]:
-    return [found for found in (_XML.search(head), _META.search(head)) if found]
+    return [match for match in (_XML.search(head), _META.search(head)) if match]
 
 
 def _python_name(name: str) -> str:

@@ -185,7 +185,7 @@ def _scrape(query: str, count: int, proxy: str) -> list[dict[str, Any]]:
     library: Any = import_module("ddgs")
     failed = import_module("ddgs.exceptions").DDGSException
     try:
-        found: list[dict[str, Any]] = library.DDGS(proxy=proxy or None, timeout=8).text(
+        hits: list[dict[str, Any]] = library.DDGS(proxy=proxy or None, timeout=8).text(
             query, max_results=count
         )
     except failed as error:
@@ -194,12 +194,12 @@ def _scrape(query: str, count: int, proxy: str) -> list[dict[str, Any]]:
         raise ToolError(
             f"ddgs found no search page that answers ({type(error).__name__})"
         ) from error
-    return found
+    return hits
 
 
 def _inside(answer: Answer, key: str) -> Answer:
-    found = answer.get(key)
-    return found if isinstance(found, dict) else {}
+    value = answer.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _hits(answer: Answer, key: str, fields: tuple[str, str, str], count: int) -> list[Hit]:

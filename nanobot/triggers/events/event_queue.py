@@ -92,8 +92,8 @@ def begun(ledger: EventQueue, terms: EventOptions, now: float) -> EventQueue:
     chosen = {n: entry for n, entry in ledger.waiting.items() if entry.outside is oldest.outside}
     rest = {name: entry for name, entry in ledger.waiting.items() if name not in chosen}
     prompt = EventPrompt(f"{terms.host}:{now:.3f}", worded(chosen, terms), oldest.outside)
-    told = (*_recent(ledger, now), now)
-    return msgspec.structs.replace(ledger, waiting=rest, telling=prompt, told=told)
+    prompts = (*_recent(ledger, now), now)
+    return msgspec.structs.replace(ledger, waiting=rest, telling=prompt, told=prompts)
 
 
 def ended(ledger: EventQueue) -> EventQueue:

@@ -100,7 +100,7 @@ class LevelSensor:
         return (SensorEvent(at=now, text=" ".join(sentences)) if sentences else None), after
 
     def seen(self, reading: Mapping[str, Measure]) -> str:
-        each = (f"{of} {one.percent:.0f} %".strip() for of, one in reading.items())
+        each = (f"{of} {level.percent:.0f} %".strip() for of, level in reading.items())
         return ", ".join(each) or "nothing to measure"
 
     async def close(self) -> None:

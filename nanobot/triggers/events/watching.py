@@ -112,9 +112,9 @@ class _Watcher:
 
     def taken(self, *, there: bool) -> PathChanges:
         with self._lock:
-            found = PathChanges(self._changes, self._total, there, self.trouble)
+            changes = PathChanges(self._changes, self._total, there, self.trouble)
             self._changes, self._total = {}, 0
-        return found
+        return changes
 
     def _work(self) -> None:
         from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 - of an extra

@@ -81,33 +81,33 @@ class Webhook:
         read = _read(headers, body)
         if isinstance(read, WebhookReply):
             return read
-        told = WebhookDelivery(
+        delivery = WebhookDelivery(
             hook=self.name,
             event=_event(signed, headers, read.payload),
             payload=read.payload,
             headers={name: value for name, value in headers.items() if not _PRIVATE.search(name)},
         )
-        if signed.style == "github" and told.event == "ping":
+        if signed.style == "github" and delivery.event == "ping":
             return WebhookReply(status=200, body={"status": "pong"})
-        if not self._wanted(told):
+        if not self._wanted(delivery):
             return WebhookReply(status=200, body={"status": "ignored"})
         wait = self._allowance.take()
         if wait > 0:
             self._say(f"more than {self.settings.per_minute} deliveries a minute")
             return refused(429, "too_many", "Too many deliveries; try again later.", wait)
-        return await self._published(told, signed)
+        return await self._published(delivery, signed)
 
-    def _wanted(self, told: WebhookDelivery) -> bool:
+    def _wanted(self, delivery: WebhookDelivery) -> bool:
         """Whether its events are asked for: by name, with an action behind it, or with a *."""
-        names = {told.event}
-        action = told.payload.get("action") if isinstance(told.payload, dict) else None
+        names = {delivery.event}
+        action = delivery.payload.get("action") if isinstance(delivery.payload, dict) else None
         if isinstance(action, str):
-            names.add(f"{told.event}.{action}")
+            names.add(f"{delivery.event}.{action}")
         patterns = self.settings.events
-        return not patterns or any(fnmatchcase(name, one) for one in patterns for name in names)
+        return not patterns or any(fnmatchcase(name, glob) for glob in patterns for name in names)
 
-    async def _published(self, told: WebhookDelivery, signed: Signed) -> WebhookReply:
-        text = render(self._prompt, told, os.urandom(6).hex())
+    async def _published(self, delivery: WebhookDelivery, signed: Signed) -> WebhookReply:
+        text = render(self._prompt, delivery, os.urandom(6).hex())
         try:
             if signed.named and await self._named.has(signed.named):
                 return WebhookReply(status=200, body={"status": "known"})
@@ -216,5 +216,5 @@ def _event(signed: Signed, headers: Mapping[str, str], payload: Any) -> str:
     if signed.style not in {"stripe", "standard"}:
         names = ("x-github-event", "x-gitea-event", "x-gitlab-event", "x-event")
         named = [*(headers.get(name) for name in names), *named]
-    found = next((one for one in named if isinstance(one, str) and one), "")
-    return found[:_EVENT_CHARS]
+    event = next((text for text in named if isinstance(text, str) and text), "")
+    return event[:_EVENT_CHARS]

@@ -37,8 +37,8 @@ def check(name: str, workspace: Path) -> None:
 def text(name: str, workspace: Path) -> str:
     """What a persona says. One that is gone since the start is the default's."""
     if name in names(workspace):  # a name is no path
-        found = clipped(workspace, f"personas/{name}.md", LIMIT)
-        found = found or clipped(_PRESETS, f"{name}.md", LIMIT)
-        if found:
-            return found
+        own = clipped(workspace, f"personas/{name}.md", LIMIT)
+        own = own or clipped(_PRESETS, f"{name}.md", LIMIT)
+        if own:
+            return own
     return clipped(_PRESETS, "default.md", LIMIT)
