@@ -7,17 +7,41 @@ from collections.abc import Callable
 
 import msgspec
 
-from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.errors import UsageError
+from nanobot.messages import WEB, Address, Attachment, Choice, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, Intake, OutboundPart
 
 
 class WebMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as a page shows it. `choices` are answers the person may give."""
+    """A message as a page shows it. `choices` are answers the person may give. A reply repeats what
+    the log has."""
 
     key: str
     kind: OutboundKind
     text: str
     choices: tuple[Choice, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+_FOREIGN = "="
+
+
+def chat_of(session_key: str) -> str:
+    """The chat of the page in which a session's answers are shown: that of a session of its own has
+    its name. Raises UsageError for a name that no session of the page can have."""
+    channel, _, name = session_key.partition(":")
+    if channel != WEB:
+        return _FOREIGN + session_key
+    if not name or name.startswith(_FOREIGN):
+        raise UsageError("a conversation of the page is called web:NAME")
+    return name
+
+
+def session_of(chat_id: str) -> str:
+    """The session whose answers are shown in a chat."""
+    if chat_id.startswith(_FOREIGN):
+        return chat_id.removeprefix(_FOREIGN)
+    return f"{WEB}:{chat_id}"
 
 
 class WebChannel:
@@ -36,7 +60,13 @@ class WebChannel:
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """One part, Markdown as it is; the page draws it."""
         text = message.text or "(empty message)"
-        shown = WebMessage(key=message.key, kind=message.kind, text=text, choices=message.choices)
+        shown = WebMessage(
+            key=message.key,
+            kind=message.kind,
+            text=text,
+            choices=message.choices,
+            attachments=message.attachments,
+        )
         return [OutboundPart(text=text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:

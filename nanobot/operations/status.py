@@ -57,8 +57,7 @@ def _status_text(status: Status, _: float) -> str:
         states = ", ".join(f"{name} {state}" for name, state in status.channels.items())
         lines.append(f"Channels: {states}")
     if status.web:
-        where = f"{status.home}/web.token unless web.token is set"
-        lines.append(f"Web: {status.web} (its token: {where})")
+        lines.append(f"Web: {status.web}")
     if status.watches:
         lines += ["Watched:", *(f"- {name}: {seen}" for name, seen in status.watches.items())]
     if status.dead:

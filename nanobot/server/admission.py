@@ -58,14 +58,14 @@ class Admission:
             return False
         return request.headers.get("X-Forwarded-Proto", "").lower() == "https"
 
-    async def admit(self, request: web.Request) -> None:
-        """Know who asks. Raises Problem."""
+    async def admit(self, request: web.Request, *, page: bool = True) -> None:
+        """Know who asks. Where a `page` may ask, it has to show that it is ours. Raises Problem."""
         principal = await self._principal(request)
         if principal is None:
             self._mistakes.take(self.client(request))
             text = "Show a token (Authorization: Bearer TOKEN), or log in on the page."
             raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
-        if principal.csrf and request.method not in _SAFE:
+        if page and principal.csrf and request.method not in _SAFE:
             shown = request.headers.get(CSRF, "").encode("utf-8", "surrogateescape")
             if not hmac.compare_digest(shown, principal.csrf.encode()):
                 text = f"A page shows what GET /api/me calls csrf, in {CSRF}."
@@ -73,6 +73,11 @@ class Admission:
         self._limited(self._requests, principal.name)
         self._requests.take(principal.name)
         request[_PRINCIPAL] = principal
+
+    async def still(self, request: web.Request) -> bool:
+        """Whether who asked may still ask: their token may have been revoked, or have expired."""
+        principal = await self._principal(request)
+        return principal is not None and principal.role is principal_of(request).role
 
     async def log_in(self, request: web.Request, shown: str) -> str:
         """The cookie for a link's secret or a token. Raises Problem."""

@@ -13,12 +13,15 @@ from nanobot.server.access import Access
 from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Application, Route
+from nanobot.server.event_routes import EventRoutes
 from nanobot.server.login import login_routes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import page_routes
 from nanobot.server.routes import health, hooks_route
 from nanobot.server.session_routes import Conversations
+from nanobot.server.socket import Socket
+from nanobot.server.watching import Watching
 from nanobot.triggers.webhooks.webhook import Webhooks
 
 
@@ -34,6 +37,7 @@ class Served:
     role: str
     ending: asyncio.Event
     api: ApiParts | None
+    watching: Watching | None
 
 
 async def application_of(served: Served) -> Application:
@@ -42,16 +46,19 @@ async def application_of(served: Served) -> Application:
     routes = health(served.ready, served.role)
     if served.hooks:
         routes += hooks_route(served.hooks)
-    if served.api is not None:
-        routes += _routes(served.api, admission)
+    if served.api is not None and served.watching is not None:
+        routes += _routes(served.api, served.watching, admission)
     return await Application(routes, admission, ending=served.ending).start()
 
 
-def _routes(api: ApiParts, admission: Admission) -> list[Route]:
+def _routes(api: ApiParts, watching: Watching, admission: Admission) -> list[Route]:
     operations = api.operations
+    conversations = Conversations(operations, api.intake, watching.streams)
     return [
         *login_routes(admission),
-        *Conversations(operations, api.intake, lambda _message, _taken: None).routes(),
+        *conversations.routes(),
+        *EventRoutes(watching, admission).routes(),
+        Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),
         openapi_route(operations.listed, __version__),
         *page_routes(),

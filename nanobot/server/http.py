@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.channels.web import WebChannel
+from nanobot.channels.web import WebChannel, WebMessage, session_of
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
+from nanobot.server.watching import Watching
 from nanobot.server.web_server import Answering, WebServer
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
@@ -51,7 +53,8 @@ class HttpService:
     ) -> None:
         self._roles = roles
         self.ready = False
-        self.channel = WebChannel(lambda _address, _message: None)
+        self.channel = WebChannel(self._show)
+        self._watching: Watching | None = None
         self._config = config
         self._clock = clock
         self._redact = redact
@@ -79,6 +82,8 @@ class HttpService:
             yield
             return
         self._server = WebServer(web, partial(self._load, hooks, api if web.enabled else None))
+        if web.enabled:
+            self._watching = Watching(api.operations.engine)
         async with self._server.serving():
             if web.enabled:
                 self.access.own = token_of(self._config.home, web.token)
@@ -101,6 +106,9 @@ class HttpService:
     async def drain(self) -> None:
         """Take nothing new; what is being answered may finish."""
         self.ready = False
+        if self._watching is not None:
+            self._watching.close()
+            self._watching = None
         if self._server is not None:
             await self._server.drain()
 
@@ -115,9 +123,14 @@ class HttpService:
             role=self._roles,
             ending=self._ending,
             api=api,
+            watching=self._watching,
         )
         answering: Answering = await face.application_of(served)
         return answering
+
+    def _show(self, address: Address, message: WebMessage) -> None:
+        if self._watching is not None:
+            self._watching.streams.say("message", session_of(address.chat_id), message)
 
     def _address(self) -> str:
         """Its address as this machine may use it: where it listens on all, this one is one."""

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.web import chat_of
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
@@ -19,6 +20,7 @@ from nanobot.operations.operation import Caller
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.streams import Streams
 from nanobot.server.wire import answer
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT
@@ -70,19 +72,28 @@ class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool = False
 
 
+class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody said by HTTP, for the others who watch."""
+
+    text: str
+    by: str
+    attachments: tuple[SentFile, ...]
+    taken: TakenMessage
+
+
 class Conversations:
     """What may be asked of sessions by their keys. `intake` makes the entrance for what somebody
-    says, by the gate that lets them in; `said` hears of each message that was taken."""
+    says, by the gate that lets them in; `streams` tell of each message that was taken."""
 
     def __init__(
         self,
         operations: Dispatcher,
         intake: Callable[[Gate], ChannelIntake],
-        said: Callable[[InboundMessage, TakenMessage], None],
+        streams: Streams,
     ) -> None:
         self._operations = operations
         self._intake = intake
-        self._said = said
+        self._streams = streams
 
     def routes(self) -> list[Route]:
         """/api/sessions/KEY/..."""
@@ -111,8 +122,11 @@ class Conversations:
 
     async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
         """Take a message into a session. Raises NanobotError."""
-        own = key.startswith(f"{WEB}:") and len(key) > len(WEB) + 1
-        if not own and await self._operations.engine.records.session(key) is None:
+        chat = chat_of(key)
+        if (
+            not key.startswith(f"{WEB}:")
+            and await self._operations.engine.records.session(key) is None
+        ):
             raise UnknownId(f"there is no session {key}; a new one is called web:NAME")
         if not message.text.strip() and not message.attachments:
             raise UsageError("a message has a text or attachments")
@@ -120,7 +134,7 @@ class Conversations:
             return await self._delivered(key, message)
         name = message.client_request_id or os.urandom(12).hex()
         inbound = InboundMessage(
-            address=Address(WEB, key.removeprefix(f"{WEB}:")),
+            address=Address(WEB, chat),
             message_id=name,
             dedupe_key=name,
             sender=Sender(caller.by, caller.name or "you"),
@@ -130,7 +144,11 @@ class Conversations:
         )
         (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)
         taken = _taken(key, name, admitted)
-        self._said(inbound, taken)
+        if taken.fresh:
+            said = SaidMessage(
+                text=message.text, by=caller.by, attachments=message.attachments, taken=taken
+            )
+            self._streams.say("said", key, said)
         return taken
 
     async def _delivered(self, key: str, message: NewMessage) -> TakenMessage:
@@ -143,12 +161,23 @@ class Conversations:
 
 def session_of(request: web.Request) -> str:
     """The session that is named in the path, which the caller may see. Raises NanobotError."""
-    key, caller = request.match_info["key"], caller_of(principal_of(request))
+    return allowed(request.match_info["key"], caller_of(principal_of(request)))
+
+
+def allowed(key: str, caller: Caller) -> str:
+    """The session's key, if it can be one and that caller may see it. Raises NanobotError."""
     if len(key) > _LONGEST_KEY or not key.isprintable():
         raise UnknownId("there is no session of such a name")
     if caller.role is not Role.OWNER and key != caller.session_key:
         raise NotAllowed("Only owners look into other conversations.")
     return key
+
+
+def all_sessions(request: web.Request) -> str | None:
+    """None, which stands for all of them. Raises NotAllowed for who is no owner."""
+    if principal_of(request).role is not Role.OWNER:
+        raise NotAllowed("Only owners see all conversations.")
+    return None
 
 
 def query_of(request: web.Request, kind: type[Any]) -> Any:

@@ -135,10 +135,12 @@ def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
     assert "secret" not in repr(found)
     assert set(configfile.chosen(environ(home), "web")) == {
         "web.enabled",
+        "web.health_port",
         "web.host",
         "web.hosts",
         "web.port",
         "web.token",
+        "web.trusted_proxies",
     }
 
 

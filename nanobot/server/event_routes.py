@@ -1,0 +1,73 @@
+"""Watching over HTTP: server-sent events, of one session or of all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+
+from aiohttp import web
+
+from nanobot.errors import NanobotError
+from nanobot.server.admission import Admission
+from nanobot.server.application import Handler, Route
+from nanobot.server.operation_routes import problem_of
+from nanobot.server.session_routes import all_sessions, session_of
+from nanobot.server.streams import Item
+from nanobot.server.watching import Watching
+from nanobot.server.wire import QUIET
+
+PATIENCE_SECONDS = 30.0
+"""So long one write to somebody who does not read."""
+_HEADERS = {**QUIET, "X-Accel-Buffering": "no"}
+
+
+class EventRoutes:
+    """GET /api/sessions/KEY/events, GET /api/events."""
+
+    def __init__(self, watching: Watching, admission: Admission) -> None:
+        self._watching = watching
+        self._admission = admission
+
+    def routes(self) -> list[Route]:
+        """Both of them."""
+        one, all_of_them = self._following(one=True), self._following(one=False)
+        return [
+            Route(method="GET", path="/api/sessions/{key}/events", handler=one),
+            Route(method="GET", path="/api/events", handler=all_of_them),
+        ]
+
+    def _following(self, *, one: bool) -> Handler:
+        async def follow(request: web.Request) -> web.StreamResponse:
+            try:
+                key = session_of(request) if one else all_sessions(request)
+            except NanobotError as error:
+                raise problem_of(error) from None
+            after = request.headers.get("Last-Event-ID") or request.query.get("after", "")
+            response = web.StreamResponse(headers=_HEADERS)
+            response.content_type = "text/event-stream"
+            await response.prepare(request)
+            with suppress(TimeoutError):  # somebody who does not read
+                async with aclosing(self._watching.follow(key, after)) as items:
+                    await self._write(request, response, items)
+            return response
+
+        return follow
+
+    async def _write(
+        self, request: web.Request, response: web.StreamResponse, items: AsyncIterator[list[Item]]
+    ) -> None:
+        await _written(response, b"retry: 1000\n\n")
+        async for batch in items:
+            if not batch and not await self._admission.still(request):
+                return
+            await _written(response, b"".join(map(_event, batch)) or b":\n\n")
+
+
+def _event(item: Item) -> bytes:
+    return b"id: " + item.id.encode() + b"\ndata: " + item.data + b"\n\n"
+
+
+async def _written(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await response.write(data)

@@ -1,0 +1,189 @@
+"""/ws: everything over one connection. One JSON object a message each way; what is asked with a
+`key` is answered with it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from aiohttp import WSMsgType, web
+from msgspec import Meta
+
+from nanobot.boundary import boundary
+from nanobot.errors import NanobotError, NotAllowed, UsageError
+from nanobot.messages import Role
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Caller
+from nanobot.server.admission import Admission, principal_of
+from nanobot.server.application import Route
+from nanobot.server.operation_routes import BODY_LIMIT, caller_of, problem_of
+from nanobot.server.session_routes import Conversations, NewMessage, allowed
+from nanobot.server.watching import Watching
+from nanobot.server.wire import Problem
+
+PATIENCE_SECONDS = 30.0
+_HEARTBEAT_SECONDS = 30.0
+_MOST_FOLLOWED = 50
+_Key: TypeAlias = Annotated[str, Meta(max_length=200)]
+
+
+class Follow(msgspec.Struct, frozen=True, tag="follow", tag_field="op"):
+    """Tell what happens in a session ("": in all), from behind the item with that id on."""
+
+    session: str
+    after: str = ""
+    key: _Key = ""
+
+
+class Leave(msgspec.Struct, frozen=True, tag="leave", tag_field="op"):
+    """Tell no more of it."""
+
+    session: str
+    key: _Key = ""
+
+
+class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
+    """Say something in a session; see NewMessage."""
+
+    session: str
+    message: NewMessage
+    key: _Key = ""
+
+
+class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
+    """Perform an operation."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    key: _Key = ""
+
+
+_Request: TypeAlias = Follow | Leave | Say | Call
+_requests: msgspec.json.Decoder[_Request] = msgspec.json.Decoder(_Request)
+
+
+class Socket:
+    """The route of it, over one gateway."""
+
+    def __init__(
+        self,
+        operations: Dispatcher,
+        conversations: Conversations,
+        watching: Watching,
+        admission: Admission,
+    ) -> None:
+        self.operations = operations
+        self.conversations = conversations
+        self.watching = watching
+        self.admission = admission
+
+    def route(self) -> Route:
+        """GET /ws."""
+        return Route(method="GET", path="/ws", handler=self._serve)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if principal_of(request).csrf and "Origin" not in request.headers:
+            raise Problem(403, "csrf", "A browser says from which page it asks.")
+        socket = web.WebSocketResponse(
+            heartbeat=_HEARTBEAT_SECONDS, max_msg_size=BODY_LIMIT, compress=False
+        )
+        if not socket.can_prepare(request).ok:
+            raise Problem(426, "upgrade_required", "Ask as a WebSocket.", {"Upgrade": "websocket"})
+        await socket.prepare(request)
+        with boundary("a WebSocket"):
+            await _Connection(self, request, socket).converse()
+        await socket.close()
+        return socket
+
+
+class _Connection:
+    """One of them."""
+
+    def __init__(self, route: Socket, request: web.Request, socket: web.WebSocketResponse) -> None:
+        self._route = route
+        self._request = request
+        self._socket = socket
+        self._caller: Caller = caller_of(principal_of(request))
+        self._followed: dict[str, asyncio.Task[None]] = {}
+
+    async def converse(self) -> None:
+        """Until one side leaves."""
+        async with asyncio.TaskGroup() as tasks:
+            try:
+                async for message in self._socket:
+                    if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
+                        continue
+                    await self._obey(message.data, tasks)
+            finally:
+                for task in self._followed.values():
+                    task.cancel()
+
+    async def _obey(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
+        key = ""
+        try:
+            await self._route.admission.admit(self._request, page=False)
+            request = _decoded(data)
+            key = request.key
+            result = await self._result(request, tasks)
+        except Problem as problem:
+            await self._send(msgspec.json.encode({"type": "error", "key": key, **problem.body}))
+        except NanobotError as error:
+            body = problem_of(error).body
+            await self._send(msgspec.json.encode({"type": "error", "key": key, **body}))
+        else:
+            answer = {"type": "result", "key": key, "result": result}
+            await self._send(msgspec.json.encode(answer))
+
+    async def _result(self, request: _Request, tasks: asyncio.TaskGroup) -> Any:
+        match request:
+            case Follow(session, after):
+                return self._follow(session, after, tasks)
+            case Leave(session):
+                if (task := self._followed.pop(session, None)) is not None:
+                    task.cancel()
+                return task is not None
+            case Say(session, message):
+                session = allowed(session, self._caller)
+                return await self._route.conversations.say(session, self._caller, message)
+            case Call(name, arguments):
+                return await self._route.operations.call(name, arguments, self._caller)
+
+    def _follow(self, session: str, after: str, tasks: asyncio.TaskGroup) -> bool:
+        if session:
+            allowed(session, self._caller)
+        elif self._caller.role is not Role.OWNER:
+            raise NotAllowed("Only owners see all conversations.")
+        if session in self._followed:
+            raise UsageError("that is followed already")
+        if len(self._followed) >= _MOST_FOLLOWED:
+            raise UsageError(f"{_MOST_FOLLOWED} are followed already: leave some first")
+        telling = self._tell(session, after)
+        self._followed[session] = tasks.create_task(telling, name="web: following")
+        return True
+
+    async def _tell(self, session: str, after: str) -> None:
+        with boundary("following a session"):
+            async with aclosing(self._route.watching.follow(session or None, after)) as items:
+                async for batch in items:
+                    if not batch and not await self._route.admission.still(self._request):
+                        break
+                    for item in batch:
+                        await self._send(item.data)
+        await self._socket.close()
+
+    async def _send(self, data: bytes) -> None:
+        """Raises ConnectionError also for somebody who does not read."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._socket.send_str(data.decode())
+        except TimeoutError:
+            raise ConnectionResetError("nobody reads") from None
+
+
+def _decoded(data: str | bytes) -> _Request:
+    try:
+        return _requests.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise UsageError(f"not a request: {error}") from None

@@ -1,0 +1,116 @@
+"""Following a session, or all: what happened since, or how things stand, then what comes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from nanobot.bus.core import Bus
+from nanobot.messages import RunEvent
+from nanobot.operations.engine import Engine
+from nanobot.server.current_runs import CurrentRuns
+from nanobot.server.streams import Item, Stream, Streams
+from nanobot.session.approvals import Approval
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.views import EntryView, RunView, SessionView
+
+_ENTRIES = 30
+_SESSIONS = 50
+_TRIES = 5
+_ALIVE_SECONDS = 15.0
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session stands: the end of its log, what its run is at (`events`), what the model has
+    said so far of an answer in the making, and what waits for a decision."""
+
+    session: SessionView | None
+    entries: tuple[EntryView, ...]
+    events: tuple[RunEvent, ...]
+    partial: ReplyEntry | None
+    approvals: tuple[Approval, ...]
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """How everything stands: the sessions that changed last, the runs that are alive, and what
+    waits for a decision."""
+
+    sessions: tuple[SessionView, ...]
+    runs: tuple[RunView, ...]
+    approvals: tuple[Approval, ...]
+
+
+class Watching:
+    """Follows sessions over one gateway."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.streams = Streams(engine.bus, engine.running)
+        self._engine = engine
+        self._current = CurrentRuns()
+        bus: Bus = engine.bus
+        bus.watch(self._current)
+        bus.on_stopped(self._current.stopped)
+
+    def close(self) -> None:
+        """Nobody follows any more."""
+        self._engine.bus.unsubscribe(self._current)
+        self.streams.close()
+
+    async def follow(
+        self, session_key: str | None, after: str = ""
+    ) -> AsyncGenerator[list[Item], None]:
+        """What happened in a session (None: in all) after the item with that id, and what happens,
+        each once. Where that is not known any more, or no id is given, it begins with a snapshot.
+        Whoever reads too slowly gets another one instead of what they missed. An empty list comes
+        where nothing happened for 15 s."""
+        stream = self.streams.open(session_key)
+        try:
+            position = stream.position(after)
+            while not stream.closed:
+                if position is None or not stream.knows(position):
+                    snapshot = await self._snapshot(stream)
+                    position = stream.head
+                    yield [snapshot]
+                items = stream.since(position)
+                position = stream.head
+                if not items:
+                    await stream.news(_ALIVE_SECONDS)
+                if items or position == stream.head:
+                    yield items
+        finally:
+            self.streams.leave(stream)
+
+    async def _snapshot(self, stream: Stream) -> Item:
+        """How it stands as of the stream's head, at which this returns."""
+        settled, content = -1, None
+        for _ in range(_TRIES):
+            if settled == stream.settled:
+                break
+            settled, content = stream.settled, await self._content(stream.session_key)
+        if isinstance(content, Snapshot) and stream.session_key is not None:
+            # What is known here without a look at the store: as of this very moment.
+            content = msgspec.structs.replace(
+                content,
+                events=tuple(self._current.of(stream.session_key)),
+                partial=self._engine.partial(stream.session_key),
+            )
+        return stream.item("snapshot", stream.session_key, content)
+
+    async def _content(self, key: str | None) -> Snapshot | Overview:
+        records = self._engine.records
+        approvals = await records.approvals(session=key or "", state="waiting", limit=_SESSIONS)
+        if key is None:
+            sessions = await records.sessions(limit=_SESSIONS, unread=False)
+            runs = await records.runs(session="", state="live", limit=_SESSIONS, kind="")
+            return Overview(sessions=tuple(sessions), runs=tuple(runs), approvals=tuple(approvals))
+        session = await records.session(key)
+        last = 0 if session is None else session.entries
+        entries = await records.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)
+        return Snapshot(
+            session=session,
+            entries=entries,
+            events=(),
+            partial=None,
+            approvals=tuple(approvals),
+        )
