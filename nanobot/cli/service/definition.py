@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from nanobot.errors import ConfigError
-from nanobot.tools.sandbox.control_group import LEAF
 
 LABEL = "nanobot.gateway"
 UNIT = "nanobot.service"
@@ -55,9 +54,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
             f"TimeoutStopSec={self.drain_seconds + _SPARE_SECONDS:g}",
             "UMask=0077",
             "NoNewPrivileges=yes",
-            "# Each command of the assistant gets a control group with limits of its own.",
+            "# Each command of the assistant gets a control group of its own, with limits.",
             "Delegate=memory pids",
-            f"DelegateSubgroup={LEAF}",
             *(self._confined() if self.user else []),
             "",
             "[Install]",
