@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.tools.shell.commandline import MAX_CALLS, parse
 from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
 
 HARMLESS = [
@@ -66,6 +67,54 @@ HARMLESS = [
     "echo 'ls -l' > s.sh; sh s.sh",
     "python3 -c 'import subprocess; subprocess.run([\"ls\"])'",
     "gh pr list && npm publish --dry-run && kubectl get pods",
+    "PAGER=cat git log",
+    "GIT_EDITOR=true git rebase -i HEAD~2",
+    "EDITOR=vim git commit",
+    "GIT_PAGER= git diff",
+    "PYTHONPATH=src pytest -q",
+    "NODE_OPTIONS=--max-old-space-size=4096 npm run build",
+    "FOO=bar make",
+    "env FOO=1 python3 x.py",
+    'eval "$(ssh-agent -s)"',
+    'eval "$(pyenv init -)"',
+    'sh -c "cd $DIR && make"',
+    "bash -c 'echo hello'",
+    "find . -name x -exec sh -c 'wc -l \"$1\"' _ {} \\;",
+    "awk '{print $1 | \"sort\"}' x",
+    "awk '{system(\"echo \" $1)}' x",
+    "sed 's/a/b/' x",
+    "sed -e 's/the/e x/' file",
+    "vim -c 'set nu' x",
+    "tar -czf a.tgz dir",
+    "tar --use-compress-program=zstd -cf a dir",
+    "rsync -av -e ssh a/ host:b/",
+    "ssh -o StrictHostKeyChecking=no host ls",
+    "ssh -o ProxyCommand='nc -X 5 %h %p' host",
+    "git -c user.name=x commit -m y",
+    "git config user.email a@b.c",
+    "git config core.editor vim",
+    "git config alias.st status",
+    'python3 -c \'open("out.txt","w").write("x")\'',
+    "python3 -c 'print(open(\"data.csv\").read())'",
+    "python3 -c 'import json,sys; print(json.load(open(\"a.json\")))'",
+    "python3 - <<'EOF'\nprint(\"hi\")\nEOF",
+    "man ls",
+    "make -j4 test",
+    "find . -name '*.py' -fprint list.txt",
+    "tmux ls",
+    "export EDITOR=nano",
+    'export PATH="$HOME/bin:$PATH"',
+    "source .venv/bin/activate",
+    '. "$VENV/bin/activate"',
+    "git log --oneline | head",
+    "sort -u x",
+    "echo x | xargs -n1 echo",
+    'CMD="ls -l"; $CMD',
+    'CMD="ls -l"; sh -c "$CMD"',
+    'for f in a b; do bash -c "echo $f"; done',
+    "curl -o x.json https://a.example/x.json",
+    "less +G file",
+    "hyperfine 'sleep 1'",
     "",
 ]
 
@@ -113,3 +162,21 @@ def test_no_command_keeps_anybody_waiting_or_fills_the_memory(command: str) -> N
     before = time.process_time()
     command_risks(command)
     assert time.process_time() - before < 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "awk '" + 'system("a");' * 5_000 + "'",
+        "vim " + "-c '!ls' " * 3_000,
+        "env " + "A=1 " * 5_000,
+        "git " + "-c alias.x='!git -c alias.y=!ls y' " * 1_000,
+        "python3 -c '" + 'open("a","w");' * 5_000 + "'",
+        "env -S '" + "env -S " * 3_000 + "'",
+    ],
+    ids=["awk", "vim", "env", "git", "python", "split"],
+)
+def test_what_stands_within_options_is_looked_at_up_to_a_bound(line: str) -> None:
+    calls = parse(line)
+    assert len(calls.calls) <= MAX_CALLS
+    assert calls.unclear or line.startswith("env A")

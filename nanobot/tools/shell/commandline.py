@@ -17,6 +17,7 @@ import msgspec
 
 from nanobot.tools.shell import words as spelling
 from nanobot.tools.shell.bombs import Functions, is_endless
+from nanobot.tools.shell.hidden_programs import matters
 from nanobot.tools.shell.inner_calls import SHELLS, inner_lines, inner_words, printed
 from nanobot.tools.shell.program_call import ProgramCall
 from nanobot.tools.shell.words import COMPUTED, Word
@@ -28,6 +29,8 @@ MAX_DEPTH = 8
 """Shells within shells, so deep; deeper ones are not looked into and count as unclear."""
 MAX_CALLS, MAX_WORDS = 1_000, 20_000
 """Of one line, with those in its inner lines; one with more counts as unclear."""
+MAX_LINES = 150
+"""Lines within one line, likewise."""
 
 _KNOWN = {"HOME": "~", "PWD": ".", "IFS": " "}
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -73,6 +76,7 @@ class _Reading:
     def __init__(self) -> None:
         self.calls: list[ProgramCall] = []
         self._words = 0
+        self._lines = 0
         self.bombs: list[str] = []
         self.functions = Functions()
         self.unclear = False
@@ -83,7 +87,8 @@ class _Reading:
 
     def read(self, command: str, depth: int) -> list[ProgramCall]:
         """The calls of a line; everything found is kept too."""
-        if depth > MAX_DEPTH:
+        self._lines += 1
+        if depth > MAX_DEPTH or self._lines > MAX_LINES:
             self.unclear = True
             return []
         root = _parser().parse(command.encode("utf-8", "replace")).root_node
@@ -257,6 +262,11 @@ class _Reading:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or value is None:
             return
+        if matters(_text(name)):
+            # As if it were `env NAME=value`: it holds for what is run afterwards.
+            word = self._word(value)
+            setting = Word(f"{_text(name)}={word.text}", computed=word.computed)
+            self._kept(ProgramCall((Word("env"), setting)), depth)
         self._sources[_text(name)] = tuple(self._inside(value, depth))
         if value.type == "array":
             words = [

@@ -15,10 +15,13 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from nanobot.text import quoted
 from nanobot.tools.shell.commandline import CommandLine, parse
 from nanobot.tools.shell.downloads import DOWNLOADERS, feeding, run_downloads
-from nanobot.tools.shell.inner_calls import interpreter
+from nanobot.tools.shell.hidden_programs import loads, set_variables
+from nanobot.tools.shell.inner_calls import SHELLS, interpreter
 from nanobot.tools.shell.program_call import ProgramCall
+from nanobot.tools.shell.words import Word
 
 
 class CommandRisk(msgspec.Struct, frozen=True):
@@ -70,6 +73,8 @@ _FOR_GOOD: Mapping[str, frozenset[tuple[str, ...]]] = {
     "terraform": frozenset({("destroy",)}),
     "kubectl": frozenset({("delete",), ("drain",)}),
 }
+_TAKES_LINE = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+_FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 _WRITERS = frozenset({"tee", "cp", "mv", "install", "ln", "dd", "truncate", "shred", "sed"})
 
 
@@ -161,13 +166,18 @@ def _writes_disks(call: ProgramCall) -> Iterator[CommandRisk]:
     )
     if formats:
         yield CommandRisk("disk", f"{call.name} changes disks")
-    targets = [word.text for word in call.writes]
+    targets = [*(word.text for word in call.writes), *_written_by_find(call)]
     if call.name == "dd":
         targets += [word[3:] for word in call.arguments if word.startswith("of=")]
     elif call.name in _WRITERS:
         targets += list(call.operands)
     for target in filter(_DEVICE.match, targets):
         yield CommandRisk("disk", f"it writes onto {target}")
+
+
+def _written_by_find(call: ProgramCall) -> list[str]:
+    words = call.arguments if call.name == "find" else ()
+    return [words[at + 1] for at, word in enumerate(words[:-1]) if word in _FIND_WRITES]
 
 
 def _runs_downloads(call: ProgramCall) -> Iterator[CommandRisk]:
@@ -218,7 +228,7 @@ def _changes_system(call: ProgramCall) -> Iterator[CommandRisk]:
         set(call.arguments) & {"-F", "--flush", "flush", "disable", "reset"}
     ):
         yield CommandRisk("system", "it opens the firewall")
-    targets = [word.text for word in call.writes]
+    targets = [*(word.text for word in call.writes), *_written_by_find(call)]
     if call.name == "tee":
         targets += list(call.operands)
     elif call.name in ("cp", "mv", "install", "ln", "truncate") or (
@@ -260,6 +270,26 @@ def _hides(call: ProgramCall) -> Iterator[CommandRisk]:
             yield CommandRisk("hidden", f"it runs what {fed.name} gives, unread")
 
 
+def _runs_unknown(call: ProgramCall) -> Iterator[CommandRisk]:
+    """A shell, or `eval`, for a line of which nothing is known; and variables that have programs
+    load or run something."""
+    for name, value in set_variables(call):
+        if loads(name, value):
+            what = quoted(value.text) if value.text.strip() else "what only running tells"
+            yield CommandRisk("hidden", f"{name} has programs load or run {what}")
+    lines = call.words[1:] if call.name == "eval" else ()
+    if call.name in SHELLS:
+        given = [at for at, word in enumerate(call.words) if _TAKES_LINE.fullmatch(word.text)]
+        lines = call.words[given[0] + 1 :][:1] if given else ()
+    if lines and not call.fed and all(_is_unknown(word) for word in lines[:1]):
+        yield CommandRisk("hidden", f"{call.name} runs a line that only running tells")
+
+
+def _is_unknown(word: Word) -> bool:
+    """Whether the program that a line begins with is not told by it."""
+    return word.computed and (not word.text.strip() or word.text[0] in " \t-/")
+
+
 def _undoes_for_all(call: ProgramCall) -> Iterator[CommandRisk]:
     """What cannot be taken back, and others lose by it."""
     words = list(call.arguments)
@@ -291,5 +321,6 @@ _JUDGES: tuple[Callable[[ProgramCall], Iterator[CommandRisk]], ...] = (
     _reaches_out,
     _takes_privileges,
     _hides,
+    _runs_unknown,
     _undoes_for_all,
 )

@@ -4,8 +4,10 @@ commands."""
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
+from nanobot.tools.shell.hidden_programs import lines_within
 from nanobot.tools.shell.program_call import ProgramCall
 from nanobot.tools.shell.words import Word, formatted, unescaped
 
@@ -15,11 +17,17 @@ WRAPPERS = frozenset(
     {"at", "batch", "builtin", "busybox", "chroot", "chrt", "command", "coproc", "doas", "env"}
     | {"exec", "flock", "ionice", "ltrace", "nice", "nohup", "parallel", "runuser", "script"}
     | {"setsid", "ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time"}
-    | {"timeout", "unshare", "watch", "xargs"}
+    | {"timeout", "unshare", "watch", "xargs", "capsh", "chpst", "chronic", "dbus-run-session"}
+    | {"eatmydata", "entr", "fakeroot", "firejail", "gdb", "hyperfine", "ld.so", "machinectl"}
+    | {"nsenter", "numactl", "pkexec", "prlimit", "proot", "proxychains", "rlwrap", "screen"}
+    | {"setarch", "setpriv", "sshpass", "start-stop-daemon", "tmux", "torsocks", "unbuffer"}
+    | {"valgrind", "xvfb-run"}
 )
 """Programs that run the program named in their arguments."""
 
-_TAKE_A_LINE = frozenset({"eval", "parallel", "ssh", "su", "watch"})
+_TAKE_A_LINE = frozenset({"entr", "eval", "hyperfine", "parallel", "ssh", "su", "tmux", "watch"})
+_SCHEDULED = frozenset({"at", "batch"})
+_LOADER = re.compile(r"ld-linux[\w.-]*\.so\.\d+|ld-musl[\w.-]*\.so\.\d+|ld\.so")
 _EXECUTE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"})
 _MOST_EXECUTED = 2
 _VERSION = re.compile(r"[\d.]+$")
@@ -27,7 +35,15 @@ _SYSTEM = re.compile(
     r"(?:system|popen|exec[lv]?p?e?|run|call|Popen|check_output|spawn(?:Sync)?|execSync|qx)"
     r"""\s*\(?\s*\[?\s*(["'])(.+?)\1"""
 )
-_REMOVED = re.compile(r"""(?:rmtree|rm_rf|removeSync|rmSync|remove_tree)\s*\(?\s*(["'])(.+?)\1""")
+_REMOVED = re.compile(
+    r"""(?:rmtree|rm_rf|rm_r|removeSync|rmSync|rmdirSync|remove_tree|remove_dir_all)\s*\(?\s*"""
+    r"""(?:(["'])(.+?)\1|[^)\n]{0,40}?(?:expanduser\(\s*["'](~[^"']*)|(?:Path\.home|homedir"""
+    r"""|Dir\.home)))"""
+)
+_OPENED = re.compile(
+    r"""(?:open|openSync|writeFileSync|writeFile|File\.write|Path)\s*\(?\s*(["'])(.+?)\1\s*"""
+    r"""(?:,\s*["'][wax+]|\)\.write_|,)"""
+)
 
 
 def interpreter(call: ProgramCall) -> str:
@@ -40,7 +56,7 @@ def interpreter(call: ProgramCall) -> str:
 
 def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
     """The words of each program that the call starts by its arguments."""
-    if call.name in WRAPPERS:
+    if call.name in WRAPPERS or _LOADER.fullmatch(call.name):
         given = _given_by_xargs(call) if call.name == "xargs" else ()
         for at, word in enumerate(call.words[1:], 1):
             if word.computed or not word.text.startswith("-"):
@@ -57,6 +73,9 @@ def inner_lines(call: ProgramCall) -> Iterator[str]:
         words = [word.text for word in call.words[1:] if not word.computed]
         yield " ".join(words)
         yield from (word for word in words if " " in word)
+    yield from filter(None, lines_within(call))
+    if call.name in _SCHEDULED:
+        yield from filter(None, (call.input, *map(printed, call.fed)))
     if call.name == "trap":
         yield from call.operands[:1]
     if call.name == "alias":
@@ -92,12 +111,20 @@ def _of_shell(call: ProgramCall) -> Iterator[str]:
 
 
 def _of_interpreter(call: ProgramCall) -> Iterator[str]:
-    """What a program of another language hands to a shell, or deletes, where that is plain."""
-    for at, word in enumerate(call.arguments[:-1]):
-        if re.fullmatch(r"-[a-zA-Z]*[cer]", word):
-            program = call.arguments[at + 1]
-            yield from (match[2] for match in _SYSTEM.finditer(program))
-            yield from (f"rm -rf {match[2]}" for match in _REMOVED.finditer(program))
+    """What a program of another language hands to a shell, deletes or writes, where that is
+    plain."""
+    programs = [
+        call.arguments[at + 1]
+        for at, word in enumerate(call.arguments[:-1])
+        if re.fullmatch(r"-[a-zA-Z]*[cer]|--eval", word)
+    ]
+    if not programs and not [word for word in call.operands if word != "-"]:
+        programs = [*filter(None, (call.input, *map(printed, call.fed)))]
+    for program in programs:
+        yield from (match[2] for match in _SYSTEM.finditer(program))
+        for match in _REMOVED.finditer(program):
+            yield f"rm -rf {match[2] or match[3] or '~'}"
+        yield from (f": > {shlex.quote(match[2])}" for match in _OPENED.finditer(program))
 
 
 def _given_by_xargs(call: ProgramCall) -> tuple[Word, ...]:
