@@ -88,6 +88,27 @@ async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) ->
     assert "refuse" in text or "key" in text
 
 
+async def test_the_reason_why_a_job_in_a_group_fails_is_not_told_there(world: World) -> None:
+    world.configure(more='groups = "all"')
+    await world.start()
+    key = "Incorrect API key provided: sk-abcd****wxyz"
+    for chat in (GROUP, OWNER):
+        world.telegram.say(chat, "say:hello", sender=OWNER)
+        await world.answered(chat, 1)
+    for chat in (GROUP, OWNER):
+        world.model.fail_with(*[error_status(401, key)] * 3)
+        world.telegram.say(chat, "/cron add +1s say the time", sender=OWNER)
+        await world.eventually(
+            lambda chat=chat: any("could not answer" in text for text in world.texts(chat))
+        )
+        world.model.faults.clear()
+    told = "\n".join(world.texts(GROUP))
+    for secret in ("401", "sk-", "API key", "refuse"):
+        assert secret not in told
+    assert "log as run" in told
+    assert "401" in (text := "\n".join(world.texts(OWNER))) or "key" in text
+
+
 async def test_an_owner_is_told_that_a_stranger_asks_and_lets_them_in_with_a_button(
     world: World,
 ) -> None:
