@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,8 +20,12 @@ Change: TypeAlias = Literal["new", "changed", "gone"]
 _GATHER_MS = 400
 _STEP_MS = 200
 _WAKE_MS = 5_000
+# To count all folders of a machine takes seconds.
+_AGAIN_SECONDS = 600.0
 _CHANGES: Mapping[int, Change] = {1: "new", 2: "changed", 3: "gone"}
 _KEPT = 4 * MOST
+MOST_FOLDERS = 50_000
+"""Folders below a watched one, with those that links lead to."""
 
 
 class PathChanges(msgspec.Struct, frozen=True):
@@ -58,7 +65,7 @@ class WatchedPath:
             return PathChanges(trouble=f"{self.path} cannot be looked at: {error.strerror}")
         identity = (status.st_dev, status.st_ino)
         before = self._watcher
-        if before is not None and before.identity == identity and before.trouble == "":
+        if before is not None and before.identity == identity and before.stays(time.monotonic()):
             return before.taken(there=True)
         self.close()
         only = None if is_folder else self._place
@@ -104,11 +111,16 @@ class _Watcher:
         self._lock = threading.Lock()
         self._changes: dict[str, str] = {}
         self._total = 0
+        self._made, self._large = time.monotonic(), False
         self._begun = threading.Event()
         name = f"watching {self._folder}"
         threading.Thread(target=self._work, name=name, daemon=True).start()
         # What happens after this must not be missed; large trees take their time.
         self._begun.wait(30)
+
+    def stays(self, now: float) -> bool:
+        """Whether it is not tried anew: one that has a trouble is after a while."""
+        return not self.trouble or (self._large and now < self._made + _AGAIN_SECONDS)
 
     def taken(self, *, there: bool) -> PathChanges:
         with self._lock:
@@ -120,6 +132,9 @@ class _Watcher:
         from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 - of an extra
 
         try:
+            if self._recursive and (trouble := too_large(self._folder)):
+                self.trouble, self._large = trouble, True
+                return
             # Below the public generators, because those give no word once watching has begun.
             notify = RustNotify(
                 [self._folder],
@@ -155,6 +170,35 @@ class _Watcher:
             return path == self._only
         below = path.removeprefix(self._folder).lstrip("/")
         return bool(below) and self._globs.fit(below)
+
+
+def too_large(folder: str, most: int = MOST_FOLDERS) -> str:
+    """Why a folder is not watched with all below it; empty if it may be. What links lead to is
+    watched as well, as often as links lead there: one to `/` is the whole machine."""
+    waiting, seen, linked = [(folder, frozenset[tuple[int, int]](), "")], 0, ""
+    while waiting:
+        place, above, link = waiting.pop()
+        seen, linked = seen + 1, link or linked
+        if seen > most:
+            through = f" (link {linked} leads to {os.path.realpath(linked)})" if linked else ""
+            return (
+                f"{folder} is not watched: with what links in it lead to{through}, it has more "
+                f"than {most:,} folders. Name folders further down, take the link away, or set "
+                "recursive = false"
+            )
+        with suppress(OSError), os.scandir(place) as entries:
+            status = Path(place).stat()
+            inner = above | {(status.st_dev, status.st_ino)}
+            for entry in entries:
+                with suppress(OSError):
+                    if entry.is_dir() and _identity(entry) not in inner:
+                        waiting.append((entry.path, inner, entry.path * entry.is_symlink() or link))
+    return ""
+
+
+def _identity(entry: os.DirEntry[str]) -> tuple[int, int]:
+    status = entry.stat()
+    return status.st_dev, status.st_ino
 
 
 def then(before: str | None, change: Change) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from nanobot.triggers.events.burst import MOST, Burst
 from nanobot.triggers.events.files import FilesSensor, FilesState, moved
 from nanobot.triggers.events.globs import Globs
 from nanobot.triggers.events.sensor import SensorEvent
-from nanobot.triggers.events.watching import PathChanges, then
+from nanobot.triggers.events.watching import PathChanges, then, too_large
 
 PATIENCE = 20.0
 
@@ -121,6 +122,42 @@ async def test_one_that_is_not_there_at_first_is_waited_for(
     assert await bench.look() is None
     (tmp_path / "later").mkdir()
     await bench.until(lambda event: "is there again" in event.text)
+
+
+def test_a_folder_with_too_much_below_it_is_not_watched_and_the_link_is_named(
+    tmp_path: Path,
+) -> None:
+    watched, elsewhere = tmp_path / "watched", tmp_path / "elsewhere"
+    (watched / "a" / "b").mkdir(parents=True)
+    for number in range(30):
+        (elsewhere / str(number)).mkdir(parents=True)
+    assert too_large(str(watched), most=3) == ""
+    (watched / "link").symlink_to(elsewhere)
+    assert too_large(str(watched), most=34) == ""
+    trouble = too_large(str(watched), most=20)
+    assert f"link {watched}/link leads to {elsewhere}" in trouble
+    assert "recursive = false" in trouble
+    (watched / "link").unlink()
+    (watched / "back").symlink_to(watched)
+    assert too_large(str(watched), most=3) == ""
+
+
+@pytest.mark.slow
+async def test_a_link_to_the_whole_machine_is_told_and_not_followed_again_at_each_look(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    (tmp_path / "machine").symlink_to("/")
+    bench = made(tmp_path)
+    started = threading.active_count()
+    await bench.look()
+    first = bench.reading[str(tmp_path)].trouble
+    if not first:
+        pytest.skip("this machine has few folders")
+    assert "machine leads to /" in first
+    for _ in range(5):
+        await bench.look()
+        assert bench.reading[str(tmp_path)].trouble == first
+    assert threading.active_count() <= started + 1
 
 
 async def test_links_that_lead_back_are_no_trap(tmp_path: Path, made: Callable[..., Bench]) -> None:
