@@ -88,6 +88,10 @@ async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) ->
     assert "refuse" in text or "key" in text
 
 
+async def failed_in(world: World, chat: int) -> None:
+    await world.eventually(lambda: any("could not answer" in text for text in world.texts(chat)))
+
+
 async def test_the_reason_why_a_job_in_a_group_fails_is_not_told_there(world: World) -> None:
     world.configure(more='groups = "all"')
     await world.start()
@@ -98,9 +102,7 @@ async def test_the_reason_why_a_job_in_a_group_fails_is_not_told_there(world: Wo
     for chat in (GROUP, OWNER):
         world.model.fail_with(*[error_status(401, key)] * 3)
         world.telegram.say(chat, "/cron add +1s say the time", sender=OWNER)
-        await world.eventually(
-            lambda chat=chat: any("could not answer" in text for text in world.texts(chat))
-        )
+        await failed_in(world, chat)
         world.model.faults.clear()
     told = "\n".join(world.texts(GROUP))
     for secret in ("401", "sk-", "API key", "refuse"):
