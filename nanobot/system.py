@@ -177,8 +177,13 @@ class Installation:
             self.kind = "checkout"
 
     @property
+    def python(self) -> str:
+        """Its interpreter."""
+        return str(self._prefix / "bin" / "python")
+
+    @property
     def _python(self) -> str:
-        return shlex.quote(str(self._prefix / "bin" / "python"))
+        return shlex.quote(self.python)
 
     def adding(self, extra: str) -> str:
         """The command that adds an optional part."""
@@ -213,7 +218,6 @@ class Installation:
             case "checkout":
                 folder = str(self.checkout)
                 make = ["make", "-C", folder, "install", f"VENV={self._prefix}"]
-                return [["git", "-C", folder, "pull", "--ff-only"], make]
+                return [["git", "-C", folder, "pull", "--ff-only", "--no-stat"], make]
             case "pip":
-                python = str(self._prefix / "bin" / "python")
-                return [[python, "-m", "pip", "install", "--upgrade", DISTRIBUTION]]
+                return [[self.python, "-m", "pip", "install", "--quiet", "--upgrade", DISTRIBUTION]]

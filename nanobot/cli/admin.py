@@ -144,10 +144,11 @@ def onboard(  # noqa: PLR0913 - each is an option
 
 
 def upgrade(
+    context: typer.Context,
     show: Annotated[bool, typer.Option("--print", help="Print the commands; run none.")] = False,
 ) -> None:
-    """Install the newest version, in the way that this one was installed."""
+    """Install the newest version, as this one was installed, and start a service again with it."""
     from nanobot.cli.upgrade import run  # noqa: PLC0415 - loads more than --help needs
 
     with errors():
-        raise typer.Exit(run(show=show))
+        raise typer.Exit(run(context.obj, show=show))

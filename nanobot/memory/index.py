@@ -200,13 +200,13 @@ class Memory:
         return view
 
     async def listed(
-        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50
+        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
         """Memories, the newest first."""
         for scope in await self._scopes() if scopes is None else scopes:
             async with self._lock(scope):
                 await self._follow(scope)
-        return await self._store.listed(scopes=scopes, state=state, limit=limit)
+        return await self._store.listed(scopes=scopes, state=state, limit=limit, find=find)
 
     async def curated(self, scope: str) -> str:
         """The beginning of the scope's MEMORY.md."""

@@ -113,9 +113,10 @@ class MemoryPort(Protocol):
         ...
 
     async def listed(
-        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50
+        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
-        """Memories of these scopes (None: of all) in a state ("": in any), the newest first."""
+        """Memories of these scopes (None: of all) in a state ("": in any), with these words in
+        them, the newest first."""
         ...
 
     async def curated(self, scope: str) -> str:

@@ -135,9 +135,9 @@ class MemoryStore(Protocol):
         ...
 
     async def listed(
-        self, *, scopes: Sequence[str] | None, state: str, limit: int
+        self, *, scopes: Sequence[str] | None, state: str, limit: int, find: str = ""
     ) -> list[MemoryView]:
-        """Memories of these scopes (None: of all), the newest first."""
+        """Memories of these scopes (None: of all) with these words in them, the newest first."""
         ...
 
     async def scopes(self) -> list[str]:

@@ -10,12 +10,13 @@ from msgspec import Meta
 
 from nanobot.messages import TERMINAL, Address
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Arguments, Limit, Positional
+from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester, in_text
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
 
 _WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or its name.")]
+_OneJob: TypeAlias = Annotated[Rest, Meta(description="Its number, or its name.")]
 
 
 class _JobArguments(Arguments, frozen=True, kw_only=True):
@@ -120,10 +121,12 @@ async def list_jobs(
         Literal["", "active", "paused", "done", "removed", "system"],
         Meta(description="Only in this state."),
     ] = "",
+    find: Find = "",
     limit: Limit = 50,
 ) -> list[JobView]:
     """Lists the scheduled jobs."""
-    jobs = await context.engine.book.listed(_requester(caller), state=state, limit=limit)
+    book = context.engine.book
+    jobs = await book.listed(_requester(caller), state=state, find=find, limit=limit)
     return [viewed(job) for job in jobs]
 
 
@@ -162,27 +165,27 @@ def _running(job: JobView, _: float) -> str:
 
 
 @operation("cron run", text=_running, example="3")
-async def run_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Does a job now, besides its schedule."""
-    return viewed(await context.engine.book.trigger(_requester(caller), text))
+    return viewed(await context.engine.book.trigger(_requester(caller), job))
 
 
 @operation("cron pause", text=_job_text, example="3")
-async def pause_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Does nothing of a job until it is resumed."""
-    return viewed(await context.engine.book.pause(_requester(caller), text))
+    return viewed(await context.engine.book.pause(_requester(caller), job))
 
 
 @operation("cron resume", text=_job_text, example="3")
-async def resume_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Goes on with a job."""
-    return viewed(await context.engine.book.resume(_requester(caller), text))
+    return viewed(await context.engine.book.resume(_requester(caller), job))
 
 
 @operation("cron remove", text=_job_text, example="3")
-async def remove_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Forgets a job."""
-    return viewed(await context.engine.book.remove(_requester(caller), text))
+    return viewed(await context.engine.book.remove(_requester(caller), job))
 
 
 @operation("cron history", reads=True, example="3")

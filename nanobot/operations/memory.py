@@ -11,7 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.memory.port import OWNER, MemoryHit, MemoryView, scope_of
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Limit, Positional
+from nanobot.operations.parameters import Find, Limit, Positional
 
 _Scope: TypeAlias = Annotated[str, Meta(description="Whose: a folder below memory/, or owner.")]
 _Number: TypeAlias = Annotated[int, Meta(description="The number of the memory.")]
@@ -46,12 +46,13 @@ async def list_memories(
         Meta(description="Only in this state."),
     ] = "",
     scope: _Scope = "",
+    find: Find = "",
     limit: Limit = 50,
 ) -> list[MemoryView]:
     """Lists what is remembered, the newest first."""
     own = _allowed(caller, scope)
     scopes = None if own is None else [own]
-    return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit)
+    return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit, find=find)
 
 
 @operation("memory search", reads=True, role=Role.MEMBER, example="Anna's birthday")

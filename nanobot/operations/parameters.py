@@ -22,7 +22,13 @@ another one."""
 Positional: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
 """The type of an argument that is given without its name. One named `text` takes all that follows.
 Arguments without a default are given so too."""
+Rest: TypeAlias = Annotated[str, Meta(extra={"positional": True, "rest": True})]
+"""The type of one that takes all that follows, whatever its name."""
 PositionalSession: TypeAlias = Annotated[SessionArgument, Meta(extra={"positional": True})]
+Find: TypeAlias = Annotated[
+    str, Meta(max_length=200, description="Only those with these words in them.")
+]
+"""The type of an argument that narrows a list: letter case does not count."""
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
 
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
@@ -45,6 +51,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     kind: type
     description: str
     positional: bool
+    takes_rest: bool
     session: bool
     required: bool
     default: Any
@@ -52,7 +59,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rest(self) -> bool:
         """Whether it takes all the text that follows."""
-        return self.positional and self.name == "text"
+        return self.takes_rest or (self.positional and self.name == "text")
 
     @property
     def usage(self) -> str:
@@ -142,6 +149,7 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
         kind=kind if kind in {int, float, bool} else str,
         description=description,
         positional=required or "positional" in extra,
+        takes_rest="rest" in extra,
         session="session" in extra,
         required=required,
         default=None if required else default,

@@ -12,7 +12,7 @@ from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Limit, Positional
+from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.sessions import page_text
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
@@ -74,11 +74,12 @@ async def list_runs(
         Meta(description="Only in this state."),
     ] = "",
     kind: Annotated[Literal["", "chat", "task"], Meta(description="Only of this kind.")] = "",
+    find: Find = "",
     limit: Limit = 20,
 ) -> list[RunView]:
     """Lists runs, the newest first."""
     return await context.engine.records.runs(
-        session=session, state=_BY_WORD.get(state, state), limit=limit, kind=kind
+        session=session, state=_BY_WORD.get(state, state), limit=limit, kind=kind, find=find
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from nanobot.errors import UnknownId
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Limit, Positional, PositionalSession
+from nanobot.operations.parameters import Find, Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
@@ -60,10 +60,14 @@ async def list_sessions(
     _: Caller,
     *,
     unread: Annotated[bool, Meta(description="Only those with something unread.")] = False,
+    all: Annotated[
+        bool, Meta(description="Also those of a single message from the shell (`agent -m`).")
+    ] = False,
+    find: Find = "",
     limit: Limit = 20,
 ) -> list[SessionView]:
     """Lists the conversations that changed last."""
-    return await context.engine.records.sessions(limit=limit, unread=unread)
+    return await context.engine.records.sessions(limit=limit, unread=unread, find=find, once=all)
 
 
 @operation("sessions show", reads=True, text=page_text, example="telegram:1001 limit=50")

@@ -52,6 +52,10 @@ GREETINGS = Keys("greeting")
 """One for each person and time that they had spoken last: a greeting."""
 
 
+ONCE = "once"
+"""In the name of a session of the terminal: one message from the shell began it."""
+
+
 def person(channel: str, sender_id: str) -> str:
     """Who somebody is in budgets, limits, approvers and jobs."""
     return f"{channel}:{sender_id}"

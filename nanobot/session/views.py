@@ -139,8 +139,11 @@ class Records(Protocol):
         """How much there is."""
         ...
 
-    async def sessions(self, *, limit: int, unread: bool) -> list[SessionView]:
-        """The sessions that changed last; `unread`: only those with something unread."""
+    async def sessions(
+        self, *, limit: int, unread: bool, find: str = "", once: bool = True
+    ) -> list[SessionView]:
+        """The sessions that changed last; `unread`: only those with something unread; `find`: with
+        these words in their name or title; `once` False: none of one message from the shell."""
         ...
 
     async def session(self, key: str) -> SessionView | None:
@@ -179,9 +182,12 @@ class Records(Protocol):
         it. Raises UsageError when there is no such one, TracesLeft as `delete`."""
         ...
 
-    async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:
+    async def runs(
+        self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""
+    ) -> list[RunView]:
         """Runs of a session with those it started ("": of all) in a state ("": in any, "live": not
-        ended) and of a kind ("": of any)."""
+        ended) and of a kind ("": of any), with these words in their session's name, their title or
+        what went wrong."""
         ...
 
     async def run(self, run_id: str) -> RunView | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nanobot import __version__
 from nanobot.cli.upgrade import run as upgrade
 from nanobot.errors import NanobotError
 from nanobot.system import Installation
@@ -44,12 +45,12 @@ def installed(folder: Path, kind: str) -> Installation:
         (
             "pip",
             'HERE/bin/python -m pip install "nanobot-gateway[email]"',
-            "HERE/bin/python -m pip install --upgrade nanobot-gateway",
+            "HERE/bin/python -m pip install --quiet --upgrade nanobot-gateway",
         ),
         (
             "checkout",
             'HERE/bin/python -m pip install -e "HERE/lib[email]"',
-            "git -C HERE/lib pull --ff-only\nmake -C HERE/lib install VENV=HERE",
+            "git -C HERE/lib pull --ff-only --no-stat\nmake -C HERE/lib install VENV=HERE",
         ),
     ],
 )
@@ -59,19 +60,72 @@ def test_every_hint_names_what_is_right_for_how_it_was_installed(
     installation = installed(tmp_path, kind)
     assert installation.kind == kind
     assert installation.adding("email") == adding.replace("HERE", str(tmp_path))
-    assert upgrade(show=True, installation=installation) == 0
+    assert upgrade({}, show=True, installation=installation) == 0
     assert capsys.readouterr().out == upgrading.replace("HERE", str(tmp_path)) + "\n"
 
 
 def test_an_upgrade_whose_program_fails_says_which(tmp_path: Path) -> None:
     installation = installed(tmp_path, "pip")
     with pytest.raises(NanobotError, match="is not on PATH"):
-        upgrade(show=False, installation=installation)
+        upgrade({}, show=False, installation=installation)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").write_text("#!/bin/sh\nexit 7\n")
     (tmp_path / "bin" / "python").chmod(0o755)
-    with pytest.raises(NanobotError, match="install --upgrade nanobot-gateway ended with 7"):
-        upgrade(show=False, installation=installation)
+    with pytest.raises(
+        NanobotError, match="install --quiet --upgrade nanobot-gateway ended with 7"
+    ):
+        upgrade({}, show=False, installation=installation)
+
+
+PYTHON = """#!/bin/sh
+[ "$1" = -m ] || echo VERSION
+"""
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >> "$CALLS"
+[ ! -e "$CALLS.broken" ] || { echo "Unit is masked" >&2; exit 1; }
+"""
+
+
+def made(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+def test_an_upgrade_says_from_what_to_what_and_starts_the_service_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installation = installed(tmp_path, "pip")
+    made(tmp_path / "bin" / "python", PYTHON.replace("VERSION", "9.9.9"))
+    made(tmp_path / "tools" / "systemctl", SYSTEMCTL)
+    calls = tmp_path / "calls"
+    environ = {"HOME": str(tmp_path), "PATH": f"{tmp_path}/tools:/usr/bin:/bin"}
+    environ["CALLS"] = str(calls)
+    assert upgrade(environ, show=False, installation=installation) == 0
+    said = capsys.readouterr().out
+    assert f"nanobot {__version__} was here, 9.9.9 is." in said
+    assert "keeps the old version until it is started again" in said
+    assert not calls.exists()
+    unit = tmp_path / ".config" / "systemd" / "user" / "nanobot.service"
+    made(unit, "[Service]")
+    assert upgrade(environ, show=False, installation=installation) == 0
+    assert f"The service is started again: {unit}" in capsys.readouterr().out
+    assert calls.read_text() == "--user restart nanobot.service\n"
+    made(tmp_path / "calls.broken", "")
+    assert upgrade(environ, show=False, installation=installation) == 0
+    assert (
+        "the service keeps the old version: systemctl restart nanobot.service: Unit is masked"
+        in (capsys.readouterr().err)
+    )
+
+
+def test_an_upgrade_to_what_is_there_starts_nothing_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installation = installed(tmp_path, "pip")
+    made(tmp_path / "bin" / "python", PYTHON.replace("VERSION", __version__))
+    assert upgrade({}, show=False, installation=installation) == 0
+    assert f"nanobot {__version__} is the newest there is." in capsys.readouterr().out
 
 
 def linked(command: Path, home: Path, path: str) -> str:

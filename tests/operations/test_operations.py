@@ -245,12 +245,24 @@ async def test_commands_are_answered_while_the_lane_is_full() -> None:
         assert await answer(bot, "hello") == "echo: hello"
 
 
+async def test_what_is_done_with_a_job_names_the_job_and_lists_of_them_are_narrowed() -> None:
+    async with gateway(channel=FakeChannel(limit=20_000)) as bot:
+        for name in ("cron run", "cron pause", "cron resume", "cron remove"):
+            assert f"`/{name} JOB`" in await answer(bot, f"/help {name}")
+        await answer(bot, "/cron add name=Builds every 2 hours Look at the builds")
+        await answer(bot, "/cron add every day at 7:00 Say good morning")
+        listed = await answer(bot, "/cron list find=MORNING")
+        assert ("good morning" in listed, "builds" in listed) == (True, False)
+        assert await answer(bot, "/cron list find=schedule") == "There is nothing."
+        assert "being done now" in await answer(bot, "/cron run Builds")
+
+
 async def test_help_on_one_command_says_all_about_it() -> None:
-    async with gateway() as bot:
+    async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         await bot.channel.push("/help runs")
         said = (await bot.channel.pop()).text
         of_runs = [one for one in OPERATIONS if one.usage.startswith("/runs")]
-        assert all(f"`{one.usage}`" in said for one in of_runs)
+        assert all(f"`{one.brief}`" in said for one in of_runs)
         assert "/new" not in said
         await bot.channel.push("/help nonsense")
         assert "there is no command /nonsense" in (await bot.channel.pop()).text

@@ -74,7 +74,7 @@ def agent(  # noqa: PLR0913 - each is an option
         if words and message is not None:
             raise UsageError("the message is given twice: after -m, and without it")
         once = to_say(" ".join(words) if words else message, image or ())
-        begins: Begins = "new" if new or once else "usual"
+        begins: Begins = "once" if once else "new" if new else "usual"
         if last or resume:
             begins = "last" if last else "chosen"
         code = talk(context.obj, once, session, begins, json=json)

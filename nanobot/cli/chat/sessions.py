@@ -18,22 +18,23 @@ from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.operations.rendering import cell
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
+from nanobot.session.keys import ONCE
 from nanobot.session.views import SessionPage, SessionView
 
 _LOOKED_AT, _OFFERED = 500, 9
 _LAST_ENTRIES, _LINE = 40, 70
 
-Begins: TypeAlias = Literal["usual", "new", "last", "chosen"]
-"""The conversation that always goes on; a new one of this folder; its last one; one of them that
-the person chooses."""
+Begins: TypeAlias = Literal["usual", "new", "once", "last", "chosen"]
+"""The conversation that always goes on; a new one of this folder; a new one for one message; its
+last one; one of them that the person chooses."""
 
 
 async def session_for(client: ControlClient, begins: Begins, folder: Path) -> str:
     """The session to talk in. Raises UsageError where there is nothing to choose from."""
     if begins == "usual":
         return TERMINAL_SESSION
-    if begins == "new":
-        return new_session(folder)
+    if begins in ("new", "once"):
+        return new_session(folder, once=begins == "once")
     there = await _of_folder(client, folder)
     if begins == "last":
         return there[0].key if there else new_session(folder)
@@ -42,10 +43,10 @@ async def session_for(client: ControlClient, begins: Begins, folder: Path) -> st
     return await _chosen(client, there[:_OFFERED])
 
 
-def new_session(folder: Path) -> str:
-    """A name that nobody else has."""
+def new_session(folder: Path, *, once: bool = False) -> str:
+    """A name that nobody else has; `once`: lists leave the session out."""
     moment = f"{int(time.time()):x}{secrets.token_hex(2)}"
-    return f"{_prefix(folder)}{moment}"
+    return f"{_prefix(folder)}{f'{ONCE}-' if once else ''}{moment}"
 
 
 def greeting(hello: Hello, version: str) -> list[str]:
@@ -73,7 +74,8 @@ async def last_lines(client: ControlClient, session: str, count: int = 2) -> lis
 
 async def _of_folder(client: ControlClient, folder: Path) -> list[SessionView]:
     """The folder's conversations, the latest first."""
-    raw = await client.call("sessions list", {"limit": _LOOKED_AT})
+    named = {"find": _prefix(folder), "all": True, "limit": _LOOKED_AT}
+    raw = await client.call("sessions list", named)
     rows = msgspec.json.decode(raw, type=list[SessionView])
     return [row for row in rows if row.key.startswith(_prefix(folder))]
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +23,10 @@ class Manager(Protocol):
 
     def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
         """Have it start now and from now on; one that is installed already is renewed."""
+        ...
+
+    def restart(self) -> None:
+        """Have one that is installed begin anew."""
         ...
 
     def uninstall(self) -> bool:
@@ -47,6 +52,15 @@ def manager_of(platform: str, environ: Mapping[str, str], *, system: bool) -> Ma
     )
 
 
+def installed(platform: str, environ: Mapping[str, str]) -> list[Manager]:
+    """Those who run nanobot as a service here: of the user, and of the machine for root."""
+    managers = []
+    for system in (False, True):
+        with suppress(UsageError):
+            managers.append(manager_of(platform, environ, system=system))
+    return [manager for manager in managers if manager.file.exists()]
+
+
 class Systemd:
     """systemd. A user's services stop at logout unless lingering is on, so it is switched on."""
 
@@ -69,6 +83,10 @@ class Systemd:
         self._call("restart", UNIT)
         if not self._system and shutil.which("loginctl", path=self._environ.get("PATH")):
             self._run(["loginctl", "enable-linger"])
+
+    def restart(self) -> None:
+        """As it is installed."""
+        self._call("restart", UNIT)
 
     def uninstall(self) -> bool:
         """Disable, stop, remove the unit."""
@@ -116,6 +134,12 @@ class Launchd:
         done = run(["launchctl", "bootstrap", self._domain, str(self.file)], self._environ)
         if done.returncode != 0:
             raise NanobotError(f"launchctl bootstrap: {_words(done)}")
+
+    def restart(self) -> None:
+        """As it is loaded."""
+        done = run(["launchctl", "kickstart", "-k", f"{self._domain}/{LABEL}"], self._environ)
+        if done.returncode != 0:
+            raise NanobotError(f"launchctl kickstart: {_words(done)}")
 
     def uninstall(self) -> bool:
         """Unload the job, and remove it."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import NoReturn
 
 from loguru import logger
 
-from nanobot.errors import StoreError
+from nanobot.errors import StoreError, UsageError
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import blob_references as references
-from nanobot.store.repositories import erasing, erasures, session_removal
+from nanobot.store.repositories import erasing, erasures, one_shots, session_removal
 from nanobot.store.repositories.memory_words import WordIndex
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.workspace.blobs import Blobs
 
 AGAIN_SECONDS = 60.0
+_DAY = 86_400.0
 
 
 class Eraser(SqlStore):
@@ -27,6 +29,7 @@ class Eraser(SqlStore):
     _remove_slice = bare_verb(session_removal.session_slice, "delete")
     _end_removal = verb(session_removal.end_session, "delete")
     _noted = bare_verb(erasures.noted)
+    _forgettable = bare_verb(one_shots.forgettable)
     _done = bare_verb(erasures.done)
     _scrubbed = bare_verb(erasures.done, "scrubbed")
     _blobs_removed = bare_verb(erasures.done, "blobs_removed")
@@ -43,13 +46,17 @@ class Eraser(SqlStore):
         self._due = asyncio.Event()
 
     async def delete(self, key: str) -> int:
+        count = await self._remove(key)
+        await self.finish()
+        return count
+
+    async def _remove(self, key: str) -> int:
         with self.writer.held.taking() as hold:
             count = await self._begin_removal(hold, key)
             try:
                 await self.remove_rows()
             finally:
                 hold.release()
-        await self.finish()
         return count
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
@@ -90,9 +97,35 @@ class Eraser(SqlStore):
         """Something was noted that `run` is to finish."""
         self._due.set()
 
-    async def run(self) -> NoReturn:
+    async def run(self) -> None:
         """For the life of a gateway: finish what an earlier process left, what is noted `soon`,
-        and what another program was in the way of."""
+        and what another program was in the way of; and forget, every day, what was said once from
+        the shell and is old."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._finishing(), name="erasing: what is noted")
+            tasks.create_task(self._forgetting(), name="erasing: one-shot conversations")
+
+    async def _forgetting(self) -> NoReturn:
+        while True:
+            try:
+                await self.forget()
+            except StoreError as error:
+                logger.warning("old one-shot conversations stay until tomorrow: {}", error)
+            await self.writer.clock.sleep(_DAY)
+
+    async def forget(self) -> None:
+        """Remove what was said once from the shell and is old; see one_shots."""
+        gone = -1
+        while gone:
+            gone = 0
+            for key in await self._forgettable(self.writer.clock.now()):
+                with suppress(UsageError):  # something has begun to run there
+                    await self._remove(key)
+                    gone += 1
+            if gone:
+                self.soon()
+
+    async def _finishing(self) -> NoReturn:
         while True:
             self._due.clear()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,8 +38,12 @@ _i = schema.inbound
 _AT_ONCE = 200
 
 
-def _listed(connection: sa.Connection, *, state: str, by: str, limit: int) -> list[Job]:
-    query = sa.select(_j).limit(limit)
+def _listed(
+    connection: sa.Connection, *, state: str, by: str, limit: int, find: str = ""
+) -> list[Job]:
+    query = sa.select(_j)
+    if not find:
+        query = query.limit(limit)
     if by:
         query = query.where(_j.c.owner == by)
     # What is due comes by its index; a sort of all jobs would read every one of them.
@@ -49,8 +54,19 @@ def _listed(connection: sa.Connection, *, state: str, by: str, limit: int) -> li
     else:
         others = others.where(_j.c.state.not_in(("active", "removed")))
     queries = [active] if state == "active" else [others] if state else [active, others]
-    rows = [row for part in queries for row in connection.execute(part)]
-    return [shown_job(row) for row in rows[:limit]]
+    rows = (row for part in queries for row in connection.execute(part))
+    jobs = (shown_job(row) for row in rows if _may_mention(row, find))
+    return list(itertools.islice((job for job in jobs if _mentions(job, find)), limit))
+
+
+def _may_mention(row: Any, words: str) -> bool:
+    """Whether the words stand somewhere in a row: to read every job takes longer."""
+    return not words or words.casefold() in f"{row.name} {row.body.decode()}".casefold()
+
+
+def _mentions(job: Job, words: str) -> bool:
+    said = f"{job.plan.name}\n{job.plan.text}"
+    return not words or words.casefold() in said.casefold()
 
 
 def _release(

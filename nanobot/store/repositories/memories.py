@@ -126,13 +126,15 @@ class SqlMemoryStore:
         )
 
     async def listed(
-        self, *, scopes: Sequence[str] | None, state: str, limit: int
+        self, *, scopes: Sequence[str] | None, state: str, limit: int, find: str = ""
     ) -> list[MemoryView]:
         def work(connection: sa.Connection) -> list[MemoryView]:
             rows: list[sa.Row[*tuple[Any, ...]]] = []
             # Each by itself is the end of an index.
             for each in (state,) if state else get_args(State):
                 query = _VIEW.where(_m.c.state == each).order_by(_m.c.id.desc()).limit(limit)
+                if find:
+                    query = query.where(_m.c.text.icontains(find, autoescape=True))
                 for scope in [None] if scopes is None else scopes:
                     mine = query if scope is None else query.where(_m.c.scope == scope)
                     rows += connection.execute(mine)

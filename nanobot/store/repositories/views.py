@@ -27,6 +27,7 @@ from nanobot.session.views import (
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories import outbox
+from nanobot.store.repositories.one_shots import PATTERN
 
 _s = schema.sessions
 _e = schema.entries
@@ -48,6 +49,8 @@ _SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
+_LOOKED_THROUGH = 10_000
+"""Of the latest so many sessions or runs those are listed that have some words in them."""
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 MOST_RUNS = 1_000
@@ -67,12 +70,20 @@ def counts(connection: sa.Connection) -> Counts:
     )
 
 
-def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[SessionView]:
+def sessions(
+    connection: sa.Connection, *, limit: int, unread: bool, find: str = "", once: bool = True
+) -> list[SessionView]:
     newest = (_s.c.updated_at.desc(), _s.c.key)
     # The keys alone first: what else is told of a session costs a look at other tables.
     keys = sa.select(_s.c.key).order_by(*newest).limit(limit)
     if unread:
         keys = keys.where(_UNREAD)
+    if not once:
+        keys = keys.where(_s.c.key.not_like(PATTERN))
+    if find:
+        latest = sa.select(_s.c.key).order_by(*newest).limit(_LOOKED_THROUGH)
+        named = [column.icontains(find, autoescape=True) for column in (_s.c.key, _s.c.title)]
+        keys = keys.where(_s.c.key.in_(latest), sa.or_(*named))
     rows = connection.execute(_SESSIONS.where(_s.c.key.in_(keys)).order_by(*newest)).all()
     return [_as_session(connection, row) for row in rows]
 
@@ -125,9 +136,18 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 
 
 def run_list(
-    connection: sa.Connection, *, session: str, state: str, limit: int, kind: str = ""
+    connection: sa.Connection,
+    *,
+    session: str,
+    state: str,
+    limit: int,
+    kind: str = "",
+    find: str = "",
 ) -> list[RunView]:
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
+    if find:
+        latest = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(_LOOKED_THROUGH)
+        query = query.where(_r.c.id.in_(latest), _mentions(find))
     if kind:
         query = query.where(_r.c.kind == kind)
     if state == "live":
@@ -142,6 +162,16 @@ def run_list(
     else:
         rows = _of_session(connection, query, session, limit, children=True)
     return [_as_run(connection, row) for row in rows]
+
+
+def _mentions(words: str) -> sa.ColumnElement[bool]:
+    """Whether a run has these words in its session's name, its title, or what went wrong."""
+    title = _t.c.title.icontains(words, autoescape=True)
+    return sa.or_(
+        _r.c.session_key.icontains(words, autoescape=True),
+        _r.c.error.icontains(words, autoescape=True),
+        sa.exists().where(_t.c.run_id == _r.c.id, title),
+    )
 
 
 def _of_session(

@@ -201,10 +201,13 @@ class JobEditor:
         self._announce(fired)
         return job
 
-    async def listed(self, requester: Requester, *, state: str, limit: int) -> list[Job]:
-        """The jobs the requester may look after, those due next first."""
+    async def listed(
+        self, requester: Requester, *, state: str, limit: int, find: str = ""
+    ) -> list[Job]:
+        """The jobs the requester may look after, those due next first; `find`: only those with
+        these words in their name, or in what is to be done or said."""
         by = "" if requester.role is Role.OWNER else requester.who
-        return await self._jobs.listed(state=state, by=by, limit=limit)
+        return await self._jobs.listed(state=state, by=by, find=find, limit=limit)
 
     async def history(self, which: str, limit: int) -> list[OccurrenceView]:
         """What became of a job's times ("": of every job's), the latest first."""

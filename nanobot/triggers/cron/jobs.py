@@ -185,8 +185,9 @@ class JobStore(Protocol):
         """The job of that id or name. Raises UsageError."""
         ...
 
-    async def listed(self, *, state: str, by: str, limit: int) -> list[Job]:
-        """Jobs in a state ("": any but removed), by whoever asked for them ("": anybody)."""
+    async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
+        """Jobs in a state ("": any but removed), by whoever asked for them ("": anybody), with
+        these words in their name, or in what is to be done or said."""
         ...
 
     async def changed(self, job: Job) -> None:

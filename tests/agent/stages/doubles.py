@@ -83,7 +83,7 @@ class FakeMemory:
         raise NanobotError("not here")
 
     async def listed(
-        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50
+        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
         return []
 

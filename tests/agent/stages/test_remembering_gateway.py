@@ -90,7 +90,7 @@ async def test_a_job_that_said_nothing_is_not_remembered(
     async with made(tmp_path, model, clock).serving("test", lambda _: None) as gateway:
         add = {"text": "every 2 hours say:NOTHING_TO_SAY"}
         await gateway.operations.call("cron add", add)
-        await gateway.operations.call("cron run", {"text": "1"})
+        await gateway.operations.call("cron run", {"job": "1"})
         await eventually(clock, lambda: bool(model.requests))
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 180)

@@ -1,0 +1,30 @@
+"""Conversations of one message from the shell: which of them nobody will go on with."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.messages import TERMINAL
+from nanobot.session.keys import ONCE
+from nanobot.store.database import schema
+
+PATTERN = f"{TERMINAL}:%-{ONCE}-%"
+"""What their names are like, for SQL."""
+KEPT, KEPT_SECONDS = 200, 30 * 86_400.0
+"""The latest so many are kept, for so long after their last entry."""
+AT_ONCE = 100
+
+_s = schema.sessions
+_r = schema.runs
+
+
+def forgettable(connection: sa.Connection, now: float) -> list[str]:
+    """Some of those to be removed: too old or too many, answered, and never gone on with."""
+    newest = (_s.c.updated_at.desc(), _s.c.key)
+    mine = _s.c.key.like(PATTERN)
+    kept = sa.select(_s.c.key).where(mine).order_by(*newest).limit(KEPT)
+    old = _s.c.updated_at < now - KEPT_SECONDS
+    ended = sa.select(sa.func.count()).where(_r.c.session_key == _s.c.key, schema.RUN_ENDED)
+    alive = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
+    query = sa.select(_s.c.key).where(mine, sa.or_(old, _s.c.key.not_in(kept)), ~alive)
+    return list(connection.scalars(query.where(ended.scalar_subquery() <= 1).limit(AT_ONCE)))
