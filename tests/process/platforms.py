@@ -19,6 +19,7 @@ from tests.doubles.telegram_server import TelegramServer
 
 Act = Callable[[], Awaitable[None]]
 
+_STREAMS = ("chat.startStream", "chat.appendStream", "chat.stopStream")
 _CONFLICT = "Conflict: terminated by other getUpdates request"
 _RECENT = 16
 _PAUSE = 1
@@ -277,6 +278,7 @@ class OnSlack(Platform):
         server.rooms |= {chat: Room() for chat in self.chats}
         self._last: dict[str, Any] = {}
         self.troubles = [self._trouble(self._again), self._trouble(self._deaf)]
+        self.troubles += [self._trouble(self._older), *map(self._stream_spoiled, _STREAMS)]
         for fault in (
             {"status": 429, "error": "ratelimited", "retry_after": _PAUSE},
             {"status": 503},
@@ -343,6 +345,13 @@ backfill_messages = 1000
         """Acknowledgements get lost, and Slack delivers again."""
         self._server.redeliver()
         self._server.deaf = 3
+
+    def _stream_spoiled(self, method: str) -> Trouble:
+        return self._spoil(method, drop=self.rng.choice(["before", "after"]))
+
+    async def _older(self) -> None:
+        """The workspace has no streams any more, or has them again."""
+        self._server.unknown = frozenset() if self._server.unknown else frozenset(_STREAMS)
 
     async def _cut(self) -> None:
         self._server.cut()
