@@ -19,7 +19,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._parsing import bounded
+from nanobot_channels._parsing import markdown_parser
 from nanobot_channels._text import Rich, clean, clipped, split
 
 TEXT_LIMIT = 200_000
@@ -84,10 +84,7 @@ class _Renderer(RendererHTML):
 
 @cache
 def _markdown() -> MarkdownIt:
-    # html=False: what looks like markup is text, so nothing has to be taken out of it.
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
-    # The reference rule swallows "[1]: https://..." lines, which models write as sources.
-    return bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
+    return markdown_parser(breaks=True, renderer=_Renderer)
 
 
 def as_html(text: str) -> str:

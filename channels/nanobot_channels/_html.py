@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-
-from nanobot_channels._parsing import bounded
+from nanobot_channels._parsing import markdown_parser
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
     from markdown_it.token import Token
 
-MAX_NESTING = 40
 _SCHEMES = ("http://", "https://", "ftp://", "mailto:", "magnet:")
 
 
 def html_parser() -> MarkdownIt:
     """A parser with CommonMark, tables and strikethrough, whose renderer makes links of images and
     leaves out titles and alignment; line ends within a paragraph stay."""
-    # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": MAX_NESTING})
-    bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
+    parser = markdown_parser(breaks=True)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _link_open)
     for cell in ("th_open", "td_open"):

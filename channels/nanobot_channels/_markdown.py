@@ -21,7 +21,6 @@ _SIGNIFICANT = re.compile(
     r"[\\`*_~\[<|]|&[#\w]|^[ \t]*(?:[-+=>#]|\d{1,9}[.)])|^(?: {4}|[ ]*\t)", re.MULTILINE
 )
 _LINK = re.compile(r"(?:https?://|tg://|mailto:)[^\s]+", re.IGNORECASE)
-_MAX_NESTING = 40
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 _RULE = "———"
 TABLE_COLUMNS = 40
@@ -42,8 +41,9 @@ def from_markdown(text: str, table_columns: int = TABLE_COLUMNS) -> Rich:
     text = clean(text)
     if not _SIGNIFICANT.search(text):
         return Rich(text.strip("\n"))
-    tokens = _parser().parse(text)
-    if any(token.level >= _MAX_NESTING - 1 for token in tokens):
+    parser = _parser()
+    tokens, deepest = parser.parse(text), parser.options.maxNesting
+    if any(token.level >= deepest - 1 for token in tokens):
         return Rich(text.strip("\n"))
     writer = _Writer(text.split("\n"), table_columns)
     writer.blocks(tokens)
@@ -90,13 +90,9 @@ def _cell(token: Token) -> Rich:
 @cache
 def _parser() -> MarkdownIt:
     # Most answers are plain and most processes short: the parser's 30 ms and 3 MB can wait.
-    from markdown_it import MarkdownIt  # noqa: PLC0415
+    from nanobot_channels._parsing import markdown_parser  # noqa: PLC0415
 
-    from nanobot_channels._parsing import bounded  # noqa: PLC0415
-
-    # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_NESTING})
-    return bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
+    return markdown_parser()
 
 
 class _Writer:

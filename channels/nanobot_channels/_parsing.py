@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import table as parse_table
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+MAX_NESTING = 40
+"""Levels of blocks and marks within each other."""
 MAX_LINES = 3_000
 """Lines of one text, but for those of code, that are read as Markdown; what follows is literal."""
 MAX_MARKS = 120
@@ -37,8 +40,15 @@ _CELLS = "nanobot cells"
 _MARKS = "nanobot marks"
 
 
-def bounded(parser: MarkdownIt) -> MarkdownIt:
-    """The parser, with the bounds of this module."""
+def markdown_parser(
+    *, breaks: bool = False, renderer: type[RendererHTML] = RendererHTML
+) -> MarkdownIt:
+    """CommonMark with tables and strikethrough, in which HTML is text, with this module's bounds.
+    `breaks`: line ends within a paragraph stay."""
+    options = {"html": False, "breaks": breaks, "maxNesting": MAX_NESTING}
+    parser = MarkdownIt("commonmark", options, renderer_cls=renderer)
+    # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
+    parser.enable(["table", "strikethrough"]).disable("reference")
     parser.core.ruler.at("block", _blocks)
     parser.core.ruler.at("inline", _inlines)
     parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})

@@ -7,14 +7,13 @@ from typing import SupportsIndex, overload
 
 import pytest
 from hypothesis import given, settings
-from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
 from nanobot.messages import Address, OutboundMessage
 from nanobot_channels import _discord_parts, _email_parts, _matrix_parts, _slack_parts
 from nanobot_channels import _telegram_parts as _telegram
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, bounded
+from nanobot_channels._parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, markdown_parser
 from nanobot_channels._slack_text import without_mention
 from nanobot_channels._text import Rich, Span, Style, clean, split
 from tests.channels.hostile import hostile, repeated, texts
@@ -33,8 +32,7 @@ class Steps:
 
     def __init__(self) -> None:
         self.count = 0
-        self.parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40})
-        bounded(self.parser.enable(["table", "strikethrough"]).disable("reference"))
+        self.parser = markdown_parser()
         self.parser.inline.ruler.before("text", "counting", self._tried)
 
     def _tried(self, _state: StateInline, _silent: bool) -> bool:
