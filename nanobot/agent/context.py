@@ -332,6 +332,8 @@ def _user(
     seq: int, body: UserEntry, profile: ModelProfile, pictures: frozenset[int]
 ) -> ChatMessage:
     """A message with what it answers and what came with it, each in a line, then the pictures."""
+    if not (body.quote or body.edited or body.attachments):  # as most are
+        return ChatMessage(role="user", content=_headed(body.text, body, profile))
     lines = [f'[in reply to: "{_one_line(body.quote)}"]'] if body.quote else []
     lines += ["[edited message, replaces what was said before]"] if body.edited else []
     lines += [body.text] if body.text or not body.attachments else []

@@ -100,7 +100,7 @@ class ProviderRegistry:
             return await self._only.pick(label)
         choice = await self.choice(label)
         price = await self._price_of(choice)
-        if choice.client == "lean":
+        if choice.client == "lean" and choice.provider_name not in self._providers:
             # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
             # half of it certificates, for which other threads do not have to wait.
             await asyncio.to_thread(import_module, "nanobot.providers.openai_compat")
