@@ -27,6 +27,7 @@ _THERE_SECONDS = 300.0
 # A press allows an ephemeral message for 15 seconds, a bot's administrators always do.
 _PRESS_SECONDS = 13.0
 _REFUSAL_SECONDS = 0.3
+_ANSWER_SECONDS = 5.0
 _ALERT_LIMIT = 200
 _MOST = 1000
 # By its absence an older server is told: it would show to all what has parameters it ignores.
@@ -78,9 +79,10 @@ class PersonalMessages:
                 return
             press.over.set()
         try:
-            await self._stop_spinner(query_id)
-        except DeliveryError as error:
-            logger.debug("{}: answerCallbackQuery: {}", self._name, error)
+            async with asyncio.timeout(_ANSWER_SECONDS):  # the next poll waits for it
+                await self._stop_spinner(query_id)
+        except (DeliveryError, TimeoutError) as error:
+            logger.debug("{}: answerCallbackQuery: {!r}", self._name, error)
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether they are there, and nothing is known against it."""
@@ -98,7 +100,7 @@ class PersonalMessages:
         press = self._press(address.chat_id, person)
         if press is not None and _is_alert(part) and not press.over.is_set():
             press.over.set()
-            with suppress(Refused):
+            with suppress(Refused, ChatGone):
                 await self._stop_spinner(press.query_id, part.text)
                 return f"{_PRESSED}{press.query_id}"
         if self._known is None:

@@ -102,7 +102,10 @@ class PartSender:
                     return await self._paced(address, lambda: channel.confide(there, person, part))
             except Refused as refused:
                 logger.info("{}: not for the eyes of {} alone: {}", address, person, refused)
-        return "" if message.discreet else await self.send(address, part)
+        if message.discreet:
+            logger.info("{}: {} is not sent, since others would see it", address, message.key)
+            return ""
+        return await self.send(address, part)
 
     async def send(self, address: Address, part: OutboundPart) -> str:
         """Send one part; returns its message id. What is refused as formatted goes out as plain

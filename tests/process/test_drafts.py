@@ -83,3 +83,22 @@ async def test_a_table_streams_as_a_table_and_an_older_server_gets_both_the_olde
     world.telegram.say(2, "hosts?")
     await world.telegram.until(lambda: world.texts(2) == ["Host | State\n-----+------\nnas  | ok"])
     assert len(world.telegram.messages(2)) == 1
+
+
+async def test_a_stop_pressed_late_or_twice_stops_once_and_says_so_once(world: World) -> None:
+    gateway = await world.start()
+    telegram = world.telegram
+    telegram.say(CHAT, SLOWLY)
+    await drafted(world, "one two")
+    stop = telegram.native.stop(CHAT)["stopped_message_generation"]
+    telegram.push(stopped_message_generation=stop)
+    (stopped,) = await world.answered(CHAT)
+    assert stopped.endswith("\n\n[stopped]")
+    telegram.say(CHAT, "say:whole")
+    await world.said(CHAT, stopped, "whole")
+    telegram.push(stopped_message_generation=stop | {"draft_id": 1})  # of an answer that is there
+    telegram.push(what_nobody_knows={"chat": {"id": CHAT}})
+    telegram.say(CHAT, "say:next")
+    await world.said(CHAT, stopped, "whole", "next")
+    assert await gateway.stop() == 0
+    world.verify()
