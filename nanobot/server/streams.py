@@ -41,7 +41,7 @@ class Stream(Subscription):
         self.readers = 0
         self.closed = False
         self.settled = 0
-        """How many events there were that the log may know of: all but single tokens."""
+        """How many there were that the log may know of: all but single tokens."""
         self._epoch = secrets.token_hex(4)
         self._ring: deque[Item] = deque()
         self._bytes = 0
@@ -51,14 +51,15 @@ class Stream(Subscription):
     def offer(self, event: RunEvent) -> None:
         if event.kind not in self._kinds:
             return
-        if event.kind is not EventKind.MODEL_DELTA:
-            self.settled += 1
         self.say("event", event.session_key, event)
+        if event.kind is EventKind.MODEL_DELTA:
+            self.settled -= 1
 
     def say(self, kind: str, session_key: str, content: Any) -> None:
         """Add something that happened."""
+        self.settled += 1
         self._head += 1
-        item = self.item(kind, session_key, content)
+        item = self.item(kind, session_key, content, self._head)
         self._ring.append(item)
         self._bytes += len(item.data)
         while self._bytes > RING_BYTES and len(self._ring) > 1:
@@ -66,9 +67,9 @@ class Stream(Subscription):
         self._news.set()
         self._news = asyncio.Event()
 
-    def item(self, kind: str, session_key: str | None, content: Any) -> Item:
-        """Something as an item that stands where the stream is now."""
-        name = f"{self._epoch}-{self._head}"
+    def item(self, kind: str, session_key: str | None, content: Any, number: int) -> Item:
+        """Something as an item that stands at that number."""
+        name = f"{self._epoch}-{number}"
         body = {"id": name, "type": kind, "session_key": session_key, kind: content}
         return Item(name, msgspec.json.encode(body))
 

@@ -69,8 +69,7 @@ class Watching:
             position = stream.position(after)
             while not stream.closed:
                 if position is None or not stream.knows(position):
-                    snapshot = await self._snapshot(stream)
-                    position = stream.head
+                    snapshot, position = await self._snapshot(stream)
                     yield [snapshot]
                 items = stream.since(position)
                 position = stream.head
@@ -81,13 +80,15 @@ class Watching:
         finally:
             self.streams.leave(stream)
 
-    async def _snapshot(self, stream: Stream) -> Item:
-        """How it stands as of the stream's head, at which this returns."""
-        settled, content = -1, None
+    async def _snapshot(self, stream: Stream) -> tuple[Item, int]:
+        """How it stands, and the number of the item up to which that is."""
+        content, head = None, 0
         for _ in range(_TRIES):
+            settled, head = stream.settled, stream.head
+            content = await self._content(stream.session_key)
             if settled == stream.settled:
+                head = stream.head
                 break
-            settled, content = stream.settled, await self._content(stream.session_key)
         if isinstance(content, Snapshot) and stream.session_key is not None:
             # What is known here without a look at the store: as of this very moment.
             content = msgspec.structs.replace(
@@ -95,7 +96,7 @@ class Watching:
                 events=tuple(self._current.of(stream.session_key)),
                 partial=self._engine.partial(stream.session_key),
             )
-        return stream.item("snapshot", stream.session_key, content)
+        return stream.item("snapshot", stream.session_key, content, head), head
 
     async def _content(self, key: str | None) -> Snapshot | Overview:
         records = self._engine.records

@@ -64,7 +64,8 @@ class House:
     async def stranger(self) -> Client:
         """Somebody who shows nothing yet, and keeps cookies."""
         jar = aiohttp.CookieJar(unsafe=True)
-        session = await self._stack.enter_async_context(aiohttp.ClientSession(cookie_jar=jar))
+        session = aiohttp.ClientSession(cookie_jar=jar, read_bufsize=2**20)
+        await self._stack.enter_async_context(session)
         return Client(session, self.url)
 
     async def owner(self) -> Client:
