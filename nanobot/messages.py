@@ -243,7 +243,8 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     cannot be done. `tainted`: there is content from outside in it. `asked`: a post that its chat
     asked for, so that no limit of what is said unasked holds it back. `failed`: it says why there
     is no answer. `only_for`: the id of the person whom alone it concerns; where the platform can,
-    nobody else sees it. `discreet`: elsewhere it is not sent at all."""
+    nobody else sees it. `discreet`: elsewhere it is not sent at all. `run_id`: whose answer it is,
+    of which people may say what they think."""
 
     address: Address
     text: str
@@ -259,6 +260,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     failed: bool = False
     only_for: str = ""
     discreet: bool = False
+    run_id: str = ""
 
 
 PREVIEW = ":p"

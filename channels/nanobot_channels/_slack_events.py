@@ -359,4 +359,5 @@ def command_message(body: Mapping[str, Any], channel: str, now: float) -> Inboun
         text=f"/{command}",
         sent_at=now,
         group=not is_direct(slash.channel_id),
+        unseen=True,
     )

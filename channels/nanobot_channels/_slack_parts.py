@@ -54,16 +54,20 @@ class Payload(msgspec.Struct, omit_defaults=True):
     blocks: list[Json] = []
 
 
-def render(message: OutboundMessage) -> list[OutboundPart]:
+def render(message: OutboundMessage, *, feedback: bool = False) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Slack's limits, in order.
 
-    The last part carries the choices as buttons. The plain text has link targets written out.
+    The last part carries the choices as buttons, and of a run's answer two thumbs for a verdict if
+    `feedback` is wanted. The plain text has link targets written out.
     """
+    below = list(_buttons(message.choices))
+    if feedback and message.run_id:
+        below.append(_thumbs(message.run_id))
     pieces = markdown_pieces(message.text) or [_EMPTY]
     parts = []
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
-        payload = Payload(piece, list(_buttons(message.choices)) if last else [])
+        payload = Payload(piece, below if last else [])
         text = _with_targets(from_markdown(piece)) or piece
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=text, payload=msgspec.json.encode(payload), key=key))
@@ -237,6 +241,19 @@ def _buttons(choices: Sequence[Choice]) -> Iterator[Json]:
         row = choices[first : first + BUTTONS_IN_BLOCK]
         elements = [_button(choice, first + number) for number, choice in enumerate(row)]
         yield {"type": "actions", "elements": elements}
+
+
+def _thumbs(run_id: str) -> Json:
+    """https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element"""
+    element: Json = {"type": "feedback_buttons", "action_id": f"{ACTION_PREFIX}feedback"}
+    for key, verdict, words in (
+        ("positive", "up", "Good answer"),
+        ("negative", "down", "Bad answer"),
+    ):
+        label = {"type": "plain_text", "text": words}
+        value = f"/runs feedback {verdict} run={run_id}"
+        element[f"{key}_button"] = {"text": label, "accessibility_label": words, "value": value}
+    return {"type": "context_actions", "elements": [element]}
 
 
 def _button(choice: Choice, number: int) -> Json:

@@ -51,14 +51,15 @@ _MESSAGES = {"message", "app_mention"}
 
 class Policy(msgspec.Struct, frozen=True):
     """Settings: when an answer opens a thread ("auto": in channels, "always", "never"), the slash
-    command that is listened to, how far a back-fill goes, whether links get previews, and what the
-    assistant's pane suggests."""
+    command that is listened to, how far a back-fill goes, whether links get previews, what the
+    assistant's pane suggests, and whether answers have thumbs for a verdict."""
 
     threads: str = "auto"
     slash_command: str = ""
     bounds: Bounds = Bounds()
     link_previews: bool = False
     prompts: tuple[str, ...] = PROMPTS
+    feedback: bool = True
 
 
 class _HeldMessage(msgspec.Struct):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from loguru import logger
 
-from nanobot.errors import Uncertain
+from nanobot.errors import ChatGone, Refused, Uncertain
 from nanobot.messages import PREVIEW, Address
 from nanobot.ports import OutboundPart
 from nanobot_channels._slack_api import FAILED, ApiRefusal, NoAnswer, WebApi, delivery_error
-from nanobot_channels._slack_events import is_ts
+from nanobot_channels._slack_events import is_direct, is_ts
 from nanobot_channels._slack_parts import (
     METADATA_TYPE,
     OLDEST,
     Json,
     contents,
     mark_of,
+    payload_of,
     plain_content,
 )
 from nanobot_channels._slack_streams import Streams, begins_so, is_nameless
@@ -27,6 +30,7 @@ _FIND_PAGE = 200
 _FIND_MARGIN = 3600.0
 """Seconds by which a message may seem older than its send; its key tells it from others."""
 _BLOCKS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
+_PERSON = re.compile(r"[UW][A-Z0-9]+")
 _ONCE = {"msg_blocks_too_long"}
 """Says something of one message and nothing of its chat."""
 
@@ -41,6 +45,7 @@ class Outgoing:
         self._streams = streams
         self._look: Json = {"unfurl_links": link_previews, "unfurl_media": link_previews}
         self._forms: dict[str, int] = {}
+        self._public: set[tuple[str, str]] = set()
 
     async def write(
         self, method: str, place: Json, part: OutboundPart, *, plain: bool = False
@@ -63,6 +68,28 @@ class Outgoing:
             except NoAnswer as error:
                 raise delivery_error(error) from error
         return await self.call(method, known[-1][1] | look | place)
+
+    def confides(self, address: Address, person: str) -> bool:
+        """See ports.Confiding."""
+        known = _PERSON.fullmatch(person) and (address.chat_id, person) not in self._public
+        return bool(known) and not is_direct(address.chat_id)
+
+    async def confide(self, address: Address, person: str, part: OutboundPart, root: str) -> str:
+        """Show a part to one person, below `root` if there is one. See ports.Confiding.
+
+        Slack keeps no such message: who looks away or loads the page anew does not have it. So what
+        is to be answered by a button is refused.
+        """
+        if any(block.get("type") == "actions" for block in payload_of(part).blocks):
+            raise Refused("what waits for an answer has to stay")
+        place = {"channel": address.chat_id, "user": person, "thread_ts": root or None}
+        part = msgspec.structs.replace(part, key="")  # nothing is found again
+        try:
+            answer = await self.write("chat.postEphemeral", place, part)
+        except (Refused, ChatGone) as error:
+            self._public.add((address.chat_id, person))
+            raise Refused(str(error)) from error
+        return f"ephemeral:{answer.get('message_ts', '')}"
 
     async def call(
         self, method: str, params: Mapping[str, Any], *, form: bool = False

@@ -59,13 +59,20 @@ class Settings:
                 f"is {slash!r}: write it as in the app's settings on api.slack.com, for example "
                 '"/nanobot"',
             )
-        return Policy(str(threads), slash, self._bounds(), self._link_previews(), self._prompts())
+        return Policy(
+            str(threads),
+            slash,
+            self._bounds(),
+            link_previews=self._flag("link_previews", usual=False),
+            prompts=self._prompts(),
+            feedback=self._flag("feedback", usual=True),
+        )
 
-    def _link_previews(self) -> bool:
-        shown = self._settings.get("link_previews", False)
-        if not isinstance(shown, bool):
-            raise self._wrong("link_previews", f"is {shown!r}: use true or false")
-        return shown
+    def _flag(self, key: str, *, usual: bool) -> bool:
+        value = self._settings.get(key, usual)
+        if not isinstance(value, bool):
+            raise self._wrong(key, f"is {value!r}: use true or false")
+        return value
 
     def _prompts(self) -> tuple[str, ...]:
         """What the assistant's pane suggests; none with an empty list."""

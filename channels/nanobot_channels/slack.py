@@ -141,7 +141,7 @@ class SlackChannel:
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: at most 12,000 characters of Markdown each, at least one, none empty."""
-        return _slack_parts.render(message)
+        return _slack_parts.render(message, feedback=self._policy.feedback)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns its ts.
@@ -162,6 +162,8 @@ class SlackChannel:
     ) -> None:
         """Replace a message sent before; that it already reads so is no error. A stream is stopped
         with the rest of it, or stopped and then replaced. Raises as `send`."""
+        if not is_ts(message_id):
+            raise Refused("what one person was shown cannot be edited")
         if not plain and await self._streams.finish(address, message_id, part):
             return
         place = {"channel": address.chat_id, "ts": message_id}
@@ -170,6 +172,18 @@ class SlackChannel:
         except StillStreaming:
             await self._streams.stop(address, message_id)
             await self._outgoing.write("chat.update", place, part, plain=plain)
+
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether somebody of a channel can be told what the others do not see."""
+        return self._outgoing.confides(address, person)
+
+    async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
+        """Tell it; see ports.Confiding. In a thread that nobody has answered in Slack would show
+        nothing, so there it stands in the channel."""
+        root, threads = address.thread_id or "", self._receiving and self._receiving.threads
+        if root and not (threads and threads.knows(address.chat_id, root)):
+            root = ""
+        return await self._outgoing.confide(address, person, part, root)
 
     def streams(self, address: Address) -> bool:
         """See ports.Streaming: in threads, unless Slack refused it there."""

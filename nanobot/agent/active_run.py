@@ -290,6 +290,7 @@ class ActiveRun:
             direct=self.terms.direct,
             tainted=self.tainted,
             failed=state is RunState.FAILED,
+            run_id=self.run.id if state is RunState.COMPLETED else "",
             only_for=self.run.sender_id if kind is OutboundKind.NOTICE and error else "",
         )
         bodies = [*(() if self.answer is None else (self.answer,)), *last]

@@ -174,7 +174,12 @@ class Dispatcher:
             text = operation.text(result, self.engine.now())
         except NanobotError as error:
             return self._answered(invocation, str(error), refused=True)
-        return self._answered(invocation, text)
+        admission = self._answered(invocation, text)
+        if operation.quiet and message.pressed and admission.answer is not None:
+            alone = {"only_for": message.sender.id, "discreet": True}
+            answer = msgspec.structs.replace(admission.answer, **alone)
+            admission = msgspec.structs.replace(admission, answer=answer)
+        return admission
 
     def _answered(self, invocation: Invocation, text: str, *, refused: bool = False) -> Admission:
         return Admission(

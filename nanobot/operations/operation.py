@@ -72,6 +72,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     confirm: str
     example: str
     listed: bool
+    quiet: bool
     failed: Callable[[Any], bool]
 
     @cached_property
@@ -187,6 +188,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     confirm: str = "",
     example: str = "",
     listed: bool = True,
+    quiet: bool = False,
     failed: Callable[[Any], bool] = lambda _: False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
@@ -199,6 +201,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
     make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
     for, as a chat takes them. Not `listed`: it is in no help and in no menu.
+    `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
     `failed`: with such a result the command ends with 1.
     """
 
@@ -217,6 +220,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             confirm=confirm,
             example=example,
             listed=listed,
+            quiet=quiet,
             failed=failed,
         )
 

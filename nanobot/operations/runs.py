@@ -27,6 +27,7 @@ _MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message."
 # Runs
 
 _MOST_NAMED = 3
+_MOST_VERDICTS = 100
 
 _BY_WORD = {
     as_people_see(state): str(state)
@@ -86,8 +87,12 @@ async def list_runs(
 @operation("runs show", reads=True, text=page_text, example="01m80aj3rq")
 async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
     """Shows a run step by step."""
-    run = await run_of(context, id)
-    return RunPage(run=run, entries=await context.engine.records.run_entries(run.id))
+    run, records = await run_of(context, id), context.engine.records
+    return RunPage(
+        run=run,
+        entries=await records.run_entries(run.id),
+        feedback=tuple(await records.feedback(run.id, _MOST_VERDICTS)),
+    )
 
 
 @operation("runs cancel", example="01m80aj3rq")

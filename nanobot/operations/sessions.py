@@ -33,7 +33,10 @@ async def _session_of(context: OperationContext, key: str) -> SessionView:
 def page_text(page: SessionPage | RunPage, now: float) -> str:
     """What a session or a run is, then its entries."""
     head = page.session if isinstance(page, SessionPage) else page.run
-    return "\n".join([as_text(head, now), "", *(entry_line(entry, now) for entry in page.entries)])
+    lines = [as_text(head, now), "", *(entry_line(entry, now) for entry in page.entries)]
+    if isinstance(page, RunPage) and page.feedback:
+        lines += ["", as_text(list(page.feedback), now)]
+    return "\n".join(lines)
 
 
 def entry_line(entry: EntryView, now: float) -> str:

@@ -244,6 +244,15 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
     tainted: bool = False
 
 
+class FeedbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="feedback", omit_defaults=True):
+    """What a person thought of the answer of the entry's run; of several of one person the last
+    counts."""
+
+    verdict: Literal["up", "down"]
+    by: str
+    text: str = ""
+
+
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
     """The payload of entry `seq` was erased on request; with `last` those of all up to that, which
     are in the file `archive`."""
@@ -277,6 +286,7 @@ Body: TypeAlias = (
     | RecallEntry
     | TriageEntry
     | RememberEntry
+    | FeedbackEntry
     | ErasedEntry
 )
 

@@ -12,6 +12,7 @@ import msgspec
 
 from nanobot.messages import Address, OutboundKind
 from nanobot.session.approvals import Approval, RuleView
+from nanobot.session.entries import FeedbackEntry
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
 
@@ -70,11 +71,22 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     parent_session: str | None = None
 
 
+class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person thinks of a run's answer: up or down, and why if they said so."""
+
+    run_id: str
+    verdict: str
+    by: str
+    at: float
+    text: str = ""
+
+
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """A run with its entries, in order."""
 
     run: RunView
     entries: tuple[EntryView, ...]
+    feedback: tuple[FeedbackView, ...] = ()
 
 
 class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,6 +258,14 @@ class Records(Protocol):
 
     async def forget_rule(self, number: int) -> bool:
         """Take such a permission back; False when there is none of that number."""
+        ...
+
+    async def judge(self, run_id: str, said: FeedbackEntry) -> None:
+        """Keep a verdict in the log of the run's session; the same once more changes nothing."""
+        ...
+
+    async def feedback(self, run_id: str, limit: int) -> list[FeedbackView]:
+        """What counts of what was said of a run ("": of all, of the newest first)."""
         ...
 
     async def audit(self, session: str, head: str) -> list[AuditView]:

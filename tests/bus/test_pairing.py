@@ -133,6 +133,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else() -> None:
             "help",
             "new",
             "stop",
+            "runs",
         ]
 
 

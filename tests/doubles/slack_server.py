@@ -108,8 +108,19 @@ class SlackServer(SlackMethods, PlatformServer[SlackFault]):
         buttons = [
             b for block in message["blocks"] for b in block.get("elements", []) if "value" in b
         ]
-        button = next(b for b in buttons if b["text"]["text"] == label)
-        body = {"type": "block_actions", "user": {"id": user, "username": "ann"}}
+        button = next(b for b in buttons if b.get("text", {}).get("text") == label)
+        return self._press(chat, message, button, user)
+
+    def judge(self, chat: str, message: Params, verdict: str, user: str = "U1") -> Envelope:
+        """A person presses a thumb, "positive" or "negative"."""
+        (element,) = next(
+            block["elements"] for block in message["blocks"] if block["type"] == "context_actions"
+        )
+        button = {"type": "feedback_buttons", "action_id": element["action_id"]}
+        return self._press(chat, message, button | element[f"{verdict}_button"], user)
+
+    def _press(self, chat: str, message: Params, button: Params, user: str) -> Envelope:
+        body: Params = {"type": "block_actions", "user": {"id": user, "username": "ann"}}
         body |= {"channel": {"id": chat}, "message": message, "trigger_id": "1.2.abc"}
         body["container"] = {
             "type": "message",

@@ -114,6 +114,16 @@ archived_logs = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# What people thought of answers is rare, and looked for by run.
+FEEDBACK = sa.literal_column("kind") == sa.literal_column("'feedback'")
+sa.Index(
+    "entries_feedback",
+    entries.c.run_id,
+    entries.c.seq,
+    sqlite_where=FEEDBACK,
+    postgresql_where=FEEDBACK,
+)
+
 prompts = sa.Table(
     "prompts",
     metadata,

@@ -11,6 +11,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
+from nanobot.store.repositories import feedback as feedback_rows
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.repositories import views
 from nanobot.store.repositories.eraser import Eraser
@@ -44,6 +45,9 @@ class SqlRecords(SqlStore):
     asked_by = bare_verb(approval_rows.asked_by)
     rules = bare_verb(approval_rows.rules)
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
+
+    judge = verb(feedback_rows.judge, "judge")
+    feedback = bare_verb(feedback_rows.listing)
 
     _chain = bare_verb(views.chain)
     _contains = bare_verb(views.contains)

@@ -1,0 +1,70 @@
+"""What people think of answers: kept in the log of the run that made them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from nanobot.errors import NanobotError, NotAllowed, UsageError
+from nanobot.messages import Role
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Positional
+from nanobot.operations.rendering import as_text
+from nanobot.operations.runs import run_of
+from nanobot.session import keys
+from nanobot.session.entries import FeedbackEntry
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.views import FeedbackView, RunView
+
+_MOST_WORDS = 2_000
+
+
+def _text(verdicts: list[FeedbackView], now: float) -> str:
+    return as_text(verdicts, now) if verdicts else "Nobody has said what they think of an answer."
+
+
+@operation(
+    "runs feedback", role=Role.GUEST, text=_text, example="up Just what I needed", quiet=True
+)
+async def feedback(
+    context: OperationContext,
+    caller: Caller,
+    verdict: Annotated[
+        Literal["", "up", "down"], Meta(description="What you think.", extra={"positional": True})
+    ] = "",
+    text: Annotated[Positional, Meta(description="Why.")] = "",
+    *,
+    run: Annotated[str, Meta(description="Of this run; else of the last one here.")] = "",
+    limit: Limit = 20,
+) -> list[FeedbackView]:
+    """Says what you think of an answer (up or down); without it, lists what was said."""
+    records = context.engine.records
+    if not verdict:
+        if caller.role is not Role.OWNER:
+            raise NotAllowed("Only owners read what others think; write up or down.")
+        judged = (await run_of(context, run)).id if run else ""
+        return await records.feedback(judged, limit)
+    if len(text) > _MOST_WORDS:
+        raise UsageError(f"that is {len(text):,} characters; say it in {_MOST_WORDS:,}")
+    judged = (await _judged(context, caller, run)).id
+    by = keys.person(caller.address.channel, caller.by) if caller.address else caller.by
+    await records.judge(judged, FeedbackEntry(verdict=verdict, by=by, text=text))
+    return [one for one in await records.feedback(judged, 1_000) if one.by == by]
+
+
+async def _judged(context: OperationContext, caller: Caller, name: str) -> RunView:
+    """The run that is meant. Raises NanobotError."""
+    if not name:
+        last = await context.engine.records.runs(
+            session=caller.session_key, state=RunState.COMPLETED, limit=1, kind=RunKind.CHAT
+        )
+        if not last:
+            raise NanobotError("There is no answer in this conversation yet.")
+        return last[0]
+    run = await run_of(context, name)
+    if caller.role is not Role.OWNER and run.session_key != caller.session_key:
+        raise NotAllowed("Only owners judge answers of other conversations.")
+    if run.ended_at is None:
+        raise NanobotError(f"Run {run.id} has not ended yet.")
+    return run

@@ -1,0 +1,61 @@
+"""What people thought of answers, as it stands in the logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from nanobot.errors import UnknownId
+from nanobot.session import entries as log_entries
+from nanobot.session.entries import FeedbackEntry
+from nanobot.session.views import FeedbackView
+from nanobot.store.database import schema
+from nanobot.store.journal import log
+from nanobot.store.unit import StoreContext
+
+_e = schema.entries
+_r = schema.runs
+_MOST = 1_000
+"""Verdicts of one run that are looked at: more people than that read no chat."""
+
+
+def judge(
+    connection: sa.Connection, writer: StoreContext, run_id: str, said: FeedbackEntry
+) -> None:
+    """See Records.judge. Raises UnknownId."""
+    session_key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
+    if session_key is None:
+        raise UnknownId(f"there is no run {run_id}")
+    lane = log.lane_of(connection, session_key)  # two presses at once come one after the other
+    last = next((one for one in _of(connection, [run_id]) if one.by == said.by), None)
+    if last is None or (last.verdict, last.text) != (said.verdict, said.text):
+        log.append(connection, writer, lane, run_id, [said])
+
+
+def listing(connection: sa.Connection, run_id: str, limit: int) -> list[FeedbackView]:
+    """See Records.feedback."""
+    runs = [run_id]
+    if not run_id:
+        newest = sa.select(_e.c.run_id).where(schema.FEEDBACK).order_by(_e.c.run_id.desc())
+        runs = [row.run_id for row in connection.execute(newest.distinct().limit(limit))]
+    return _of(connection, runs)[:limit]
+
+
+def _of(connection: sa.Connection, runs: Sequence[str]) -> list[FeedbackView]:
+    """Of each of the runs, the last word of every person, the latest first."""
+    query = (
+        sa.select(_e.c.run_id, _e.c.seq, _e.c.at, _e.c.payload)
+        .where(schema.FEEDBACK, _e.c.run_id.in_(runs))
+        .order_by(_e.c.run_id.desc(), _e.c.seq.desc())
+        .limit(_MOST * max(len(runs), 1))
+    )
+    views: dict[tuple[str, str], FeedbackView] = {}
+    for row in connection.execute(query).all():
+        body = None if row.payload is None else log_entries.decode(row.payload)
+        if isinstance(body, FeedbackEntry):
+            view = FeedbackView(
+                run_id=row.run_id, verdict=body.verdict, by=body.by, at=row.at, text=body.text
+            )
+            views.setdefault((row.run_id, body.by), view)
+    return list(views.values())
