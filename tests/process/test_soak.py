@@ -55,6 +55,7 @@ async def soak(world: World, seed: int, size: Size) -> Soak:
             OnHooks(world.telegram, rng, size.hooks),
         ]
         tables = "".join(platform.table() for platform in platforms)
+        tables += "[budgets]\ntokens_per_day = 0\ncost_per_day = 0\n"  # so much is said here
         world.configure(agent="max_history = 40", more=tables)
         made = Soak(world, platforms, seed, each=size.each, once=size.once)
         print(f"seed {seed}, {made.messages} messages")
