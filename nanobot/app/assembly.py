@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -50,7 +51,6 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.server.http import HttpService
-from nanobot.server.peers import PeerProcesses
 from nanobot.session.inbox import Busy
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.opening import Store
@@ -89,6 +89,9 @@ from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
+
+if TYPE_CHECKING:
+    from nanobot.server.peers import PeerProcesses
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
 
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import HostedChannels
@@ -10,11 +11,13 @@ from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler
 from nanobot.bus.core import Bus
 from nanobot.ports import Clock
-from nanobot.server.peers import PeerProcesses, ThisProcess
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.states import RunState
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
+
+if TYPE_CHECKING:
+    from nanobot.server.peers import PeerProcesses
 
 _ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
@@ -72,6 +75,7 @@ def peers_of(
     records, channels, scheduler, look_at_jobs = given
     if store.notices is None:
         return None
+    from nanobot.server.peers import PeerProcesses, ThisProcess  # noqa: PLC0415 - of few
 
     async def ended(run_id: str) -> bool:
         run = await records.run(run_id)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
-from nanobot.agent.stages.speaking import Speaking
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
@@ -25,7 +25,6 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.retention import Retention
-from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.mcp.views import NoServers, Servers
@@ -41,6 +40,9 @@ from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
+
+if TYPE_CHECKING:
+    from nanobot.agent.stages.speaking import Speaking
 
 
 def memory_of(
@@ -90,6 +92,9 @@ def speaking_of(
     """Who speaks answers, if any are spoken, and where they go."""
     if settings.answers == "off":
         return None
+    from nanobot.agent.stages.speaking import Speaking  # noqa: PLC0415 - where it is switched on
+    from nanobot.store.repositories.voice_answers import SqlVoiceAnswers  # noqa: PLC0415
+
     return Speaking(
         SqlVoiceAnswers(store.database, store.writer),
         ProviderSpeech(models, settings),

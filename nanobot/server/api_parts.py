@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
@@ -11,8 +12,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.workspace.received import Received
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApiParts:
+class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
     somebody in."""
 

@@ -21,13 +21,13 @@ from nanobot.ports import Clock
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
-from nanobot.server.watching import Watching
-from nanobot.server.web_server import Answering, WebServer
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 if TYPE_CHECKING:
+    from nanobot.server.watching import Watching
+    from nanobot.server.web_server import Answering, WebServer
     from nanobot.triggers.webhooks.webhook import Webhooks
 
 _TRY_SECONDS = 30.0
@@ -81,6 +81,9 @@ class HttpService:
         if not web.enabled and not hooks:
             yield
             return
+        from nanobot.server.watching import Watching  # noqa: PLC0415 - nothing is served by most
+        from nanobot.server.web_server import WebServer  # noqa: PLC0415
+
         self._server = WebServer(web, partial(self._load, hooks, api if web.enabled else None))
         if web.enabled:
             self._watching = Watching(api.operations.engine)
@@ -98,6 +101,8 @@ class HttpService:
         if not web.health_port:
             yield
             return
+        from nanobot.server.web_server import WebServer  # noqa: PLC0415
+
         settings = msgspec.structs.replace(web, port=web.health_port)
         server = WebServer(settings, partial(self._load, None, None), exact=True)
         async with server.serving():

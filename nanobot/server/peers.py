@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import msgspec
 
@@ -55,8 +54,7 @@ _WATCHED_AT_ONCE = 40
 _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT, EventKind.END})
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThisProcess:
+class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     """What this process does and knows: whether it drives lanes and fires jobs now, which channels
     it serves, whether it has a lane in hand, what a run here has said, and whether a run is over.
     `jobs_changed` is called when jobs have changed elsewhere."""

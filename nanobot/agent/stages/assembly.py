@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from loguru import logger
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
 from nanobot.agent.stages.remember import Remembering, RememberRecords
-from nanobot.agent.stages.speaking import Speaking
 from nanobot.agent.stages.stages import Stages
 from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
@@ -20,6 +19,9 @@ from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from nanobot.agent.stages.speaking import Speaking
 
 
 class StageDependencies(NamedTuple):

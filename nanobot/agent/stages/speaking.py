@@ -13,7 +13,6 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.agent.stages.spoken_text import spoken
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
@@ -162,6 +161,9 @@ class Speaking:
     async def _make(self, owed: VoiceAnswer) -> None:
         address = owed.answer.address
         in_workspace = address.channel == TERMINAL
+        # With what reads Markdown, which a start has no time for.
+        from nanobot.agent.stages.spoken_text import spoken  # noqa: PLC0415
+
         text = await asyncio.to_thread(spoken, owed.answer.text)
         late = self._clock.now() - owed.at > TOO_LATE_SECONDS
         fits = 0 < len(text) <= self._speech.max_characters
