@@ -20,7 +20,7 @@ import msgspec
 
 from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
 from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
-from nanobot.ports import Channel, Drafting, OutboundPart
+from nanobot.ports import Channel, Confiding, Drafting, OutboundPart
 from nanobot.testing.machine import PATIENCE
 
 
@@ -368,6 +368,17 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
         _that(len(platform.shown()) == before + 1, "the message is there, once")
 
 
+async def confides_only_among_several(platform: Platform) -> None:
+    """What concerns one person is an ordinary message where that one is alone with the bot."""
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+        if not isinstance(channel, Confiding):
+            return
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        chat, person = intake.taken[0].address, intake.taken[0].sender.id
+        _that(not channel.confides(chat, person), "in a private chat nobody else reads")
+
+
 CHECKS: tuple[Check, ...] = (
     brings_what_was_said,
     acknowledges_only_what_was_admitted,
@@ -377,6 +388,7 @@ CHECKS: tuple[Check, ...] = (
     renders_whole_texts,
     sends_parts_in_order,
     shows_drafts_that_are_no_messages,
+    confides_only_among_several,
     fails_in_the_words_of_the_port,
     may_be_run_again,
 )
