@@ -10,6 +10,10 @@ import sys
 def main() -> None:
     """Run the command line. What it makes is for its user alone: keys and conversations."""
     os.umask(0o077)
+    if os.environ.get("NO_COLOR"):
+        from nanobot.cli.output import without_colours  # noqa: PLC0415 - only where it is asked for
+
+        without_colours()
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None:
         # It stays for weeks, and so would what reads commands: typer and, under it, pydantic are

@@ -21,7 +21,7 @@ def to_stderr(environ: Mapping[str, str], level: str) -> None:
     """Log to standard error from now on, without values of variables in traces."""
     logger.remove()
     least = environ.get("NANOBOT_LOG", level).upper()
-    colour = sys.stderr.isatty()
+    colour = sys.stderr.isatty() and not environ.get("NO_COLOR")
     logger.add(
         LogStream(colour=colour),
         level=least,

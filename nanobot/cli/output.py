@@ -23,6 +23,15 @@ _COLOUR = re.compile(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
 _UNWANTED_IN_JSON = re.compile("[\x7f-\x9f]")
 
 
+class _Looks:
+    colour = True
+
+
+def without_colours() -> None:
+    """From now on no line has a style, as NO_COLOR asks (https://no-color.org)."""
+    _Looks.colour = False
+
+
 def harmless(text: str) -> str:
     """The text without anything that a terminal would obey instead of show."""
     return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
@@ -85,7 +94,7 @@ class LogStream:
 
 
 def _write(stream: TextIO, lines: tuple[str | Line, ...]) -> None:
-    styled = stream.isatty()
+    styled = stream.isatty() and _Looks.colour
     for line in lines:
         print(harmless(line) if isinstance(line, str) else _drawn(line, styled), file=stream)
     stream.flush()

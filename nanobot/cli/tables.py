@@ -40,11 +40,12 @@ def page(result: Any, now: float, *, width: int | None) -> str:
         return "\n".join(f"{name}: {value}" for name, value in rows)
     room = max((len(name) for name, _ in rows), default=0)
     indent = "\n" + " " * (room + _GAP)
-    lines = ((name, _wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in rows)
+    lines = ((name, wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in rows)
     return "\n".join(f"{name:<{room}}  {indent.join(value)}" for name, value in lines)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most so many columns, broken between words where that is possible."""
     lines, words = [""], text.split(" ")
     for word in words:
         longer = f"{lines[-1]} {word}".lstrip()

@@ -23,15 +23,21 @@ _FIRST = {
 class TopLevel(DefaultToAgent):
     """The commands, the ten of every day first."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Within the 24 lines of a small terminal."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
         with formatter.section("Commands"):
             formatter.write_dl(list(_FIRST.items()))
-        others = [
+        with formatter.section("More"):
+            formatter.write_text(", ".join(self._others(ctx)))
+        formatter.write_paragraph()
+        formatter.write_text("`nanobot COMMAND --help` explains each, with an example.")
+        formatter.write_text("Options: --version, --install-completion, --help.")
+
+    def _others(self, ctx: Any) -> list[str]:
+        return [
             name
             for name in self.list_commands(ctx)
             if name not in _FIRST and not self.commands[name].hidden
         ]
-        with formatter.section("More"):
-            formatter.write_text(", ".join(others))
-        formatter.write_paragraph()
-        formatter.write_text("`nanobot COMMAND --help` explains each, with an example.")

@@ -286,6 +286,7 @@ def _fenced(approval: Approval) -> str:
 
 def _asking(approval: Approval, *, elsewhere: bool) -> str:
     who = approval.sender_name or approval.sender_id
+    who = "You" if who == "you" else who
     place = f" in {approval.address}" if elsewhere else ""
     return (
         f"May I do this? (#{approval.id})\n\n{_fenced(approval)}\n\n"

@@ -186,15 +186,17 @@ async def in_terminal(
     *,
     columns: int = 80,
     rows: int = 24,
+    screen: Screen | None = None,
 ) -> AsyncIterator[Terminal]:
     """Run nanobot in a terminal of that size; it is killed at the end, if it lives on."""
+    screen = screen or Screen(columns, rows)
     master, slave = os.openpty()
     termios.tcsetwinsize(slave, (rows, columns))
     os.set_blocking(master, False)
     environ = {"TERM": "xterm-256color", **environ}
     egg = the_nest().start(arguments, environ, folder, (slave, slave, slave), terminal=True)
     os.close(slave)
-    terminal = Terminal(egg, master, Screen(columns, rows))
+    terminal = Terminal(egg, master, screen)
     loop = asyncio.get_running_loop()
     loop.add_reader(master, terminal.read)
     try:

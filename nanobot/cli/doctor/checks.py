@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import stat
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from nanobot.cli.doctor.plugins import broken
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, Style, document, say
 from nanobot.cli.probes import try_model
+from nanobot.cli.tables import wrapped
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
@@ -51,6 +53,7 @@ _FIRST_RELEASE = 1_760_000_000
 """No clock that is right says less."""
 _AILING = frozenset({"down", "wedged", "failed"})
 """States of a channel that people should know of."""
+_MARGIN, _NARROWEST = 24, 30
 _STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "red"}
 
 
@@ -98,7 +101,14 @@ def _tell(findings: list[Finding], *, json: bool) -> None:
         return
     for finding in findings:
         text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
-        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {text}"))
+        first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
+        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
+        for line in more:
+            say(" " * _MARGIN + line)
+
+
+def _room() -> int:
+    return max(shutil.get_terminal_size((80, 24)).columns - _MARGIN, _NARROWEST)
 
 
 async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
