@@ -59,7 +59,13 @@ def _decided_text(approval: Approval, _: float) -> str:
     return f"{approval.state.capitalize()}: {what}"
 
 
-@operation("approvals list", reads=True, role=Role.MEMBER, example="state=approved")
+@operation(
+    "approvals list",
+    reads=True,
+    role=Role.MEMBER,
+    example="state=approved",
+    empty="Nobody has to be asked just now.",
+)
 async def list_approvals(
     context: OperationContext,
     caller: Caller,

@@ -113,7 +113,12 @@ def _job_text(job: JobView, _: float) -> str:
     return job_text(job)
 
 
-@operation("cron list", reads=True, example="state=paused")
+@operation(
+    "cron list",
+    reads=True,
+    example="state=paused",
+    empty="`cron add every 2 hours Look at the builds` schedules something.",
+)
 async def list_jobs(
     context: OperationContext,
     caller: Caller,

@@ -37,7 +37,13 @@ def _after(word: str) -> Callable[[MemoryView, float], str]:
     return lambda view, _: f"{word}: {view.text}"
 
 
-@operation("memory list", reads=True, role=Role.MEMBER, example="state=proposed")
+@operation(
+    "memory list",
+    reads=True,
+    role=Role.MEMBER,
+    example="state=proposed",
+    empty="Tell the assistant to remember something, or write into MEMORY.md.",
+)
 async def list_memories(
     context: OperationContext,
     caller: Caller,

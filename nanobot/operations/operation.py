@@ -74,6 +74,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     listed: bool
     quiet: bool
     failed: Callable[[Any], bool]
+    empty: str = ""
+
+    def told(self, result: Any, now: float) -> str:
+        """A result as a message of a chat; of an empty list, how it comes to have something."""
+        text = self.text(result, now)
+        return f"{text} {self.empty}" if self.empty and result in ([], ()) else text
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -190,6 +196,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     listed: bool = True,
     quiet: bool = False,
     failed: Callable[[Any], bool] = lambda _: False,
+    empty: str = "",
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -202,7 +209,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
     for, as a chat takes them. Not `listed`: it is in no help and in no menu.
     `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
-    `failed`: with such a result the command ends with 1.
+    `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -222,6 +229,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             listed=listed,
             quiet=quiet,
             failed=failed,
+            empty=empty,
         )
 
     return wrapped

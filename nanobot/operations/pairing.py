@@ -13,7 +13,12 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 
 
-@operation("pair list", reads=True, example="state=asked")
+@operation(
+    "pair list",
+    reads=True,
+    example="state=asked",
+    empty="Strangers who write to the assistant alone are listed here.",
+)
 async def list_pairings(
     context: OperationContext,
     _: Caller,

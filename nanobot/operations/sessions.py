@@ -57,7 +57,12 @@ def _words(entry: EntryView) -> str:
     return named if len(named) <= _QUOTED else f"{named[:_QUOTED]}…"
 
 
-@operation("sessions list", reads=True, example="unread")
+@operation(
+    "sessions list",
+    empty="Single messages from the shell are listed with `all`.",
+    reads=True,
+    example="unread",
+)
 async def list_sessions(
     context: OperationContext,
     _: Caller,

@@ -12,7 +12,7 @@ from nanobot.operations.parameters import Positional
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 
-@operation("hooks list", reads=True)
+@operation("hooks list", reads=True, empty="docs/webhooks.md says how to make one.")
 async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookView]:
     """Lists the webhooks, and where their senders deliver."""
     return context.engine.door.views()

@@ -148,7 +148,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else() -> None:
             "`role` must be one of member, owner, guest, not 'king'",
         ),
         ("/pair revoke nobody", "Nobody called nobody was let in by pairing"),
-        ("/pair", "There is nothing."),
+        ("/pair", "There is nothing. Strangers who write to the assistant alone are listed here."),
     ],
 )
 async def test_what_cannot_be_done_is_said(text: str, answer: str) -> None:

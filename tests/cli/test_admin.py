@@ -38,6 +38,8 @@ async def test_a_home_that_nobody_serves_is_read_and_no_run_is_started(world: Wo
     assert "Now: idle, 1 waiting" in status.out
     assert "Gateway: not running" in status.out
     assert (await nanobot(world, "runs", "list")).out == "There is nothing.\n"
+    assert "every 2 hours" in (await nanobot(world, "cron", "list")).out
+    assert (await nanobot(world, "cron", "list", "--json")).out == "[]\n"
     assert world.model.requests == []
 
 

@@ -60,4 +60,4 @@ async def test_a_chat_of_no_channel_is_refused_when_it_is_named(world: World) ->
     (told,) = await world.answered(1)
     assert told == "to: no channel 'telgram' is on; there are cli, telegram."
     world.telegram.say(1, "/cron list")
-    assert (await world.answered(1, 2))[1] == "There is nothing."
+    assert (await world.answered(1, 2))[1].startswith("There is nothing. cron add")
