@@ -53,7 +53,7 @@ class TelegramMessages:
         it takes several; of an ephemeral one its own number, behind an e."""
         self._drafts[address.chat_id] = 0
         payload = payload_of(part)
-        target = _target(address, payload) | dict(extra)
+        target = _target(address, payload, alone=bool(extra)) | dict(extra)
         if not plain and self._richly(address, payload):
             params = target | _rich(payload) | _buttons(payload)
             try:
@@ -239,13 +239,14 @@ def _pieces(part: OutboundPart, payload: Payload, *, plain: bool) -> list[Piece]
     return payload.pieces or [Piece(text, payload.entities)]
 
 
-def _target(address: Address, payload: Payload) -> dict[str, Any]:
-    """The parameters for the chat, the topic and the message replied to."""
+def _target(address: Address, payload: Payload, *, alone: bool = False) -> dict[str, Any]:
+    """The parameters for the chat, the topic and the message replied to: to an ephemeral one only
+    who sees it `alone` gets a reply."""
     params: dict[str, Any] = {"chat_id": address.chat_id}
     if address.thread_id:
         params["message_thread_id"] = address.thread_id
     kind, number = "message_id", payload.reply_to or ""
-    if number.startswith("e"):
+    if number.startswith("e") and alone:
         kind, number = "ephemeral_message_id", number[1:]
     if number.isdecimal():
         params["reply_parameters"] = {kind: int(number), "allow_sending_without_reply": True}

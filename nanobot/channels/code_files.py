@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from nanobot.messages import Attachment
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 SHOWN_LINES = 15
 """Lines that stay in the text, of at most `SHOWN_CHARACTERS` in all."""
 SHOWN_CHARACTERS = 1_000
 
-_FENCES = ("```", "~~~")
+_OPENING = re.compile(
+    r"(?P<margin>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)"
+)
+_MARGIN = " \t>"
+_LINE_END = re.compile(r"\r\n?|\n")
 _LANGUAGE = re.compile(r"[\w+#-]*")
 _SHORT = re.compile(r"[a-z0-9]{1,5}")
 # Of languages that are not called as their files end.
@@ -43,51 +44,83 @@ _NAMES = {
 _ENDINGS = {name: ending for ending, names in _NAMES.items() for name in names.split()}
 
 
+class _Block(msgspec.Struct):
+    """A fenced block from the line `begin` up to before `end`: in a list or a quote too. Its lines
+    are looked at once, whatever they are: a parser would take seconds for some texts."""
+
+    begin: int
+    margin: str
+    fence: str
+    info: str
+    end: int = 0
+    lines: list[str] = msgspec.field(default_factory=list)
+
+    def ended_by(self, line: str) -> bool:
+        """Whether it is the closing fence."""
+        text = line.strip(_MARGIN)
+        return text.startswith(self.fence) and not text.strip(self.fence[0])
+
+    def left_by(self, line: str) -> bool:
+        """Whether the quote around it is over."""
+        return ">" in self.margin and not line.lstrip().startswith(">")
+
+    def take(self, line: str) -> None:
+        """One more line of it, without the margin."""
+        indent = len(line) - len(line.lstrip(_MARGIN))
+        self.lines.append(line[min(indent, len(self.margin)) :])
+
+
 def with_code_files(text: str, limit: int) -> tuple[str, tuple[Attachment, ...]]:
     """The Markdown with each fenced block of more than `limit` characters cut to its first lines,
     and the blocks as files, whose content is their `text`."""
-    if len(text) <= limit or not any(fence in text for fence in _FENCES):
+    if len(text) <= limit:
         return text, ()
-    long = [
-        token
-        for token in _parser().parse(text)
-        if token.type == "fence" and token.map and len(token.content) > limit
-    ]
-    lines = text.split("\n")
+    lines = _LINE_END.split(text)
+    long = [block for block in _blocks(lines) if sum(map(len, block.lines)) > limit]
     files: list[Attachment] = []
-    for number, token in enumerate(long, 1):
-        ending = _ending(token.info)
+    for number, block in enumerate(long, 1):
+        ending = _ending(block.info)
         name = f"code.{ending}" if len(long) == 1 else f"code-{number}.{ending}"
-        files.append(Attachment(kind="document", name=name, mime="text/plain", text=token.content))
-    for token, file in reversed(list(zip(long, files, strict=True))):
-        begin, end = token.map or (0, 0)
-        lines[begin:end] = _excerpt(lines[begin], token, file)
-    return "\n".join(lines), tuple(files)
+        content = "".join(f"{line}\n" for line in block.lines)
+        files.append(Attachment(kind="document", name=name, mime="text/plain", text=content))
+    for block, file in reversed(list(zip(long, files, strict=True))):
+        lines[block.begin : block.end] = _excerpt(lines[block.begin], block, file)
+    return ("\n".join(lines), tuple(files)) if long else (text, ())
 
 
-def _excerpt(opening: str, token: Token, file: Attachment) -> list[str]:
-    """The block's first lines in the place where it stood: in a list or a quote too."""
-    margin = opening[: opening.find(token.markup)]
-    inside = re.sub(r"[^>\s]", " ", margin)
-    content = token.content.rstrip("\n").split("\n")
-    shown = "\n".join(content[:SHOWN_LINES])[:SHOWN_CHARACTERS].split("\n")
-    lines = "a line" if len(content) == 1 else f"{len(content):,} lines"
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    block: _Block | None = None
+    for number, line in enumerate(lines):
+        if block is not None and block.left_by(line):
+            block.end = number
+            yield block
+            block = None
+        if block is None:
+            match = _OPENING.fullmatch(line)
+            block = match and _Block(number, match["margin"], match["fence"], match["info"])
+        elif block.ended_by(line):
+            block.end = number + 1
+            yield block
+            block = None
+        else:
+            block.take(line)
+    if block is not None:  # the answer ends in it
+        block.end = len(lines)
+        if block.lines and not block.lines[-1]:
+            del block.lines[-1]
+        yield block
+
+
+def _excerpt(opening: str, block: _Block, file: Attachment) -> list[str]:
+    """The block's first lines in the place where it stood."""
+    inside = re.sub(r"[^>\s]", " ", block.margin)
+    shown = "\n".join(block.lines[:SHOWN_LINES])[:SHOWN_CHARACTERS].split("\n")
+    lines = "a line" if len(block.lines) == 1 else f"{len(block.lines):,} lines"
     note = f"*... the beginning of {lines}: all of it is in the file* `{file.name}`"
-    body = [f"{inside}{line}" for line in (*shown, token.markup, "", note)]
-    return [opening, *body]
+    return [opening, *(f"{inside}{line}" for line in (*shown, block.fence, "", note))]
 
 
 def _ending(info: str) -> str:
     match = _LANGUAGE.match(info.strip().lower())
     language = match[0] if match else ""
     return _ENDINGS.get(language) or (language if _SHORT.fullmatch(language) else "txt")
-
-
-@cache
-def _parser() -> MarkdownIt:
-    """Which finds blocks only."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - its 30 ms can wait
-
-    parser = MarkdownIt("commonmark", {"maxNesting": 20})
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser

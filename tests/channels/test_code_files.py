@@ -14,6 +14,7 @@ from nanobot.ports import Capabilities
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.platform import FakeChannel, FakePlatform
+from tests.channels.hostile import hostile
 
 LIMIT = 4_000
 CHAT = Address("fake", "1")
@@ -79,6 +80,21 @@ def test_one_endless_line_is_cut_too() -> None:
     shown, (file,) = with_code_files(answer("x" * 100_000 + "\n"), LIMIT)
     assert len(shown) < SHOWN_CHARACTERS + 200
     assert len(file.text) == 100_001
+
+
+def test_any_ends_of_lines_are_heeded() -> None:
+    text, (file,) = with_code_files("a\rb\r\n" + answer().replace("\n", "\r\n"), LIMIT)
+    assert file.text == CODE
+    assert text.startswith("a\nb\nHere it is:")
+    assert text.endswith("\n\nRun it.")
+
+
+@pytest.mark.parametrize(("name", "text"), hostile(30_000).items())
+def test_hostile_texts_keep_all_their_characters(name: str, text: str) -> None:
+    shown, files = with_code_files(f"{text}\n\n{answer()}", LIMIT)
+    whole = shown + "".join(file.text for file in files)
+    assert CODE in whole, name
+    assert sum(map(len, (file.text for file in files))) + len(shown) >= len(text), name
 
 
 async def owe(bot: FakeGateway, text: str) -> None:

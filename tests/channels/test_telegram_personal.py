@@ -166,6 +166,8 @@ async def test_what_comes_ephemerally_is_unseen_and_told_apart(
         await told(channel, ANN, channel.render(message)[0])
         (call,) = telegram.calls_of("sendMessage")
         assert call.params["reply_parameters"]["ephemeral_message_id"] == 1
+        await channel.send(GROUP, channel.render(message)[0])
+        assert "reply_parameters" not in telegram.calls_of("sendMessage")[-1].params
         await told(channel, ANN, question(channel))
         asked = telegram.ephemeral.messages[-1]
         assert isinstance(asked, EphemeralMessage)
