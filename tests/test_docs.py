@@ -109,7 +109,8 @@ def test_every_key_is_documented_with_its_default(heading: str) -> None:
         fields.pop("settings")  # a package's own keys
     if heading == "Top level":
         fields = {
-            key: fields[key] for key in ("database_url", "workspace", "blobs", "drain_seconds")
+            key: fields[key]
+            for key in ("database_url", "database_schema", "workspace", "blobs", "drain_seconds")
         }
     if heading == "agent":
         fields.pop("decision")  # a table of its own

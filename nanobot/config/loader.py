@@ -7,6 +7,7 @@ is only a warning. Secrets appear in no repr and in no error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,9 @@ __all__ = [
     "load",
     "survey",
 ]
+
+
+_SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 def load(environ: Mapping[str, str]) -> Config:
@@ -68,7 +72,7 @@ def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Con
         raise ConfigError(f"{file}: nested too deeply. No key needs that.") from None
     database_url, workspace = f"sqlite:///{home / 'state.db'}", home / "workspace"
     with reader.noting():
-        database_url = _database_url(home, reader, tree.get("database_url"), written)
+        database_url = _database_url(home, reader, tree, written)
     blobs = home / "blobs"
     with reader.noting():
         workspace = _workspace(home, reader, tree.get("workspace"), written)
@@ -85,17 +89,32 @@ def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Con
     )
 
 
-def _database_url(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> str:
+def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: ConfigFile) -> str:
     url = written.database_url
     if not url:
         return f"sqlite:///{home / 'state.db'}"
     if url.startswith("sqlite:///") and url != "sqlite:///:memory:":
         # SQLAlchemy would take a relative path from wherever the process was started.
         return f"sqlite:///{home / Path(url.removeprefix('sqlite:///')).expanduser()}"
-    if url.startswith(("postgresql://", "postgresql+psycopg://", "sqlite:///")):
+    if url.startswith("sqlite:///"):
         return url
+    if url.startswith(("postgresql://", "postgresql+psycopg://")):
+        return _with_schema(url, reader, tree.get("database_schema"), written.database_schema)
     allowed = '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
-    raise reader.wrong("database_url", raw, allowed)
+    raise reader.wrong("database_url", tree.get("database_url"), allowed)
+
+
+def _with_schema(url: str, reader: Reader, raw: Any, name: str) -> str:
+    """What the connections of the URL see is in that schema alone."""
+    if not name:
+        return url
+    if not _SCHEMA.fullmatch(name):
+        allowed = "letters a-z, digits and _, with a letter first, 63 at most"
+        raise reader.wrong("database_schema", raw, allowed)
+    if "options=" in url:
+        allowed = "left out where database_url has options: name the schema there"
+        raise reader.wrong("database_schema", raw, allowed)
+    return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
 
 
 def _workspace(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path:

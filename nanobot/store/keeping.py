@@ -24,7 +24,7 @@ from nanobot.store.database.moving import Moved, move, patiently
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
-from nanobot.store.opening import bring_up_to_date, check, sqlite_path
+from nanobot.store.opening import bring_up_to_date, check, make_schema, sqlite_path
 
 COMMAND = "nanobot db"
 _MOST_PROBLEMS = 20
@@ -153,6 +153,7 @@ def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
     path = _file(url)
     if path is None:
         with _postgres(url) as database:
+            database.run_now(make_schema)
             if database.run_now(migrate.prepare):
                 database.run_now(migrate.upgrade)
             database.run_now(_refuse_if_used)

@@ -128,6 +128,7 @@ def _open_postgres(
     name, lock = identity or ("", None)
     context = context_of(LANE.seconds, name)
     try:
+        database.run_now(make_schema)
         if database.run_now(migrate.prepare):
             database.run_now(migrate.upgrade)
         if identity is not None:
@@ -138,6 +139,19 @@ def _open_postgres(
         if lock is not None:
             lock.release()
         raise
+
+
+def make_schema(connection: sa.Connection) -> None:
+    """The schema that the URL names exists afterwards. Raises ConfigError for a path of several."""
+    if connection.scalar(sa.text("SELECT current_schema()")) is not None:
+        return
+    path = str(connection.scalar(sa.text("SHOW search_path")))
+    if "," in path:
+        raise ConfigError(f"database_url has search_path={path}: name one schema that exists")
+    name = connection.dialect.identifier_preparer.quote_identifier(path.strip('"'))
+    # Processes that start together: one makes it, the others wait for its commit.
+    connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('schemas'))"))
+    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
 
 
 def _bury(connection: sa.Connection, identity: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from urllib.parse import parse_qs, urlsplit
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import psycopg
 import pytest
@@ -17,53 +16,10 @@ from nanobot.errors import StoreError
 from nanobot.store.database.postgres import LIMITS, PostgresDatabase
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, begun, claim, said
+from tests.store.proxy import proxied
 
 QUICK = {**LIMITS, "lock_timeout": "300ms", "idle_in_transaction_session_timeout": "300ms"}
 LOCK = sa.text("SELECT * FROM sessions FOR UPDATE")
-
-
-class Proxy:
-    """Between a client and the server; `silent`: it takes what comes and passes nothing on.
-    `swallow`: of what follows these words of the client no answer comes back."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.silent = False
-        self.swallow: bytes | None = None
-        self.connections = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        begun_silent = self.silent
-        there, back = await asyncio.open_unix_connection(self._path)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._pass(reader, back, begun_silent))
-            tasks.create_task(self._pass(there, writer, begun_silent))
-
-    async def _pass(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, silent: bool
-    ) -> None:
-        with suppress(ConnectionError):
-            while data := await source.read(65_536):
-                if self.swallow is not None and self.swallow in data:
-                    target.write(data)
-                    self.silent = True
-                if not self.silent and not silent:
-                    target.write(data)
-                    await target.drain()
-        target.close()
-
-
-@asynccontextmanager
-async def proxied(url: str) -> AsyncIterator[tuple[Proxy, str]]:
-    parts = urlsplit(url)
-    proxy = Proxy(f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.{parts.port or 5432}")
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    try:
-        yield proxy, f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
-    finally:
-        server.close()
 
 
 @contextmanager

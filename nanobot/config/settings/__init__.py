@@ -54,6 +54,7 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
     """nanobot's config.toml."""
 
     database_url: str = ""
+    database_schema: str = ""
     workspace: str = ""
     blobs: str = ""
 

@@ -13,7 +13,11 @@ from nanobot.store.database.prepared import Prepared, Values
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-_ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
+# Locks belong to the whole database, stores to one of its schemas.
+_ALONE = sa.text(
+    "SELECT pg_advisory_xact_lock(hashtext("
+    "CASE current_schema() WHEN 'public' THEN '' ELSE current_schema() || ':' END || :n))"
+)
 _ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 

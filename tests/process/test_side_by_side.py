@@ -1,0 +1,84 @@
+"""Several assistants in one database, and an older nanobot beside a newer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.process.harness import World, open_world
+from tests.process.sharing import Cluster, call
+from tests.store.conftest import Postgres
+
+RAISED = "ALTER TABLE sessions ADD COLUMN mood text NOT NULL DEFAULT 'calm'"
+
+
+async def test_assistants_in_schemas_of_one_database_know_nothing_of_each_other(
+    world: World, postgres: Postgres, tmp_path: Path
+) -> None:
+    url = postgres.empty()
+    (tmp_path / "other").mkdir()
+    async with open_world(tmp_path / "other") as other:
+        for one, name in ((world, "ann"), (other, "bob")):
+            one.database_url = url
+            one.configure(top=f'database_schema = "{name}"')
+        gateways = [await one.start() for one in (world, other)]
+        for one, name in ((world, "ann"), (other, "bob")):
+            save = call("memory_save", text=f"The boat of {name} is called Swallow.")
+            one.telegram.say(1, f"{save}\nsay:for {name}")
+            one.telegram.say(2, "/cron add send=yes +1s Tea!")
+        for one, name in ((world, "ann"), (other, "bob")):
+            await one.said(1, f"for {name}")
+            assert "Tea!" in await one.answered(2, 2)
+        for gateway in gateways:
+            assert await gateway.stop() == 0
+        for one, name, stranger in ((world, "ann", "bob"), (other, "bob", "ann")):
+            one.database_url = f"{url}&options=-csearch_path%3D{name}"
+            one.verify()
+            assert one.rows("SELECT count(*) FROM occurrences") == [(1,)]
+            ((text,),) = one.rows("SELECT text FROM memories")
+            assert name in text
+            assert stranger not in text
+        with psycopg.connect(url) as connection:
+            query = "SELECT schemaname FROM pg_tables WHERE tablename = 'sessions' ORDER BY 1"
+            assert connection.execute(query).fetchall() == [("ann",), ("bob",)]
+
+
+@pytest.fixture
+def cluster(world: World, postgres: Postgres) -> Cluster:
+    world.database_url = postgres.empty()
+    made = Cluster(world)
+    made.configure()
+    return made
+
+
+async def test_an_older_nanobot_goes_on_beside_a_newer_one_that_allows_it(
+    cluster: Cluster,
+) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    world.telegram.say(1, "say:before")
+    await world.said(1, "before")
+    with psycopg.connect(world.database_url) as newer:
+        newer.execute(RAISED)
+        newer.execute("UPDATE alembic_version SET version_num = '0999'")
+    world.telegram.say(1, "say:beside it")
+    world.telegram.say(2, "say:hello")
+    await world.said(1, "before", "beside it")
+    await world.said(2, "hello")
+    await cluster.start("worker")
+    await cluster.members[0].kill()
+    world.telegram.say(3, "say:by the next")
+    await world.said(3, "by the next")
+    await cluster.stop()
+    world.verify()
+    assert world.rows("SELECT version_num FROM alembic_version") == [("0999",)]
+    assert set(world.rows("SELECT mood FROM sessions")) == {("calm",)}
+
+    with psycopg.connect(world.database_url) as newest:
+        newest.execute("UPDATE meta SET value = '2' WHERE key = 'min_reader'")
+    refused = await world.run("gateway", "--role", "worker")
+    assert refused.code == 4
+    assert "newer than this nanobot" in refused.errors
