@@ -13,7 +13,7 @@ COPY skills skills
 COPY workspace_template workspace_template
 RUN python -m pip install --no-cache-dir --no-deps --no-build-isolation . \
  && useradd --create-home --uid 10001 nanobot \
- && install -d -o nanobot -g nanobot -m 0700 /data
+ && install -d -o nanobot -g nanobot -m 0700 /data /shared
 
 USER nanobot
 ENV NANOBOT_HOME=/data
