@@ -67,7 +67,7 @@ async def test_what_is_read_takes_a_query_and_what_changes_takes_json(served: Ho
         ("GET", "/api/sessions/nowhere/entries", None, 404, "unknown"),
         ("GET", "/api/sessions/web%3Aa/entries?limit=9999", None, 400, "bad_request"),
         ("POST", "/api/approve", b'{"id": 7}', 404, "unknown"),
-        ("POST", "/api/cron/remove", b'{"text": "none"}', 404, "unknown"),
+        ("POST", "/api/cron/remove", b'{"job": "none"}', 404, "unknown"),
         ("POST", "/api/cron/add", b"{", 400, "bad_request"),
         ("POST", "/api/cron/add", b"[1]", 400, "bad_request"),
         ("POST", "/api/cron/add", b'{"text": 3}', 400, "bad_request"),
