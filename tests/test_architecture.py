@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -263,3 +264,23 @@ def test_a_start_loads_no_room_that_it_does_not_need() -> None:
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split()
     early = [m for m in loaded if any(f"{m}.".startswith(f"{room}.") for room in NOT_AT_START)]
     assert early == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    def module(file: Path) -> str:
+        path = file.relative_to(ROOT).with_suffix("").as_posix().removeprefix("channels/")
+        return path.removesuffix("/__init__").replace("/", ".")
+
+    def taken(file: Path) -> set[str]:
+        nodes = (node for node in ast.walk(tree(file)) if isinstance(node, ast.ImportFrom))
+        return {
+            where
+            for node in nodes
+            for alias in node.names
+            for where in (f"{node.module}.{alias.name}", node.module or "")
+            if where in files and files[where] != file
+        }
+
+    files = {module(file): file for file in SOURCES if file.name != "__init__.py"}
+    arrows = {source: taken(file) for source, file in files.items()}
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names them

@@ -19,8 +19,7 @@ from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.lasting import LastingFacts
 from nanobot.ports import Clock
-from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
-from nanobot.providers.speech import ProviderSpeech
+from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry, ProviderSpeech
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore

@@ -12,6 +12,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
@@ -308,3 +309,22 @@ class ProviderEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
         return await self._registry.embed(self.model, texts)
+
+
+class ProviderSpeech:
+    """Speaks with one model and one voice; see speaking.Speech."""
+
+    def __init__(self, registry: ProviderRegistry, settings: VoiceSettings) -> None:
+        self.max_characters = settings.max_characters
+        self._registry = registry
+        self._label = settings.model
+        self._voice = settings.voice
+
+    async def profile(self) -> ModelProfile:
+        """The model; a token of its price is a character. Raises ModelError or ConfigError."""
+        _, profile = await self._registry.pick(self._label)
+        return replace(profile, price=await self._registry.speech_price(self._label))
+
+    async def speak(self, text: str) -> bytes:
+        """The text as sound. Raises ModelError or ConfigError."""
+        return await self._registry.speak(self._label, text, self._voice)

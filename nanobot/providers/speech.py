@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
-
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ModelProtocolError
-from nanobot.providers.base import ModelProfile, Price
+from nanobot.providers.base import Price
 from nanobot.providers.openai_errors import Speaker
-
-if TYPE_CHECKING:
-    from nanobot.providers.registry import ProviderRegistry
 
 _SOUNDS = (b"OggS", b"ID3", b"RIFF", b"fLaC", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xf1")
 _MILLION = 1_000_000
@@ -36,22 +28,3 @@ def sound(data: bytes, speaker: Speaker) -> bytes:
         f"{speaker.provider} sent something that is no sound: "
         f"{speaker.clean(shown or 'nothing')}. Check voice.model and voice.voice."
     )
-
-
-class ProviderSpeech:
-    """Speaks with one model and one voice; see speaking.Speech."""
-
-    def __init__(self, registry: ProviderRegistry, settings: VoiceSettings) -> None:
-        self.max_characters = settings.max_characters
-        self._registry = registry
-        self._label = settings.model
-        self._voice = settings.voice
-
-    async def profile(self) -> ModelProfile:
-        """The model; a token of its price is a character. Raises ModelError or ConfigError."""
-        _, profile = await self._registry.pick(self._label)
-        return replace(profile, price=await self._registry.speech_price(self._label))
-
-    async def speak(self, text: str) -> bytes:
-        """The text as sound. Raises ModelError or ConfigError."""
-        return await self._registry.speak(self._label, text, self._voice)

@@ -12,8 +12,8 @@ from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRefused, ModelUnreachable
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_errors import Speaker
-from nanobot.providers.registry import ProviderRegistry
-from nanobot.providers.speech import ProviderSpeech, sound
+from nanobot.providers.registry import ProviderRegistry, ProviderSpeech
+from nanobot.providers.speech import sound
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 
