@@ -29,6 +29,7 @@ from nanobot.app.parts import (
     retention_of,
     sandbox_of,
     speaking_of,
+    taint_of,
     walls_of,
     workspace_tools,
 )
@@ -88,7 +89,6 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
-from nanobot.workspace.taint import TaintedFiles
 
 if TYPE_CHECKING:
     from nanobot.server.peers import PeerProcesses
@@ -186,7 +186,7 @@ class _Assembly:
         )
         self.blobs = Blobs(config.blobs)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
+        self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         scribe = self.models.scribe(agent.transcription_model)
         self.received = Received(self.blobs, self.files, scribe, self.taint)
         self.eraser = Eraser(store.database, store.writer, self.blobs)

@@ -38,7 +38,7 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
-from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint import TaintedFiles, TaintMarks
 
 if TYPE_CHECKING:
     from nanobot.agent.stages.speaking import Speaking
@@ -132,6 +132,12 @@ def sandbox_of(config: Config, walls: Bubblewrap, environ: Mapping[str, str]) ->
         home=config.home / "sandbox-home",
         environment=environ,
     )
+
+
+def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:
+    """Which files of the workspace hold content from outside. The names that it makes itself, to
+    keep them from commands, say nothing."""
+    return TaintedFiles(config.workspace, marks, expected=STEERING)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

@@ -79,11 +79,19 @@ class ControlClient:
         return await self._asked(Attach(session), Hello)
 
     def say(
-        self, text: str, key: str, *, images: tuple[str, ...] = (), attended: bool = True
+        self,
+        text: str,
+        key: str,
+        *,
+        images: tuple[str, ...] = (),
+        files: tuple[str, ...] = (),
+        attended: bool = True,
+        outside: bool = False,
     ) -> None:
-        """Send a message, with the pictures at these paths; it is taken once per key. `attended`:
-        somebody is there to be asked."""
-        self._send(Say(text, key, attended, images))
+        """Send a message, with the pictures at these paths; it is taken once per key. `files` are
+        those whose content is in it, `outside`: something in it nobody typed. `attended`: somebody
+        is there to be asked."""
+        self._send(Say(text, key, attended, images, files, outside))
 
     def abort_asked(self, run_id: str) -> None:
         """End the run of a message that was sent here; `answers` has what came of it."""

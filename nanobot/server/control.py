@@ -336,7 +336,8 @@ class ControlServer:
         )
         try:
             images = tuple([await self._image(path) for path in request.images])
-            message = msgspec.structs.replace(message, attachments=images)
+            outside = request.outside or await self._is_outside(request)
+            message = msgspec.structs.replace(message, attachments=images, tainted=outside)
             (taken,) = await self._intake.take([message], session=attached.session)
         except NanobotError as error:
             attached.write(Refusal(str(error), request.key, error.exit_code))
@@ -348,6 +349,10 @@ class ControlServer:
         for other in self._attached:
             if other is not attached and other.session == attached.session:
                 other.write(PeerMessage(request.text, answer))
+
+    async def _is_outside(self, request: Say) -> bool:
+        paths = (*request.files, *request.images)
+        return self._received is not None and await self._received.is_outside(paths)
 
     async def _image(self, path: str) -> Attachment:
         if self._received is None:

@@ -25,12 +25,15 @@ class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
     """A message. The same `key` is taken only once. `attended`: somebody is there to be asked
     whether something may be done; if not, it has a run of its own, with `key` as its id. `images`
     are absolute paths of pictures that go with it: whoever may open this socket may read whatever
-    this process can."""
+    this process can. `files` are those of files whose content is in the text; `outside`: there is
+    something in the text that nobody typed."""
 
     text: str
     key: str
     attended: bool = True
     images: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outside: bool = False
 
 
 class Displayed(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):

@@ -32,6 +32,8 @@ class OpenedFiles:
         names.update(dict.fromkeys(folders))
         self._names: dict[int, set[str] | None] = {}
         self._opened = len(names) > max_folders
+        self.first = ""
+        """The name of the first that was opened; empty if it is not known."""
         self._descriptor = -1 if self._opened else _begin()
         self._opened |= self._descriptor < 0
         if self._opened:
@@ -72,6 +74,7 @@ class OpenedFiles:
                 mask & _OPEN and not mask & _ISDIR and (wanted is None or name in wanted)
             ):
                 self._opened = True
+                self.first = self.first or name
 
 
 def _begin() -> int:

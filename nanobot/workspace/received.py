@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -105,6 +106,21 @@ class Received:
             raise UsageError(f"{path} is too large: {why}; send a smaller copy")
         return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
 
+    async def is_outside(self, paths: Iterable[str]) -> bool:
+        """Whether one of the files at these absolute paths holds content from outside, as far as
+        the workspace knows: by where it is, or by what is in it."""
+        for path in paths:
+            try:
+                content = await _read(path, _MAX_COMPARED)
+            except UsageError:
+                continue
+            place = Path(path).resolve()  # noqa: ASYNC240 - a look at a few links
+            top = self._taint.workspace
+            inner = str(place.relative_to(top)) if place.is_relative_to(top) else "/"
+            if await self._taint.is_marked(inner, digest_of_bytes(content)):
+                return True
+        return False
+
     async def given(self, file: str | Path | bytes, at: float) -> Attachment:
         """A file that a program sends, by its path or as its content, kept like one that a chat
         sent. Raises UsageError naming the file and the remedy."""
@@ -169,6 +185,9 @@ class Received:
                 return False
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read() == content
+
+
+_MAX_COMPARED = 16 * 1024 * 1024
 
 
 async def _read(path: str, limit: int) -> bytes:

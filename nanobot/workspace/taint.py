@@ -8,8 +8,9 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,7 @@ from loguru import logger
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.workspace.opened import OpenedFiles
+from nanobot.workspace.told_names import INSTALLED, REPOSITORY, changed_names, say_much
 
 MAX_MARKED = 20_000
 """Files changed by one command that are marked one by one; of more, the folders are."""
@@ -28,10 +30,14 @@ MAX_FOLDERS = 2_000
 _END = 1024 * 1024
 # The clock of files stands still for up to a tick of the kernel (10 ms), and disks may round.
 _TICK_SECONDS = 0.05
-_REPOSITORY = ".git"
-# What programs that install packages write there is code that runs, not text that is read.
-_INSTALLED = frozenset({"node_modules", ".venv", "venv", "site-packages", "__pycache__", "target"})
+# Of a repository: what git shows of a commit, and what it runs.
+_SHOWN = ("objects", "hooks", "modules")
+_SETTING = re.compile(
+    rb"(?i)=\s*!|command|pager|editor|helper|fsmonitor|hookspath|textconv|external|driver|clean"
+    rb"|smudge|process|include|insteadof|proxy|program"
+)
 _PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
+_NAME = "name:"
 _WORD = re.compile(r"[^\s'\"`;&|<>(){}$=:,@]+")
 
 
@@ -84,12 +90,30 @@ class CommandWatch:
         """Whether it has opened a marked file."""
         return self._opened is not None and self._opened.any()
 
+    def read_none(self) -> bool:
+        """The opposite."""
+        return not self.read_marked()
+
+    @property
+    def opened(self) -> str:
+        """The name of the first that it has opened, as far as that is known."""
+        return "" if self._opened is None else self._opened.first
+
 
 class TaintedFiles:
     """The marks on files of one workspace. Paths are relative to it, with links followed. `clock`
-    is the one that the file system has its times from."""
+    is the one that the file system has its times from, `expected` are names that say nothing,
+    whoever makes them."""
 
-    def __init__(self, workspace: Path, marks: TaintMarks, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        marks: TaintMarks,
+        clock: Clock | None = None,
+        *,
+        expected: Collection[str] = (),
+    ) -> None:
+        self._expected = frozenset(expected)
         self._clock = clock or SystemClock()
         self.workspace = workspace.resolve()
         self._marks = marks
@@ -117,6 +141,22 @@ class TaintedFiles:
         """This file holds such content."""
         await self._marks.add([_PATH + _storable(path), *([_CONTENT + digest] if digest else [])])
 
+    async def mark_names(self, path: str) -> None:
+        """A path is made whose names are from outside, as far as they are not there yet."""
+        names = await asyncio.to_thread(self._missing, path)
+        if names:
+            await self._marks.add([_NAME + _storable(name) for name in names])
+
+    async def names_tell(self, text: str) -> bool:
+        """Whether names from outside that stand in a text say something."""
+        marks = await self._marks.beginning_with(_NAME)
+        names = [mark.removeprefix(_NAME) for mark in marks]
+        return bool(names) and await asyncio.to_thread(say_much, names, text)
+
+    def _missing(self, path: str) -> list[str]:
+        places = [self.workspace / path, *(self.workspace / path).parents]
+        return [place.name for place in places if not os.path.lexists(place)]
+
     async def mark_content(self, digest: str) -> None:
         """Every file of this content holds such content."""
         await self._marks.add([_CONTENT + digest])
@@ -131,7 +171,8 @@ class TaintedFiles:
         await self._marks.remove([_PATH + _storable(path)])
 
     async def trust(self, path: str) -> int:
-        """A person says that a file, or all below a folder, is theirs: how many marks are gone."""
+        """A person says that a file, or all below a folder, is theirs: how many marks are gone. For
+        the whole workspace, names are, too."""
         path = path.strip("/") or "."
         below = "" if path == "." else f"{path}/"
         marks = [
@@ -143,6 +184,8 @@ class TaintedFiles:
         for mark in marks:
             digest, _ = await asyncio.to_thread(self._look, mark.partition(":")[2])
             await self._marks.remove([mark, _CONTENT + digest])
+        if path == ".":
+            await self._marks.remove(await self._marks.beginning_with(_NAME))
         return len(marks)
 
     async def listed(self) -> list[str]:
@@ -223,8 +266,15 @@ class TaintedFiles:
         for path in paths:
             digest, _ = await asyncio.to_thread(self._look, path)
             marks += [_PATH + _storable(path), *([_CONTENT + digest] if digest else [])]
+        if everything:
+            names = await asyncio.to_thread(self._names, since - _TICK_SECONDS)
+            marks += [_NAME + _storable(name) for name in names]
         if marks:
             await self._marks.add(marks)
+
+    def _names(self, since: float) -> list[str]:
+        names = dict.fromkeys(changed_names(self.workspace, since))
+        return list(islice((name for name in names if name not in self._expected), MAX_MARKED))
 
     def _changed(self, since: float, everything: bool) -> list[str]:  # noqa: FBT001 - for a thread
         """The files that changed since then. Links are not followed."""
@@ -281,6 +331,14 @@ def _storable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def _setting_of(top: Path, path: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The settings of a repository, if they have git run something."""
+    with suppress(OSError):
+        status = (top / path).lstat()
+        if stat.S_ISREG(status.st_mode) and _SETTING.search((top / path).read_bytes()[:_END]):
+            yield path, status
+
+
 def _files_below(top: Path, *, everything: bool) -> Iterator[tuple[str, os.stat_result]]:
     folders = [""]
     while folders:
@@ -290,8 +348,11 @@ def _files_below(top: Path, *, everything: bool) -> Iterator[tuple[str, os.stat_
                 with suppress(OSError):
                     path = f"{folder}/{entry.name}".lstrip("/")
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name != _REPOSITORY and (
-                            everything or entry.name not in _INSTALLED
+                        if entry.name == REPOSITORY and everything:
+                            folders += [f"{path}/{name}" for name in _SHOWN]
+                            yield from _setting_of(top, f"{path}/config")
+                        elif entry.name != REPOSITORY and (
+                            everything or entry.name not in INSTALLED
                         ):
                             folders.append(path)
                     elif entry.is_file(follow_symlinks=False):

@@ -22,11 +22,12 @@ _WORD = re.compile(r"""'(?P<raw>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>(
 
 class Typed(msgspec.Struct, frozen=True):
     """What is said, and the absolute paths of the pictures that go with it. `note` says what of it
-    could not be taken along."""
+    could not be taken along. `files` are those whose content is in the text."""
 
     text: str
     images: tuple[str, ...] = ()
     note: str = ""
+    files: tuple[str, ...] = ()
 
 
 def typed(text: str) -> Typed:
@@ -47,6 +48,7 @@ def typed(text: str) -> Typed:
 def _with_mentioned(message: Typed) -> Typed:
     """The message with the files that it names as `@PATH`. What is no file is a word."""
     images, parts, notes, room = list(message.images), [message.text], [], _MOST_BYTES
+    files: list[str] = []
     for word in dict.fromkeys(_MENTION.findall(message.text)):
         file = next((file for path in (word, word.rstrip(".,;:!?)")) if (file := _file(path))), "")
         if not file:
@@ -57,9 +59,10 @@ def _with_mentioned(message: Typed) -> Typed:
         content, note = _content(file, room)
         room -= len(content)
         if content:
+            files.append(file)
             parts.append(f"{file}:\n```\n{content.decode('utf-8', 'replace')}\n```")
         notes += [note] if note else []
-    return Typed("\n\n".join(parts), tuple(images), "; ".join(notes))
+    return Typed("\n\n".join(parts), tuple(images), "; ".join(notes), tuple(files))
 
 
 def _content(file: str, room: int) -> tuple[bytes, str]:
@@ -118,5 +121,5 @@ def say_typed(client: ControlClient, text: str, key: str) -> str:
     """Send a message as it was typed, with the files that it names; returns what of them could not
     be taken along."""
     message = typed(text)
-    client.say(message.text, key, images=message.images)
+    client.say(message.text, key, images=message.images, files=message.files)
     return message.note

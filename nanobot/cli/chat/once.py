@@ -22,10 +22,13 @@ _FRAME_SECONDS = 1.0
 
 
 class OneMessage(msgspec.Struct, frozen=True):
-    """One thing to say, with the pictures at these absolute paths."""
+    """One thing to say, with the pictures at these absolute paths. `files` are those whose content
+    is in the text; `outside`: something in it was piped in, and typed by nobody."""
 
     text: str
     images: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outside: bool = False
 
 
 class OneAnswer:
@@ -46,7 +49,14 @@ class OneAnswer:
     async def to(self, message: OneMessage) -> int:
         """Say it, show what comes, return the exit code. A signal ends the run, a second one does
         not wait for that."""
-        self._client.say(message.text, self._key, images=message.images, attended=False)
+        self._client.say(
+            message.text,
+            self._key,
+            images=message.images,
+            files=message.files,
+            outside=message.outside,
+            attended=False,
+        )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._stop, number)

@@ -31,7 +31,11 @@ def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
     paths = (*message.images, *map(absolute, images))
     if whole is None and paths:
         raise UsageError("--image goes with -m TEXT; in a conversation write /image PATH")
-    return None if whole is None else OneMessage(whole, paths)
+    if whole is None:
+        return None
+    # What is piped in alone is the message; behind one, it is what that is about.
+    outside = text is not None and whole != message.text
+    return OneMessage(whole, paths, message.files, outside)
 
 
 def talk(

@@ -125,6 +125,7 @@ class _Files:
         path = self.reached(args)
         if context.tainted:  # before: a crash between the two must not leave it unmarked
             await self._taint.mark(path, digest_of_bytes(args.content.encode()))
+            await self._taint.mark_names(path)
         done = await asyncio.to_thread(self._write, args)
         if not context.tainted:
             await self._taint.clear(path)
@@ -140,8 +141,9 @@ class _Files:
             await self._taint.mark_again(path)
         return done
 
-    async def list(self, args: ListDir, context: CallContext) -> str:
-        return await asyncio.to_thread(self._list, args)
+    async def list(self, args: ListDir, context: CallContext) -> ToolOutput:
+        text = await asyncio.to_thread(self._list, args)
+        return ToolOutput(text, tainted=await self._taint.names_tell(text))
 
     def _read(self, args: ReadFile) -> _ReadFile:
         with self._roots.file(args.path) as (descriptor, status):

@@ -32,12 +32,13 @@ _WEB_PORTS = (80, 443)
 
 class NetworkAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What a program reaches of the network. none: nothing; hosts: over HTTP(S) those in `hosts`,
-    through a proxy, as long as `open` says so before each connection; all: whatever this machine
-    reaches, with the services on it."""
+    through a proxy, as long as `open` says so before each connection, and `may_send` before each
+    piece that goes out; all: whatever this machine reaches, with the services on it."""
 
     mode: Literal["none", "hosts", "all"] = "none"
     hosts: tuple[str, ...] = ()
     open: Callable[[], Awaitable[bool]] | None = None
+    may_send: Callable[[], bool] | None = None
 
 
 NO_NETWORK = NetworkAccess()

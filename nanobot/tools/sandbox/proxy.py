@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from nanobot.boundary import boundary
@@ -54,6 +54,7 @@ class EgressProxy:
         self.refused: list[str] = []
         self._hosts = HostList(network.hosts)
         self._may_connect = network.open
+        self._may_send = network.may_send
         self._addresses = addresses
         self._open = True
         self._tasks: set[asyncio.Task[None]] = set()
@@ -110,7 +111,7 @@ class EgressProxy:
             else:
                 back.write(request.head)
             async with asyncio.TaskGroup() as tasks:
-                sending = tasks.create_task(_pump(reader, back), name="proxy: out")
+                sending = tasks.create_task(_pump(reader, back, self._may_send), name="proxy: out")
                 await _pump(there, writer)
                 await _finish(writer)
                 sending.cancel()  # what the client still sends interests nobody
@@ -144,6 +145,8 @@ class EgressProxy:
             raise ProxyRefusal(403, f"{quoted(entry)} is not among the hosts that may be reached")
         if self._may_connect is not None and not await self._may_connect():
             raise ProxyRefusal(403, "content from outside was read since this was started")
+        if self._may_send is not None and not self._may_send():
+            raise ProxyRefusal(403, "it has opened a file that holds content from outside")
         failure: OSError | None = None
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
@@ -162,9 +165,13 @@ class EgressProxy:
         raise ProxyRefusal(502, f"{quoted(host)} cannot be reached: {why}")
 
 
-async def _pump(source: StreamReader, target: StreamWriter) -> None:
-    """Copy until the source ends, then say so to the target."""
+async def _pump(
+    source: StreamReader, target: StreamWriter, may_send: Callable[[], bool] | None = None
+) -> None:
+    """Copy until the source ends, then say so to the target. Raises OSError if it may not."""
     while piece := await source.read(_PIECE):
+        if may_send is not None and not may_send():
+            raise ConnectionAbortedError
         target.write(piece)
         await target.drain()
     with suppress(OSError, NotImplementedError):

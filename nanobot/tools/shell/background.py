@@ -85,6 +85,21 @@ class BackgroundRecords(Protocol):
         ...
 
 
+class _Watched:
+    """What a command reads of marked files, once it is watched."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.watch: CommandWatch | None = None
+
+    def begin(self, watch: CommandWatch) -> None:
+        self.watch = watch
+        self.begun.set()
+
+    def read_none(self) -> bool:
+        return self.watch is not None and self.watch.read_none()
+
+
 class _Command:
     """One of them, from its start until it is forgotten."""
 
@@ -93,6 +108,7 @@ class _Command:
         started: StartedCommand,
         program: SandboxProcess,
         end: AsyncExitStack,
+        watched: _Watched,
         *,
         online: bool,
         tainted: bool,
@@ -104,6 +120,7 @@ class _Command:
         self.program = program
         self.process = program.process
         self.end = end
+        self.watched = watched
         self.capture = Capture(self.process, _KEEP_BYTES, _FLOOD_BYTES)
         self.seen = 0
         self.stopped_by = ""
@@ -185,8 +202,13 @@ class BackgroundCommands:
         started = msgspec.structs.replace(started, id=identity)
         sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
         sandbox = sandbox.behind(walls)
+        watched = _Watched()
         if not context.tainted:
-            network = msgspec.structs.replace(network, open=self._untainted(context.session_key))
+            network = msgspec.structs.replace(
+                network,
+                open=self._untainted(context.session_key, watched),
+                may_send=None if context.approved else watched.read_none,
+            )
         end = AsyncExitStack()
         try:
             program = await end.enter_async_context(
@@ -199,6 +221,7 @@ class BackgroundCommands:
             started,
             program,
             end,
+            watched,
             online=network.mode != "none" or sandbox.is_bare,
             tainted=context.tainted,
         )
@@ -206,8 +229,9 @@ class BackgroundCommands:
         self._forget_old()
         return identity
 
-    def _untainted(self, session_key: str) -> Callable[[], Awaitable[bool]]:
+    def _untainted(self, session_key: str, watched: _Watched) -> Callable[[], Awaitable[bool]]:
         async def untainted() -> bool:
+            await watched.begun.wait()
             entries = await self._bus.journal.history(session_key)
             return not any(map(_is_from_outside, entries))
 
@@ -293,6 +317,7 @@ class BackgroundCommands:
             async with self._files.command(
                 key, tainted=command.tainted, brings=command.online
             ) as command.watch:
+                command.watched.begin(command.watch)
                 try:
                     async with asyncio.timeout(self._max_seconds):
                         await command.capture.until_end()

@@ -30,6 +30,10 @@ _MARKED = (
     "it has the network and names {file}, which holds content from outside. Without the network it "
     "runs; with it a person is asked if you call again"
 )
+_CUT_OFF = (
+    "\n[from the moment on that it opened {file}, which holds content from outside, it sent "
+    "nothing more: if it is needed, call again, and a person is asked]"
+)
 _REST = "Send the output to a file and read that, or filter it."
 
 
@@ -131,9 +135,15 @@ class _Shell:
         async with self._taint.command(
             context.key, tainted=context.tainted, brings=brings
         ) as watch:
+            kept = online and not context.approved
+            if kept:
+                network = msgspec.structs.replace(network, may_send=watch.read_none)
             try:
                 text = await self._wait(args, sandbox, network)
-                return ToolOutput(text, tainted=watch.read_marked())
+                tainted = watch.read_marked() or await self._taint.names_tell(text)
+                if kept and watch.read_marked():
+                    text += _CUT_OFF.format(file=quoted(watch.opened))
+                return ToolOutput(text, tainted=tainted)
             except ToolTimeout as timeout:
                 if not watch.read_marked():
                     raise
