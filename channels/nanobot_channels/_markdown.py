@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from nanobot_channels._text import Rich, Span, Style, clean
 
 if TYPE_CHECKING:
@@ -47,43 +45,6 @@ def from_markdown(text: str, table_columns: int = TABLE_COLUMNS) -> Rich:
         return Rich(text.strip("\n"))
     writer = _Writer(text.split("\n"), table_columns)
     writer.blocks(tokens)
-    return writer.rich()
-
-
-class Table(msgspec.Struct, frozen=True):
-    """A table that stands on its own, at `first` up to before `last` of its text's lines. All rows
-    are equally long; `aligns` has "left", "center", "right" or "" for each column."""
-
-    first: int
-    last: int
-    rows: list[list[Rich]]
-    aligns: list[str]
-
-
-def tables(text: str) -> list[Table]:
-    """The tables of a text that are in no list or quote, and of which no cell would be lost."""
-    if "|" not in text:
-        return []
-    tokens, lines = _parser().parse(text), text.split("\n")
-    standing: list[Table] = []
-    for at, token in enumerate(tokens):
-        if token.type != "table_open" or token.level or token.map is None:
-            continue
-        inside = tokens[at : _closing(tokens, at)]
-        cells = [_cell(cell) for cell in inside if cell.type == "inline"]
-        heads = [cell for cell in inside if cell.type == "th_open"]
-        width, (first, last) = len(heads), token.map
-        if any(line.count("|") > width + 1 or "\\" in line for line in lines[first:last]):
-            continue
-        rows = [cells[start : start + width] for start in range(0, len(cells), width)]
-        aligns = [str(head.attrs.get("style", "")).rpartition(":")[2] for head in heads]
-        standing.append(Table(first, last, rows, aligns))
-    return standing
-
-
-def _cell(token: Token) -> Rich:
-    writer = _Writer([], 0)
-    writer.inline(token)
     return writer.rich()
 
 

@@ -19,8 +19,9 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
-from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
-from nanobot.ports import Channel, Confiding, Drafting, OutboundPart
+from nanobot.messages import Address, Choice, OutboundMessage, Step
+from nanobot.ports import Channel, Confiding, Drafting, Editing, OutboundPart, Streaming
+from nanobot.testing.intake import RecordingIntake
 from nanobot.testing.machine import PATIENCE
 
 
@@ -78,66 +79,6 @@ _TEXTS = (
     "# *unclosed `everything [here](",
 )
 _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
-
-
-class RecordingIntake:
-    """An intake that writes down what it is offered. It takes no message until `opened`, and the
-    next offers end as `troubles` say."""
-
-    def __init__(self) -> None:
-        self.offered: list[InboundMessage] = []
-        self.taken: list[InboundMessage] = []
-        self.troubles: list[Exception] = []
-        self.moves: list[tuple[str, str]] = []
-        self.living = False
-        self.opened = asyncio.Event()
-        self.opened.set()
-        self._cursor: str | None = None
-        self._changed = asyncio.Event()
-
-    async def account(self, identity: str) -> None:
-        """It is the same all the time."""
-
-    async def cursor(self) -> str | None:
-        """Of the last batch that was taken."""
-        return self._cursor
-
-    async def chats(self) -> list[Address]:
-        return list(dict.fromkeys(message.address for message in self.taken))
-
-    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
-        """Take them, in time, or do not."""
-        self.offered += messages
-        self._changed.set()
-        if messages:
-            await self.opened.wait()
-            if self.troubles:
-                raise self.troubles.pop(0)
-        self.taken += messages
-        self._cursor = cursor or self._cursor
-        self._changed.set()
-
-    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        """Written down in `moves`."""
-        self.moves.append((old_chat_id, new_chat_id))
-        self._changed.set()
-
-    def alive(self) -> None:
-        self.living = True
-        self._changed.set()
-
-    def changed(self) -> None:
-        self._changed.set()
-
-    async def until(self, holds: Callable[[], bool], promise: str) -> None:
-        """Wait until something holds; AssertionError with the promise if it does not."""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not holds():
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            raise AssertionError(promise) from None
 
 
 def _that(holds: object, promise: str) -> None:
@@ -379,6 +320,30 @@ async def confides_only_among_several(platform: Platform) -> None:
         _that(not channel.confides(chat, person), "in a private chat nobody else reads")
 
 
+async def grows_into_the_answer(platform: Platform) -> None:
+    """A message that grows is one message from its start on, and becomes what `edit` says."""
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+        if not isinstance(channel, Streaming) or not isinstance(channel, Editing):
+            return
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        message = intake.taken[0]
+        chat = msgspec.structs.replace(message.address, thread_id=message.message_id)
+        before = len(platform.shown())
+        _that(channel.streams(chat), "messages grow in threads until one is refused")
+        first, whole = (
+            channel.render(OutboundMessage(address=chat, text=text, key="k"))[0]
+            for text in ("one", "one, two, three.")
+        )
+        grown = await channel.start(chat, first, [Step("one")], message.message_id)
+        await channel.grow(chat, grown, [Step("one, two")])
+        _that(len(platform.shown()) == before + 1, "it is one message")
+        for _ in range(2):  # what became of an edit may be unknown
+            await channel.edit(chat, grown, whole)
+            _that(len(platform.shown()) == before + 1, "it stays one message")
+            _that("one, two, three." in platform.shown()[-1], "it is the answer in the end")
+
+
 CHECKS: tuple[Check, ...] = (
     brings_what_was_said,
     acknowledges_only_what_was_admitted,
@@ -388,6 +353,7 @@ CHECKS: tuple[Check, ...] = (
     renders_whole_texts,
     sends_parts_in_order,
     shows_drafts_that_are_no_messages,
+    grows_into_the_answer,
     confides_only_among_several,
     fails_in_the_words_of_the_port,
     may_be_run_again,

@@ -276,6 +276,11 @@ class OnSlack(Platform):
         super().__init__(rng, [f"D{number}" for number in range(1, chats + 1)])
         self._server = server
         server.rooms |= {chat: Room() for chat in self.chats}
+        # Every other chat is an assistant's: all of it is said in one thread.
+        self._threads = {
+            chat: server.say(chat, "New chat", user="UBOT", quiet=True)["ts"]
+            for chat in self.chats[::2]
+        }
         self._last: dict[str, Any] = {}
         self.troubles = [self._trouble(self._again), self._trouble(self._deaf)]
         self.troubles += [self._trouble(self._older), *map(self._stream_spoiled, _STREAMS)]
@@ -294,7 +299,9 @@ class OnSlack(Platform):
         self.breaks = [self._trouble(act) for act in (self._cut, self._refresh, self._lost)]
 
     async def say(self, chat: str, text: str) -> None:
-        self._last = self._server.say(chat, text) | {"channel": chat, "channel_type": "im"}
+        thread = {"thread_ts": self._threads[chat]} if chat in self._threads else {}
+        said = self._server.say(chat, text, **thread)
+        self._last = said | {"channel": chat, "channel_type": "im"}
 
     def shown(self, chat: str) -> list[str]:
         return [shown_text(message["blocks"]) for message in self._server.sent(chat)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -161,3 +162,48 @@ async def test_a_stopped_answer_keeps_what_was_streamed(world: World, slack: Sla
     assert texts[0].startswith("word0")
     assert STOPPED_LINE in texts[0]
     assert len(slack.calls_of("chat.stopStream")) == 1
+
+
+async def test_a_stop_after_the_answer_and_a_second_press_change_nothing_of_it(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    root = slack.say("C1", f"<@UBOT> {SLOW}")
+    await slack.until(lambda: ended(slack), 30)
+    (answer,) = slack.sent("C1")
+    stopped = {"type": "agent_session_stopped", "channel": "C1", "user": "U1"}
+    slack.event(stopped | {"thread_ts": root["ts"], "event_ts": slack.timestamp()})
+    await slack.until(lambda: bool(slack.sent("C1")[1:]))
+    assert said(slack)[1].startswith("Nothing")
+    for verdict in ("positive", "negative", "negative"):
+        slack.judge("C1", answer, verdict)
+    await slack.until(lambda: len(slack.ephemeral) == 3)
+    assert {told["user"] for told in slack.ephemeral} == {"U1"}
+    assert said(slack)[0] == WORDS
+    assert len(slack.sent("C1")) == 2
+    verdicts = [
+        json.loads(payload)["verdict"]
+        for (payload,) in world.rows("SELECT payload FROM entries WHERE kind = 'feedback'")
+    ]
+    assert verdicts == ["up", "down"]
+    open_ones = "SELECT 1 FROM outbound WHERE state != 'sent'"
+    await world.eventually(lambda: not world.rows(open_ones))
+    world.verify()
+
+
+async def test_the_thumbs_of_a_private_answer_are_answered_by_nothing(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    slack.say("D1", "say:once")
+    answer = await slack.reply_in("D1")
+    slack.judge("D1", answer, "positive")
+    await world.eventually(
+        lambda: bool(world.rows("SELECT 1 FROM entries WHERE kind = 'feedback'"))
+    )
+    slack.say("D1", "say:next")
+    await slack.until(lambda: said(slack, "D1")[-1] == "next")
+    assert said(slack, "D1") == ["once", "next"]
+    assert slack.ephemeral == []

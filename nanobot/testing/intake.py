@@ -1,0 +1,69 @@
+"""An intake in memory, for checks of channels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from nanobot.messages import Address, InboundMessage
+from nanobot.testing.machine import PATIENCE
+
+
+class RecordingIntake:
+    """An intake that writes down what it is offered. It takes no message until `opened`, and the
+    next offers end as `troubles` say."""
+
+    def __init__(self) -> None:
+        self.offered: list[InboundMessage] = []
+        self.taken: list[InboundMessage] = []
+        self.troubles: list[Exception] = []
+        self.moves: list[tuple[str, str]] = []
+        self.living = False
+        self.opened = asyncio.Event()
+        self.opened.set()
+        self._cursor: str | None = None
+        self._changed = asyncio.Event()
+
+    async def account(self, identity: str) -> None:
+        """It is the same all the time."""
+
+    async def cursor(self) -> str | None:
+        """Of the last batch that was taken."""
+        return self._cursor
+
+    async def chats(self) -> list[Address]:
+        return list(dict.fromkeys(message.address for message in self.taken))
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        """Take them, in time, or do not."""
+        self.offered += messages
+        self._changed.set()
+        if messages:
+            await self.opened.wait()
+            if self.troubles:
+                raise self.troubles.pop(0)
+        self.taken += messages
+        self._cursor = cursor or self._cursor
+        self._changed.set()
+
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        """Written down in `moves`."""
+        self.moves.append((old_chat_id, new_chat_id))
+        self._changed.set()
+
+    def alive(self) -> None:
+        self.living = True
+        self._changed.set()
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    async def until(self, holds: Callable[[], bool], promise: str) -> None:
+        """Wait until something holds; AssertionError with the promise if it does not."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(promise) from None
