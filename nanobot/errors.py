@@ -37,6 +37,7 @@ NanobotError
     `-- DeliveryError       one part could not be sent
         |-- NotSent         nothing was applied; try again (carries retry_after)
         |-- Refused         the platform refuses this message
+        |   `-- FormRefused what it is written in; its adapter renders it in an older form now
         |-- ChatGone        the platform refuses this chat (blocked, deleted)
         |-- ThreadGone      the platform refuses this thread (closed, deleted), not its chat
         |-- ChatMoved       the chat goes on under another id (carries it)
@@ -254,6 +255,10 @@ class NotSent(DeliveryError):
 
 class Refused(DeliveryError):
     """The platform refuses this message, and would again."""
+
+
+class FormRefused(Refused):
+    """The chat does not take that form of message; from now on its adapter renders an older one."""
 
 
 class ChatGone(DeliveryError):

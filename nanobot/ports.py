@@ -112,7 +112,6 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     More of it is said by what else an adapter is: Editing, Drafting, Streaming, Confiding, Telling,
     Fetching, Filing, Reacting, Commanding.
-    Filing, Reacting, Commanding.
     """
 
     waits: bool = False
@@ -183,7 +182,8 @@ class Channel(Protocol):
         ...
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts in order, within the platform's limits, none empty. Pure; loses no text."""
+        """The parts in order, within the platform's limits, none empty; loses no text. Pure, but
+        for forms that the chat did not take (FormRefused)."""
         ...
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from nanobot.messages import InboundMessage
 from nanobot.ports import MenuCommand
+from nanobot_channels._discord_components import text_of
 from nanobot_channels._discord_messages import (
     BadEvent,
     ChannelPlace,
@@ -47,6 +48,7 @@ class _Author(msgspec.Struct):
 
 class _Target(msgspec.Struct):
     content: str = ""
+    components: Any = None
     author: _Author = msgspec.field(default_factory=_Author)
 
 
@@ -155,6 +157,7 @@ def _about_message(
     target = interaction.data.resolved.messages.get(target_id)
     if target is None or not is_snowflake(target_id):
         return None
+    words = target.content or text_of(target.components)
     return InboundMessage(
         address=place.address(channel, interaction.channel_id),
         message_id=target_id,
@@ -163,7 +166,7 @@ def _about_message(
         text=_ASKS,
         sent_at=sent_at(int(interaction.id)),
         reply_to=target_id,
-        quote=clipped(clean(target.content).strip() or "(no text)", _QUOTE_LENGTH),
+        quote=clipped(clean(words).strip() or "(no text)", _QUOTE_LENGTH),
         group=place.group,
         tainted=target.author.id != user.id,
     )

@@ -34,37 +34,37 @@ _SPECIAL = re.compile(
 )
 
 
-def pieces(rich: Rich) -> list[tuple[str, Rich]]:
-    """The text in parts: each as Discord's Markdown of at most 2000 characters, and as spans.
+def pieces(rich: Rich, most: int = TEXT_LIMIT) -> list[tuple[str, Rich]]:
+    """The text in parts: each as Discord's Markdown of at most `most` characters, and as spans.
 
     Code that goes on in the next part is fenced there again. Nothing visible is lost; a blank
     text has no parts.
     """
     rich = _with_impossible_links_written_out(rich)
     length, units = utf16_units(to_markdown(rich)), utf16_units(rich.text)
-    limit = TEXT_LIMIT
-    if length > TEXT_LIMIT:
-        limit = max(2, min(TEXT_LIMIT, units * TEXT_LIMIT * 95 // (length * 100)))
-    return list(_fitting(rich, limit))
+    limit = most
+    if length > most:
+        limit = max(2, min(most, units * most * 95 // (length * 100)))
+    return list(_fitting(rich, limit, most))
 
 
-def _fitting(rich: Rich, limit: int) -> Iterator[tuple[str, Rich]]:
+def _fitting(rich: Rich, limit: int, most: int) -> Iterator[tuple[str, Rich]]:
     for part in split(rich, limit, measure=utf16_units):
         content = to_markdown(part)
         units = utf16_units(part.text)
-        if utf16_units(content) <= TEXT_LIMIT or units <= 2:
+        if utf16_units(content) <= most or units <= 2:
             yield content, part
         else:
-            yield from _fitting(part, max(2, units * 6 // 10))
+            yield from _fitting(part, max(2, units * 6 // 10), most)
 
 
-def plain_text(rich: Rich) -> str:
+def plain_text(rich: Rich, most: int = TEXT_LIMIT) -> str:
     """The text with link targets behind the links, or as it is if that is too long."""
     text = rich.text
     for link in reversed([span for span in rich.spans if span.style is Style.LINK]):
         if link.value != rich.text[link.start : link.end]:
             text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
-    return text if utf16_units(text) <= TEXT_LIMIT else rich.text
+    return text if utf16_units(text) <= most else rich.text
 
 
 def escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot_channels._discord_components import text_of
 from nanobot_channels._numbers import size
 from nanobot_channels._text import clean
 
@@ -94,6 +95,7 @@ class _Embed(msgspec.Struct):
 
 class _Snapshot(msgspec.Struct):
     content: str = ""
+    components: Any = None
     attachments: list[_File] = []
     embeds: list[_Embed] = []
 
@@ -140,6 +142,12 @@ class Message(msgspec.Struct, kw_only=True):
     referenced_message: Message | None = None
     message_snapshots: list[_Forwarded] = []
     poll: _Poll | None = None
+    components: Any = None
+
+    @property
+    def words(self) -> str:
+        """What it says, as content or in components."""
+        return self.content or text_of(self.components)
 
     @property
     def number(self) -> int:
@@ -249,7 +257,7 @@ def _is_for(message: Message, me: BotUser) -> bool:
 def _lines(message: Message, me: BotUser) -> Iterator[str]:
     for forwarded in message.message_snapshots:
         yield "[forwarded]"
-        yield forwarded.message.content
+        yield forwarded.message.content or text_of(forwarded.message.components)
         for embed in forwarded.message.embeds:
             yield from _embedded(embed)
     for sticker in message.sticker_items:
@@ -274,14 +282,14 @@ def _readable(message: Message, me: BotUser) -> str:
             return ""
         return f"@{names[match[1]]}" if names.get(match[1]) else match[0]
 
-    pieces = _CODE.split(message.content)
+    pieces = _CODE.split(message.words)
     for at in range(0, len(pieces), 2):
         prose = _USER.sub(name, pieces[at])
         prose = _ROLE.sub(lambda match: "" if match[1] in me.roles else match[0], prose)
         pieces[at] = _EMOJI.sub(r"\1", prose)
     text = "".join(pieces).strip()
     # Somebody who says nothing but the bot's name wants its attention.
-    return text or message.content
+    return text or message.words
 
 
 def _attachments(message: Message) -> Iterator[Attachment]:

@@ -1,67 +1,73 @@
-"""Outbound messages as Discord's: Markdown of its kind, buttons, files."""
+"""Outbound messages as Discord's: Markdown of its kind, as content or in components."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from nanobot.messages import Choice, OutboundKind, OutboundMessage
+from nanobot.messages import OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot_channels import _discord_components
+from nanobot_channels._discord_buttons import Button, buttons_of, rows
+from nanobot_channels._discord_components import IS_COMPONENTS_V2, has_table, layout
 from nanobot_channels._discord_markdown import TEXT_LIMIT, escaped, pieces, plain_text
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._text import clean, utf16_units
+from nanobot_channels._text import utf16_units
+
+SUPPRESS_EMBEDS = 1 << 2
 
 _EMPTY = "(empty message)"
-_ROW = 5
-_BUTTONS = 25
-_LABEL = 80
-_CUSTOM_ID = 100
 _NONCE = 25
-_SUPPRESS_EMBEDS = 1 << 2
-
-
-class Button(msgspec.Struct):
-    """A button; pressing it says `say`."""
-
-    label: str
-    say: str
 
 
 class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What a part's payload holds. `content` is Discord's Markdown. `answers`: the command that
-    this is the whole answer to, which concerns whoever used it alone."""
+    """What a part's payload holds. `content` is Discord's Markdown. `look`: "" as content, "text"
+    in components, "box" in a box. `answers`: the command that this is the whole answer to, which
+    concerns whoever used it alone."""
 
     content: str = ""
+    look: str = ""
     answers: str | None = None
     reply_to: str | None = None
     buttons: list[Button] = []
 
 
-def render(message: OutboundMessage) -> list[OutboundPart]:
+def render(message: OutboundMessage, *, components: bool = True) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Discord's limits, in order.
 
-    The first part is the reply; the last one carries the choices as buttons. Attachments are not in
-    it: each is a part of its own, which the host makes.
+    The first part is the reply; the last one carries the choices as buttons. With `components`
+    questions (and what takes their place) are in a box, and so are tables; what is too long for
+    content has twice the room. Attachments are not in it: each is a part of its own, which the
+    host makes.
     """
-    buttons, others = _buttons(message.choices)
+    buttons, others = buttons_of(message.choices)
     text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
-    contents = pieces(from_markdown(text)) or pieces(from_markdown(_EMPTY))
-    parts = []
+    rich = from_markdown(text)
+    boxed = components and bool(buttons or message.replaces)
+    contents = pieces(rich)
+    if boxed or len(contents) > 1 or any(has_table(content) for content, _ in contents):
+        limit = _discord_components.TEXT_LIMIT
+        contents = pieces(rich, limit) if components else contents
+    else:
+        components, limit = False, TEXT_LIMIT
+    contents = contents or pieces(from_markdown(_EMPTY))
     whole = message.kind is OutboundKind.NOTICE and len(contents) == 1
-    for number, (content, rich) in enumerate(contents):
+    parts = []
+    for number, (content, part) in enumerate(contents):
+        last = number == len(contents) - 1
         payload = Payload(
             content=content,
+            look=("box" if boxed and last else "text") if components else "",
             answers=message.reply_to if whole else None,
             reply_to=message.reply_to if number == 0 else None,
-            buttons=buttons if number == len(contents) - 1 else [],
+            buttons=buttons if last else [],
         )
-        key = f"{message.key}.{number}"
+        plain = plain_text(part, limit if components else TEXT_LIMIT)
         encoded = msgspec.json.encode(payload)
-        parts.append(OutboundPart(text=plain_text(rich), payload=encoded, key=key))
+        parts.append(OutboundPart(text=plain, payload=encoded, key=f"{message.key}.{number}"))
     return parts
 
 
@@ -72,23 +78,33 @@ def payload_of(part: OutboundPart) -> Payload:
 
 def content_of(part: OutboundPart, *, plain: bool = False) -> str:
     """What the message will say: rendered, or the plain text, escaped where that fits."""
-    content = payload_of(part).content
-    if content and not plain:
-        return content
-    literal = escaped(part.text)
-    return literal if utf16_units(literal) <= TEXT_LIMIT else part.text
-
-
-def body(part: OutboundPart, *, plain: bool = False) -> dict[str, Any]:
-    """The JSON of a message with this part. It pings nobody and shows no link previews."""
     payload = payload_of(part)
-    fields: dict[str, Any] = {
-        "content": content_of(part, plain=plain),
-        "allowed_mentions": {"parse": [], "replied_user": False},
-        "flags": _SUPPRESS_EMBEDS,
-    }
+    if payload.content and not plain:
+        return payload.content
+    literal = escaped(part.text)
+    limit = _discord_components.TEXT_LIMIT if payload.look else TEXT_LIMIT
+    return literal if utf16_units(literal) <= limit else part.text
+
+
+def has_components(part: OutboundPart) -> bool:
+    """Whether it is made of components."""
+    return bool(payload_of(part).look)
+
+
+def body(
+    part: OutboundPart, *, plain: bool = False, previews: bool = False, components: bool = False
+) -> dict[str, Any]:
+    """The JSON of a message with this part, in components if it has a look or they are wanted. It
+    pings nobody, and shows link previews only if told so."""
+    payload = payload_of(part)
+    content = content_of(part, plain=plain)
+    fields: dict[str, Any] = {"allowed_mentions": {"parse": [], "replied_user": False}}
+    if payload.look or components:
+        shown = layout(content, payload.buttons, boxed=payload.look == "box")
+        return fields | {"flags": IS_COMPONENTS_V2, "components": shown}
+    fields |= {"content": content, "flags": 0 if previews else SUPPRESS_EMBEDS}
     if payload.buttons:
-        fields["components"] = list(_rows(payload.buttons))
+        fields["components"] = list(rows(payload.buttons))
     return fields
 
 
@@ -106,28 +122,3 @@ def nonce_of(part: OutboundPart) -> str | None:
         return None
     digest = hashlib.sha256(part.key.encode()).digest()
     return base64.b32encode(digest).decode()[:_NONCE].lower()
-
-
-def _rows(buttons: Sequence[Button]) -> Iterator[dict[str, Any]]:
-    for start in range(0, len(buttons), _ROW):
-        row = [
-            {"type": 2, "style": 2, "label": button.label, "custom_id": button.say}
-            for button in buttons[start : start + _ROW]
-        ]
-        yield {"type": 1, "components": row}
-
-
-def _buttons(choices: Sequence[Choice]) -> tuple[list[Button], list[Choice]]:
-    """At most 25 buttons with different ids, and the choices that cannot be one."""
-    buttons: dict[str, Button] = {}
-    others = []
-    for choice in choices:
-        label = " ".join(clean(choice.label).split()) or choice.say
-        if choice.say in buttons:
-            continue
-        fits = 0 < len(choice.say) <= _CUSTOM_ID and utf16_units(label) <= _LABEL
-        if fits and len(buttons) < _BUTTONS:
-            buttons[choice.say] = Button(label, choice.say)
-        else:
-            others.append(choice)
-    return list(buttons.values()), others

@@ -76,7 +76,7 @@ class PrivateReplies:
             raise Refused("Discord did not take the first answer")
         try:
             answer = await self._http.edit_first_answer(
-                command.application, command.token, body(part)
+                command.application, command.token, {"content": None} | body(part)
             )
         except Refusal as refusal:
             if refusal.status in {401, 403, 404}:

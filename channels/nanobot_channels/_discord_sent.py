@@ -67,11 +67,11 @@ def _reads_like(message: Message, part: OutboundPart) -> bool:
         return False
     texts = {_plain(content_of(part)), _plain(content_of(part, plain=True))}
     if part.file is None:
-        return not message.attachments and _plain(message.content) in texts
+        return not message.attachments and _plain(message.words) in texts
     sizes = {file.size for file in message.attachments}
     names = {file.filename for file in message.attachments}
     same_file = part.file.size in sizes if part.file.size else part.file.name in names
-    return same_file and _plain(message.content) in (texts if part.text else {""})
+    return same_file and _plain(message.words) in (texts if part.text else {""})
 
 
 def _plain(text: str) -> str:

@@ -14,10 +14,12 @@ DEFAULT_API_ROOT = "https://discord.com/api/v10"
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The addresses of Discord. With an empty `gateway_url` the API is asked for it."""
+    """The addresses of Discord. With an empty `gateway_url` the API is asked for it.
+    `link_previews`: links in messages show what is behind them."""
 
     api_root: str = DEFAULT_API_ROOT
     gateway_url: str = ""
+    link_previews: bool = False
 
 
 class Settings:
@@ -41,6 +43,7 @@ class Settings:
         return Server(
             api_root=self._url("api_root", "https?", DEFAULT_API_ROOT),
             gateway_url=self._url("gateway_url", "wss?", ""),
+            link_previews=self._settings.get("link_previews") is True,
         )
 
     def limits(self) -> Limits:

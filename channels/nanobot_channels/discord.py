@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import discord
 import msgspec
-from discord.http import MultipartParameters, handle_message_parameters
-from loguru import logger
 
 from nanobot.errors import (
     BadCredentials,
     ChannelDown,
-    ChatGone,
     DeliveryError,
     NotSent,
     OutcomeUnknown,
@@ -25,10 +21,8 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
 from nanobot.system import SystemClock
-from nanobot_channels import _discord_parts, _discord_voice
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_http import (
-    MISSING_PERMISSIONS,
     DiscordHttp,
     Refusal,
     delivery_error,
@@ -38,14 +32,13 @@ from nanobot_channels._discord_interactions import menu
 from nanobot_channels._discord_messages import (
     BadEvent,
     Message,
-    is_snowflake,
     parse,
     sent_at,
     url_of,
 )
-from nanobot_channels._discord_parts import body, content_of, nonce_of, reference
 from nanobot_channels._discord_private import PrivateReplies
 from nanobot_channels._discord_receiving import Limits, Receiver
+from nanobot_channels._discord_sending import Outgoing, sending, snowflake, target
 from nanobot_channels._discord_sent import CLOCK_MARGIN
 from nanobot_channels._discord_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
 from nanobot_channels._discord_settings import Server as Server
@@ -122,6 +115,11 @@ class DiscordChannel:
         self._receiver = Receiver(
             name, self._http, self.gateway, self._clock, limits, self._private
         )
+        self._outgoing = Outgoing(
+            self._http,
+            lambda address: not self._receiver.is_direct(address),
+            previews=server.link_previews,
+        )
         self._self: _Self | None = None
         self._marked: dict[str, str] = {}
 
@@ -149,21 +147,18 @@ class DiscordChannel:
         return account.user.username
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts: at most 2000 characters and 25 buttons each, at least one, none empty."""
-        return _discord_parts.render(message)
+        """The parts: at most 2000 characters, or 4000 in components, and 25 buttons each, at least
+        one, none empty."""
+        return self._outgoing.render(message)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the message id. Its nonce keeps Discord from taking it twice
         within some minutes.
 
-        Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
-        usable answer came.
+        Raises NotSent, Refused, FormRefused, ChatGone, or OutcomeUnknown when the request went out
+        and no usable answer came.
         """
-        payload = body(part, plain=plain) | self._once(address, part)
-        params = MultipartParameters(payload=payload, multipart=None, files=None)
-        return _id_of(
-            await _sending(address, self._http.send_message(_target(address), params=params))
-        )
+        return await self._outgoing.send(address, part, plain=plain)
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether they used a slash command whose answer can be theirs alone."""
@@ -184,44 +179,13 @@ class DiscordChannel:
                 f"{name} has {size:.1f} MB, and Discord takes at most 10 MB from a bot. "
                 "Make it smaller, or divide it."
             )
-        as_voice = _discord_voice.form(part, content, self._once(address, part))
-        if as_voice is not None:
-            try:
-                return _id_of(
-                    await _sending(address, self._http.send_form(_target(address), as_voice))
-                )
-            except Refused as refused:
-                logger.info("{}: not taken as a voice message: {}", address, refused)
-        return await self._as_file(address, part, name, content)
-
-    async def _as_file(
-        self, address: Address, part: OutboundPart, name: str, content: bytes
-    ) -> str:
-        about = self._once(address, part)
-        with handle_message_parameters(
-            content_of(part) if part.text else None,
-            file=discord.File(io.BytesIO(content), filename=name),
-            nonce=about.get("nonce"),
-            allowed_mentions=discord.AllowedMentions.none(),
-            message_reference=about.get("message_reference", discord.utils.MISSING),
-        ) as params:
-            try:
-                return _id_of(await self._http.send_message(_target(address), params=params))
-            except Refusal as refusal:
-                if refusal.code == MISSING_PERMISSIONS:
-                    raise Refused(f"Discord: {refusal}: the bot may not attach files") from refusal
-                raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
+        return await self._outgoing.send_file(address, part, name, content)
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
-        payload = {"components": []} | body(part, plain=plain)
-        params = MultipartParameters(payload=payload, multipart=None, files=None)
-        await _sending(
-            address,
-            self._http.edit_message(_target(address), _snowflake(message_id), params=params),
-        )
+        await self._outgoing.edit(address, message_id, part, plain=plain)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message that this part became, from what the gateway showed or the chat's history;
@@ -229,9 +193,9 @@ class DiscordChannel:
         message_id = self._receiver.sent.id_of(part)
         if message_id is not None:
             return message_id
-        who = await _sending(address, self._who())
-        began = await _sending(address, self._http.at(since)) if since else 0.0
-        history, whole = await _sending(address, self._history(address, began - CLOCK_MARGIN))
+        who = await sending(address, self._who())
+        began = await sending(address, self._http.at(since)) if since else 0.0
+        history, whole = await sending(address, self._history(address, began - CLOCK_MARGIN))
         message_id = self._receiver.sent.among(history, part, who.user.id, began)
         if message_id is None and not whole:
             raise Uncertain("the chat's history does not reach back to the send")
@@ -243,7 +207,7 @@ class DiscordChannel:
         messages: list[Message] = []
         before: int | None = None
         for _ in range(_FIND_PAGES):
-            answer: Any = await self._http.logs_from(_target(address), _FIND_PAGE, before=before)
+            answer: Any = await self._http.logs_from(target(address), _FIND_PAGE, before=before)
             raw = answer if isinstance(answer, list) else []
             messages += [message for message in map(_parsed, raw) if message is not None]
             if not messages:
@@ -262,7 +226,7 @@ class DiscordChannel:
             raise Refused("the file's handle is not one of Discord's")
         channel_id, message_id, file_id = match.groups()
         try:
-            answer = await self._http.get_message(int(channel_id), int(message_id))
+            answer = await self._http.get_message(int(channel_id), snowflake(message_id))
             url = url_of(parse(answer), file_id)
             if url is None:
                 raise Refused("the file was taken out of its message")
@@ -281,9 +245,9 @@ class DiscordChannel:
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Add the reaction, then remove the bot's earlier one. Raises as `send`."""
-        chat, number = _target(address), _snowflake(message_id)
+        chat, number = target(address), int(message_id)
         before = self._marked.get(message_id, _MARKS[Reaction.RECEIVED])
-        await _sending(address, self._http.add_reaction(chat, number, _MARKS[mark]))
+        await sending(address, self._http.add_reaction(chat, number, _MARKS[mark]))
         self._marked[message_id] = _MARKS[mark]
         while len(self._marked) > _MOST_MARKED:
             del self._marked[next(iter(self._marked))]
@@ -306,22 +270,11 @@ class DiscordChannel:
 
     async def typing(self, address: Address) -> None:
         """Show "typing" for about ten seconds. Raises as `send`."""
-        await _sending(address, self._http.send_typing(_target(address)))
+        await sending(address, self._http.send_typing(target(address)))
 
     async def close(self) -> None:
         """Close every connection."""
         await self._http.shutdown()
-
-    def _once(self, address: Address, part: OutboundPart) -> dict[str, Any]:
-        """The nonce, by which Discord takes a part only once, and the message it replies to; in a
-        direct chat nothing is a reply."""
-        fields: dict[str, Any] = {}
-        nonce, question = nonce_of(part), reference(part)
-        if nonce:
-            fields |= {"nonce": nonce, "enforce_nonce": True}
-        if question and not self._receiver.is_direct(address):
-            fields["message_reference"] = question
-        return fields
 
     async def _who(self) -> _Self:
         """Raises Refusal or DeliveryError."""
@@ -336,31 +289,6 @@ class DiscordChannel:
             except msgspec.ValidationError as error:
                 raise OutcomeUnknown(f"Discord does not tell who the bot is: {error}") from error
         return self._self
-
-
-def _target(address: Address) -> int:
-    """The channel to write to: a thread is one of its own."""
-    return _snowflake(address.thread_id or address.chat_id)
-
-
-def _snowflake(text: str) -> int:
-    if not is_snowflake(text):
-        raise ChatGone(f"{text!r} is not an id of Discord's")
-    return int(text)
-
-
-async def _sending(address: Address, call: Awaitable[_T]) -> _T:
-    try:
-        return await call
-    except Refusal as refusal:
-        raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
-
-
-def _id_of(answer: object) -> str:
-    number = answer.get("id") if isinstance(answer, dict) else None
-    if not isinstance(number, str | int):
-        raise OutcomeUnknown("Discord's answer has no message in it")
-    return str(number)
 
 
 def _parsed(data: object) -> Message | None:

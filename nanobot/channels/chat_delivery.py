@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from nanobot.errors import (
     ChatMoved,
     DeliveryError,
     Fenced,
+    FormRefused,
     NobodyThere,
     NotSent,
     OutcomeUnknown,
@@ -131,6 +132,7 @@ class ChatDelivery:
             except Uncertain:
                 text = f"{message.text}\n\n{REPEAT_LINE}"
                 message, duplicate = msgspec.structs.replace(message, text=text), True
+                row = msgspec.structs.replace(row, message=message)
             except DeliveryError as error:
                 return await self._trouble(row, 0, error)
         parts = await self._sender.render(message)
@@ -156,12 +158,28 @@ class ChatDelivery:
             try:
                 receipt = await self._send_part(row, parts, idx)
             except DeliveryError as error:
+                if idx == 0 and isinstance(error, FormRefused):
+                    return await self._in_older_form(row, parts, error)
                 return await self._trouble(row, idx, error)
             following = idx + 1 if idx + 1 < len(parts) else None
             after = await self._receipt(row, idx, receipt, following)
             if following is None:
                 return after
         return await self._next()
+
+    async def _in_older_form(
+        self, row: OutboundRow, refused: Sequence[OutboundPart], error: FormRefused
+    ) -> OutboundRow | None:
+        """Send a message that the chat did not take as it was rendered, as it is rendered now."""
+        logger.info("{}: {} is sent in an older form ({})", self.address, row.message.key, error)
+        parts = await self._sender.render(row.message)
+        if [part.payload for part in parts] == [part.payload for part in refused]:
+            return await self._trouble(row, 0, Refused(str(error)))
+        if row.message.replaces and len(parts) != 1:
+            return await self._receipt(row, 0, row.standing or "", None)
+        row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+        await self._journal.begin_send(row, parts, 0, duplicate=False)
+        return await self._send_parts(row, parts, 0)
 
     async def _send_part(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
         receipt = await self._placed(row, parts, idx)
@@ -174,6 +192,8 @@ class ChatDelivery:
         if idx == 0 and row.standing is not None:
             try:
                 return await self._sender.replace(row.message.address, row.standing, parts[0])
+            except FormRefused:
+                raise
             except Refused as refused:
                 if row.message.replaces:
                     return row.standing

@@ -42,7 +42,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
 
     def use(plugin: LoadedPlugin[Any]) -> Channel | None:
         try:
-            return _whole(plugin.what(name, {**settings.settings, **_people(settings)}))
+            return _whole(plugin.what(name, {**settings.settings, **_shared(settings)}))
         except ConfigError as error:
             refused.append(error)
             return None
@@ -53,14 +53,15 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
     return opened
 
 
-def _people(settings: ChannelSettings) -> dict[str, object]:
-    """Who is named in the channel's table, for adapters that have to know whom to follow into a
-    room; who may speak is not theirs to decide."""
+def _shared(settings: ChannelSettings) -> dict[str, object]:
+    """What adapters have to know of the keys that all channels have: who is named there, to follow
+    them into a room (who may speak is not theirs to decide), and whether links show previews."""
     return {
         "owners": settings.owners,
         "members": settings.members,
         "guests": settings.guests,
         "pairing": settings.pairing,
+        "link_previews": settings.link_previews,
     }
 
 

@@ -53,7 +53,8 @@ class RateLimiter:
     A chat that the platform complained about waits as long as it says, and keeps to `chat_rate` for
     a minute after. A complaint about the whole bot, or complaints about two chats within that
     minute, slow all of them down to `bot_rate`. Nobody who may send at once is kept waiting. `free`
-    says whether previews and typing would take what answers need.
+    says whether previews and typing would take what answers need: where several messages go in the
+    period of a chat's rate, edited previews leave the last of them.
     """
 
     def __init__(self, clock: Clock, rates: Capabilities) -> None:
@@ -63,6 +64,9 @@ class RateLimiter:
         self._bot = _Bucket(rates.bot_rate)
         self._chats: dict[str, _Bucket] = {}
         self._edits: deque[float] = deque()
+        chat = rates.chat_rate
+        self._shared = chat if chat is not None and chat.count > 1 else None
+        self._recent: dict[str, deque[float]] = {}
 
     async def turn(self, chat: str, *, edit: bool = False) -> None:
         """Wait until something may go to this chat; it counts as sent then."""
@@ -74,13 +78,18 @@ class RateLimiter:
             bucket.took(now)
         if edit and self._edit_rate is not None:
             self._edits.append(now)
+        if self._shared is not None:
+            self._note(chat, now, self._shared)
 
     def free(self, chat: str, *, edit: bool = False) -> bool:
         """Whether a preview or a sign of typing may go there now: nobody waits, the platform has
-        not complained of it within a minute, and half of all edits are left to answers."""
+        not complained of it within a minute, half of all edits are left to answers, and one of
+        those in this chat."""
         now = self._clock.monotonic()
         buckets = self._buckets(chat)
         if any(bucket.waiting or bucket.blamed(now) or bucket.wait(now) for bucket in buckets):
+            return False
+        if edit and self._shared is not None and self._crowded(chat, now, self._shared):
             return False
         return not edit or self._edit_rate is None or self._edited(now) < self._edit_rate.count / 2
 
@@ -100,6 +109,17 @@ class RateLimiter:
         if any(name != chat for name in self._chats):
             self._bot.slow_down(now)
         self._chats.setdefault(chat, _Bucket(self._chat_rate)).complained(now, error.retry_after)
+
+    def _note(self, chat: str, now: float, rate: Rate) -> None:
+        """Something went to this chat; where nothing did for a while is forgotten."""
+        since = now - rate.seconds
+        for name in [name for name, times in self._recent.items() if times[-1] <= since]:
+            del self._recent[name]
+        self._recent.setdefault(chat, deque(maxlen=rate.count)).append(now)
+
+    def _crowded(self, chat: str, now: float, rate: Rate) -> bool:
+        recent = sum(moment > now - rate.seconds for moment in self._recent.get(chat, ()))
+        return recent >= rate.count - 1
 
     def _edited(self, now: float) -> int:
         """Edits within the last period of their rate."""

@@ -14,7 +14,14 @@ from nanobot.boundary import boundary
 from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
-from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
+from nanobot.errors import (
+    DeliveryError,
+    FormRefused,
+    NanobotError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
 from nanobot.messages import Address, Attachment, OutboundMessage, Step
 from nanobot.ports import (
     BlobReader,
@@ -109,7 +116,8 @@ class PartSender:
 
     async def send(self, address: Address, part: OutboundPart) -> str:
         """Send one part; returns its message id. What is refused as formatted goes out as plain
-        text, a file that is refused as a line that says so. Raises DeliveryError."""
+        text, a file that is refused as a line that says so. Raises DeliveryError: FormRefused where
+        it is to be rendered anew."""
         if part.file is None:
             return await self._paced(address, lambda: self._text(address, part))
         file = part.file
@@ -188,6 +196,8 @@ class PartSender:
         there = self.moved.there(address)
         try:
             return await self._channel.send(there, part)
+        except FormRefused:
+            raise
         except Refused as refused:
             logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
             return await self._channel.send(there, part, plain=True)
@@ -199,6 +209,8 @@ class PartSender:
         there = self.moved.there(address)
         try:
             await channel.edit(there, message_id, part)
+        except FormRefused:
+            raise
         except Refused as refused:
             logger.warning("{}: edit refused ({}), tried as plain text", address, refused)
             await channel.edit(there, message_id, part, plain=True)

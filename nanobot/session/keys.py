@@ -77,11 +77,6 @@ def answer(run_id: str, approval: int | None = None) -> str:
     return f"{run_id}:0" if approval is None else f"{run_id}:0:{approval}"
 
 
-def spoken(answer_key: str) -> str:
-    """One for each answer: its voice message."""
-    return f"{answer_key}:voice"
-
-
 def answer_of(set_aside: str) -> str:
     """The answer's key, of one with an approval."""
     return set_aside.rpartition(":")[0]

@@ -22,10 +22,14 @@ IN_THREAD = Address("discord", discord_server.CHANNEL, discord_server.THREAD)
 
 @asynccontextmanager
 async def opened(
-    server: DiscordServer, clock: ManualClock | None = None, limits: Limits | None = None
+    server: DiscordServer,
+    clock: ManualClock | None = None,
+    limits: Limits | None = None,
+    *,
+    link_previews: bool = False,
 ) -> AsyncIterator[DiscordChannel]:
     """The channel of that server's bot."""
-    where = Server(api_root=server.api_root)
+    where = Server(api_root=server.api_root, link_previews=link_previews)
     channel = DiscordChannel("discord", server.token, where, limits, clock=clock or ManualClock())
     try:
         yield channel

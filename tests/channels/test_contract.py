@@ -31,6 +31,7 @@ from nanobot.testing.channels import (
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
+from nanobot_channels._discord_parts import has_components
 from nanobot_channels._matrix_api import Account
 from nanobot_channels._slack_parts import payload_of as payload_of_slack
 from nanobot_channels._telegram_parts import payload_of
@@ -39,7 +40,7 @@ from nanobot_channels.matrix import MatrixChannel
 from nanobot_channels.slack import SlackChannel
 from nanobot_channels.telegram import TelegramChannel
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
-from tests.doubles import discord_server
+from tests.doubles import discord_rules, discord_server
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import MailServer, letter
 from tests.doubles.matrix_rooms import oversized
@@ -212,11 +213,11 @@ class Discord:
         return None
 
     def shown(self) -> list[str]:
-        contents = [message["content"] for message in self._server.mine(discord_server.DM)]
+        contents = [discord_rules.shown_text(one) for one in self._server.mine(discord_server.DM)]
         return [re.sub(r"\\(.)", r"\1", content) for content in contents]
 
     def fits(self, part: OutboundPart) -> bool:
-        return len(part.text) <= 2_000
+        return len(part.text) <= (4_000 if has_components(part) else 2_000)
 
     def refuse(self, chat: Address) -> Address:
         return Address(chat.channel, "999")

@@ -12,18 +12,39 @@ from hypothesis import strategies as st
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_markdown import escaped, pieces, to_markdown
-from nanobot_channels._discord_parts import body, content_of, nonce_of, reference, render
+from nanobot_channels._discord_parts import (
+    body,
+    content_of,
+    has_components,
+    nonce_of,
+    reference,
+    render,
+)
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import Rich, clean, utf16_units
 from tests.channels.hostile import texts
 from tests.doubles.discord_client import Reader, Styled
-from tests.doubles.discord_rules import check_message
+from tests.doubles.discord_rules import (
+    BUTTON,
+    CONTAINER,
+    IS_COMPONENTS_V2,
+    SEPARATOR,
+    TEXT,
+    check_message,
+    nested,
+    text_of,
+)
 
 HERE = Address("discord", "601")
 
 
-def rendered(text: str, **fields: Any) -> list[OutboundPart]:
-    return render(OutboundMessage(address=HERE, text=text, key="run", **fields))
+def rendered(text: str, *, components: bool = True, **fields: Any) -> list[OutboundPart]:
+    message = OutboundMessage(address=HERE, text=text, key="run", **fields)
+    return render(message, components=components)
+
+
+def shown_in(part: OutboundPart) -> list[Any]:
+    return list(nested(body(part).get("components", [])))
 
 
 def shown(text: str) -> Reader:
@@ -108,7 +129,7 @@ def test_a_link_is_never_torn() -> None:
 def test_code_is_fenced_again_in_every_part() -> None:
     code = "\n".join(f"line_{n} = {n} * 2" for n in range(300))
     parts = rendered(f"Look:\n\n```py\n{code}\n```\n\nDone.")
-    assert len(parts) > 2
+    assert len(parts) > 1
     styles = [style for part in parts for style in Reader(content_of(part)).styles]
     assert {(style.style, style.value) for style in styles} == {("pre", "py")}
     assert "\n".join(style.text for style in styles) == code
@@ -132,8 +153,48 @@ def test_the_first_part_replies_and_the_last_has_the_buttons() -> None:
     choices = (Choice("Yes", "/yes 1"), Choice("No", "/no 1"))
     parts = rendered("word " * 1000, reply_to="77", choices=choices)
     assert [bool(reference(part)) for part in parts] == [True] + [False] * (len(parts) - 1)
-    assert ["components" in body(part) for part in parts] == [False] * (len(parts) - 1) + [True]
+    pressed = [[one for one in shown_in(part) if one["type"] == BUTTON] for part in parts]
+    assert [len(buttons) for buttons in pressed] == [0] * (len(parts) - 1) + [2]
     assert len({nonce_of(part) for part in parts}) == len(parts)
+
+
+def test_what_content_shows_is_content() -> None:
+    for text in ("hello", "x" * 2000, "- a\n- b", "```\na\n---\n```"):
+        (part,) = rendered(text)
+        assert body(part)["content"]
+
+
+def test_a_question_is_in_a_box_with_its_buttons_and_what_takes_its_place_in_one_without() -> None:
+    choices = (Choice("Approve", "/approve 3"), Choice("Deny", "/deny 3"), Choice("Other", "/x"))
+    (part,) = rendered("May I?", choices=choices)
+    (box,) = body(part)["components"]
+    assert (box["type"], box["accent_color"]) == (CONTAINER, 0xF0B232)
+    assert [one["type"] for one in box["components"]] == [TEXT, SEPARATOR, 1]
+    assert [one["style"] for one in shown_in(part) if one["type"] == BUTTON] == [3, 4, 2]
+    (settled,) = rendered("Ann approved it.", replaces="question")
+    assert body(settled)["components"] == [
+        {"type": CONTAINER, "components": [{"type": TEXT, "content": "Ann approved it."}]}
+    ]
+
+
+def test_a_table_is_in_a_box_between_its_text() -> None:
+    (part,) = rendered("Before\n\n|a|b|\n|-|-|\n|1|2|\n\nafter")
+    assert [one["type"] for one in body(part)["components"]] == [TEXT, CONTAINER, TEXT]
+    assert "content" not in body(part)
+    assert body(part)["flags"] == IS_COMPONENTS_V2
+
+
+def test_more_tables_than_there_may_be_components_stay_in_one_text() -> None:
+    (part,) = rendered("\n\n".join(f"{n}\n\n|a|b|\n|-|-|\n|1|2|" for n in range(20)))
+    assert [one["type"] for one in body(part)["components"]] == [TEXT]
+
+
+def test_a_long_answer_takes_half_as_many_messages() -> None:
+    text = "\n\n".join(f"Paragraph {n}: " + "word " * 50 for n in range(30))
+    native, older = rendered(text), rendered(text, components=False)
+    assert (len(native), len(older)) == (3, 5)
+    told = "".join(text_of(body(part)["components"]) for part in native)
+    assert visible(told) == visible(text)
 
 
 def test_an_empty_message_says_so() -> None:
@@ -167,7 +228,11 @@ def test_parts_are_within_discords_limits_and_lose_nothing(
     for part in parts:
         for plain in (False, True):
             check_message(body(part, plain=plain), 0)
-            assert utf16_units(content_of(part, plain=plain)) <= 2000
+            limit = 4000 if has_components(part) else 2000
+            assert utf16_units(content_of(part, plain=plain)) <= limit
+    for part in rendered(text, components=False, choices=given_choices):
+        for plain in (False, True):
+            check_message(body(part, plain=plain), 0, native=False)
         assert part.text.strip()
 
 

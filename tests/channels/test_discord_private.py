@@ -78,7 +78,7 @@ async def test_what_is_no_word_about_the_command_is_for_everybody(discord: Disco
         _, command = await used(discord, intake, discord_server.CHANNEL)
         (reply,) = answer(channel, command, kind=OutboundKind.REPLY)
         await sent(channel, command, reply)
-        for part in answer(channel, command, "word " * 900):
+        for part in answer(channel, command, "word " * 1800):
             await sent(channel, command, part)
         assert len(discord.mine(discord_server.CHANNEL)) == 4
         _, alone = await used(discord, intake, discord_server.DM)

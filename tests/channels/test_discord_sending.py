@@ -36,6 +36,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
+from tests.doubles.discord_rules import ROW, nested, shown_text
 from tests.doubles.discord_server import CHANNEL, ME, THREAD, DiscordServer
 from tests.doubles.fake_intake import FakeIntake
 
@@ -323,10 +324,11 @@ async def test_buttons_are_in_rows_and_the_rest_is_written_out(
     for part in channel.render(outbound("Which?", choices=(*choices, choices[0]))):
         await channel.send(DM, part)
     reply = await discord.reply_in(CHAT)
-    rows = [[button["label"] for button in row["components"]] for row in reply["components"]]
+    every = [one for one in nested(reply["components"]) if one["type"] == ROW]
+    rows = [[button["label"] for button in row["components"]] for row in every]
     assert [len(row) for row in rows] == [5] * 5
     assert rows[0] == [f"Choice {n}" for n in range(5)]
-    assert "Choice 26: /pick 26" in reply["content"]
+    assert "Choice 26: /pick 26" in shown_text(reply)
 
 
 async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(

@@ -190,3 +190,18 @@ async def test_a_failure_without_a_wait_is_no_complaint() -> None:
     rates = limiter(ManualClock())
     rates.complained("1", NotSent("503"))
     assert rates.free("1")
+
+
+async def test_previews_leave_the_last_message_of_a_chats_period_to_answers() -> None:
+    clock = ManualClock()
+    rates = RateLimiter(clock, Capabilities(chat_rate=Rate(5, 5.0)))
+    for _ in range(4):
+        assert rates.free("1", edit=True)
+        await rates.turn("1", edit=True)
+    assert not rates.free("1", edit=True)
+    assert rates.free("2", edit=True)
+    began = clock.monotonic()
+    await rates.turn("1")
+    assert clock.monotonic() == began
+    clock.advance(5.0)
+    assert rates.free("1", edit=True)

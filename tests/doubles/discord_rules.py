@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from typing import Any
 
 EPOCH = 1_420_070_400
 CONTENT_LIMIT = 2000
 NONCE_LIMIT = 25
+SUPPRESS_EMBEDS = 1 << 2
 IS_VOICE_MESSAGE = 1 << 13
+IS_COMPONENTS_V2 = 1 << 15
+KNOWN_FLAGS = SUPPRESS_EMBEDS | 1 << 12 | IS_COMPONENTS_V2
+COMPONENTS_LIMIT = 40
+TEXT_LIMIT = 4000
+ROW, BUTTON, TEXT, FILE, SEPARATOR, CONTAINER = 1, 2, 10, 13, 14, 17
+_AT_TOP = {ROW, TEXT, FILE, SEPARATOR, CONTAINER}
+_WITHIN = {ROW: {BUTTON}, CONTAINER: {ROW, TEXT, FILE, SEPARATOR}}
 
 
 class Refusal(Exception):
@@ -25,27 +34,81 @@ def snowflake(now: float, number: int) -> str:
     return str((int((now - EPOCH) * 1000) << 22) + number)
 
 
-def check_message(body: Any, files: int) -> None:
-    """Raises Refusal for a message that Discord would not take."""
-    if body.get("flags", 0) & IS_VOICE_MESSAGE:
+def check_message(body: Any, files: int, *, native: bool = True, before: int = 0) -> None:
+    """Raises Refusal for a message that Discord would not take. `before`: the flags that the
+    message has already. Without `native` it knows no components but rows of buttons."""
+    flags = body.get("flags", 0)
+    if flags & IS_VOICE_MESSAGE:
         _check_voice(body, files)
+        return
+    if flags & ~(KNOWN_FLAGS if native else SUPPRESS_EMBEDS):
+        raise _invalid("flags: Not a valid flag.")
+    if len(str(body.get("nonce", ""))) > NONCE_LIMIT:
+        raise _invalid("nonce: Must be 25 or fewer in length.")
+    if (flags | before) & IS_COMPONENTS_V2:
+        _check_components(body)
         return
     content = body.get("content") or ""
     if not content.strip() and not files:
         raise Refusal(400, 50006, "Cannot send an empty message")
     if len(content) > CONTENT_LIMIT:
         raise _invalid("content: Must be 2000 or fewer in length.")
-    if len(str(body.get("nonce", ""))) > NONCE_LIMIT:
-        raise _invalid("nonce: Must be 25 or fewer in length.")
     rows = body.get("components", [])
+    if len(rows) > 5 or any(row["type"] != 1 for row in rows):
+        raise _invalid("components: at most 5 rows of at most 5 buttons")
+    _check_buttons(rows)
+
+
+def _check_components(body: Any) -> None:
+    """At most 40, with 4000 characters in all, and nothing beside them."""
+    if body.get("content") or body.get("embeds"):
+        raise _invalid(
+            "content: The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2"
+        )
+    whole = list(nested(body.get("components", [])))
+    if not 1 <= len(whole) <= COMPONENTS_LIMIT:
+        raise _invalid("components: Must be between 1 and 40 in length.")
+    for component in whole:
+        inside = component.get("components", [])
+        kinds = {child["type"] for child in inside}
+        if not kinds <= _WITHIN.get(component["type"], set()):
+            raise _invalid('components: Value of field "type" must be another.')
+        if component["type"] == TEXT and not component["content"].strip():
+            raise _invalid("content: Must be between 1 and 4000 in length.")
+    if any(component["type"] not in _AT_TOP for component in body["components"]):
+        raise _invalid('components: Value of field "type" must be another.')
+    if sum(len(one.get("content", "")) for one in whole) > TEXT_LIMIT:
+        raise _invalid("components: The total text must be 4000 or fewer in length.")
+    _check_buttons([component for component in whole if component["type"] == 1])
+
+
+def _check_buttons(rows: list[Any]) -> None:
     buttons = [button for row in rows for button in row["components"]]
     ids = [button["custom_id"] for button in buttons]
-    if len(rows) > 5 or any(not 1 <= len(row["components"]) <= 5 for row in rows):
+    if any(not 1 <= len(row["components"]) <= 5 for row in rows):
         raise _invalid("components: at most 5 rows of at most 5 buttons")
     if len(set(ids)) != len(ids) or any(not 1 <= len(custom_id) <= 100 for custom_id in ids):
         raise _invalid("custom_id: from 1 to 100 characters, each once")
     if any(not 1 <= len(button["label"]) <= 80 for button in buttons):
         raise _invalid("label: Must be 80 or fewer in length.")
+
+
+def nested(components: list[Any]) -> Iterator[Any]:
+    """All components, those within others too."""
+    for component in components:
+        yield component
+        yield from nested(component.get("components", []))
+
+
+def text_of(components: list[Any]) -> str:
+    """What a message's components say."""
+    texts = (one["content"] for one in nested(components) if one["type"] == TEXT)
+    return "\n".join(texts)
+
+
+def shown_text(message: Any) -> str:
+    """What a message says, whatever it is made of."""
+    return str(message["content"] or text_of(message.get("components", [])))
 
 
 def _check_voice(body: Any, files: int) -> None:

@@ -18,9 +18,24 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.doubles.discord_files import FileLinks
 from tests.doubles.discord_gateway import MESSAGE_CONTENT, GatewayServer, Session
-from tests.doubles.discord_rules import Refusal, check_message, snowflake
-from tests.doubles.discord_wire import Call, DiscordFault, as_json, failure, read_call
+from tests.doubles.discord_rules import (
+    BUTTON,
+    Refusal,
+    check_message,
+    nested,
+    snowflake,
+)
+from tests.doubles.discord_rules import IS_COMPONENTS_V2 as V2
+from tests.doubles.discord_wire import (
+    Call,
+    ChannelLimits,
+    DiscordFault,
+    as_json,
+    failure,
+    read_call,
+)
 
 ME, APPLICATION, PERSON = "42", "43", "7"
 GUILD, CHANNEL, THREAD, DM = "500", "501", "502", "601"
@@ -49,13 +64,15 @@ class DiscordServer(GatewayServer):
         self.history: dict[str, list[dict[str, Any]]] = {}
         self.sessions_left = 1000
         self.history_has_nonces = False
+        self.native = True
+        """Whether it knows components of the second version, and their flag."""
+        self.limits = ChannelLimits()
         self._numbers = itertools.count(1)
-        self._links = itertools.count(1)
-        self._contents: dict[str, bytes] = {}
+        self._files = FileLinks()
 
     def routes(self, app: web.Application) -> None:
         app.router.add_get("/gateway", self.accept)
-        app.router.add_get("/cdn/{link}/{file}", self._serve)
+        app.router.add_get("/cdn/{link}/{file}", self._files.serve)
         message = "/channels/{channel}/messages/{message}"
         for method, path, handler in (
             ("GET", "/users/@me", self._get_me),
@@ -121,7 +138,7 @@ class DiscordServer(GatewayServer):
 
     async def press(self, message: dict[str, Any], label: str) -> str:
         """Somebody presses the button of that label; returns the interaction's id."""
-        buttons = [button for row in message["components"] for button in row["components"]]
+        buttons = (one for one in nested(message["components"]) if one["type"] == BUTTON)
         target = next(button for button in buttons if button["label"] == label)
         data = {"custom_id": target["custom_id"], "component_type": 2}
         return await self._interact(message["channel_id"], 3, data, message=message)
@@ -133,7 +150,8 @@ class DiscordServer(GatewayServer):
 
     async def ask_about(self, message: dict[str, Any]) -> str:
         """Somebody chooses the bot's command in a message's menu; returns the interaction's id."""
-        target = {key: message[key] for key in ("id", "content", "author", "attachments")}
+        kept = ("id", "content", "author", "attachments", "components")
+        target = {key: message[key] for key in kept if key in message}
         data = {"id": "10", "name": "Ask about this", "type": 3, "target_id": message["id"]}
         data |= {"resolved": {"messages": {message["id"]: target}}}
         return await self._interact(message["channel_id"], 2, data)
@@ -156,7 +174,7 @@ class DiscordServer(GatewayServer):
     def attach(self, content: bytes, **fields: Any) -> dict[str, Any]:
         """An attachment for a message; its address is good until the message is asked for."""
         number = self._number()
-        self._contents[number] = content
+        self._files.keep(number, content)
         return {"id": number, "filename": "file", "size": len(content)} | fields
 
     async def announce(self, event: str, message: dict[str, Any]) -> None:
@@ -237,10 +255,7 @@ class DiscordServer(GatewayServer):
     def _shown(self, message: dict[str, Any]) -> dict[str, Any]:
         """The message as Discord gives it out: with fresh addresses, without the nonce."""
         shown = {k: v for k, v in message.items() if k != "nonce" or self.history_has_nonces}
-        link = f"{self.root_url}/cdn/{next(self._links)}"
-        shown["attachments"] = [
-            file | {"url": f"{link}/{file['id']}"} for file in message["attachments"]
-        ]
+        shown["attachments"] = self._files.fresh(self.root_url, message["attachments"])
         return shown
 
     def _routed(self, route: str, handler: Callable[[Call], Any]) -> Any:
@@ -251,6 +266,8 @@ class DiscordServer(GatewayServer):
                 return as_json(401, {"message": "401: Unauthorized", "code": 0})
 
             async def perform() -> web.StreamResponse:
+                if complaint := self.limits.complaint(call):
+                    return complaint
                 try:
                     answer = handler(call)
                     if asyncio.iscoroutine(answer):
@@ -312,7 +329,7 @@ class DiscordServer(GatewayServer):
 
     async def _post_message(self, call: Call) -> Any:
         self._channel(call)
-        check_message(call.json, len(call.files))
+        check_message(call.json, len(call.files), native=self.native)
         nonce = call.json.get("nonce")
         mine = self.mine(call.parts["channel"])
         same = [m for m in mine if nonce and m.get("nonce") == nonce]
@@ -339,8 +356,12 @@ class DiscordServer(GatewayServer):
         message = self._message(call)
         if message["author"]["id"] != ME:
             raise Refusal(403, 50005, "Cannot edit a message authored by another user")
-        check_message(call.json, len(message["attachments"]))
+        flags = message.get("flags", 0)
+        files = len(message["attachments"])
+        check_message(message | call.json, files, native=self.native, before=flags)
         message |= {k: call.json[k] for k in ("content", "components") if k in call.json}
+        message["content"] = message["content"] or ""
+        message["flags"] = call.json.get("flags", flags) | (flags & V2)
         return message
 
     def _post_typing(self, call: Call) -> Any:
@@ -373,17 +394,7 @@ class DiscordServer(GatewayServer):
             raise Refusal(404, 10015, "Unknown Webhook")
         if "data" not in answer:
             raise Refusal(404, 10008, "Unknown Message")
-        check_message(call.json, 0)
+        check_message(call.json, 0, native=self.native)
         flags = answer["data"]["flags"] | call.json.get("flags", 0)
         answer["data"] |= call.json | {"flags": flags}
         return {"id": self._number(), **answer["data"]}
-
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
-        content = self._contents.get(request.match_info["file"])
-        # Only the address that was given out last is good, as if the others had expired.
-        current = next(self._links) - 1
-        self._links = itertools.count(current + 1)
-        if content is None or request.match_info["link"] != str(current):
-            return web.Response(status=404)
-        assert "Authorization" not in request.headers
-        return web.Response(body=content)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import BodyPartReader, web
 
 from tests.doubles.platform_server import Fault
+
+_WRITING = {
+    "POST /channels/{channel}/messages",
+    "PATCH /channels/{channel}/messages/{message}",
+}
 
 
 @dataclass(kw_only=True)
@@ -69,3 +76,28 @@ def failure(fault: DiscordFault) -> web.Response:
     if fault.scope == "global":
         headers["X-RateLimit-Global"] = "true"
     return as_json(fault.status, details, **headers)
+
+
+class ChannelLimits:
+    """The documented limit of a channel, once `most` is set: so many messages and edits within so
+    many seconds. `complaints` counts those beyond it."""
+
+    def __init__(self) -> None:
+        self.most: tuple[int, float] | None = None
+        self.complaints = 0
+        self._lately: dict[str, deque[float]] = {}
+
+    def complaint(self, call: Call) -> web.Response | None:
+        """The answer to one too many; None: it may be."""
+        if self.most is None or call.route not in _WRITING:
+            return None
+        count, period = self.most
+        now, lately = time.monotonic(), self._lately.setdefault(call.parts["channel"], deque())
+        while lately and lately[0] <= now - period:
+            lately.popleft()
+        if len(lately) < count:
+            lately.append(now)
+            return None
+        self.complaints += 1
+        wait = lately[0] + period - now
+        return failure(DiscordFault(status=429, retry_after=wait, message="You are being limited."))

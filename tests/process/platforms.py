@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.previews import CURSOR
+from tests.doubles import discord_rules
 from tests.doubles.discord_server import ME, DiscordServer
 from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
@@ -199,11 +200,12 @@ class OnDiscord(Platform):
         self._last = await self._server.say(chat, text)
 
     def shown(self, chat: str) -> list[str]:
-        return [message["content"] for message in self._server.mine(chat)]
+        return [discord_rules.shown_text(message) for message in self._server.mine(chat)]
 
     def recent(self, chat: str) -> list[str]:
         latest = self._server.history.get(chat, [])[-_RECENT:]
-        return [message["content"] for message in latest if message["author"]["id"] == ME]
+        mine = [message for message in latest if message["author"]["id"] == ME]
+        return [discord_rules.shown_text(message) for message in mine]
 
     async def until(self, holds: Callable[[], bool], timeout: float) -> None:
         await self._server.until(holds, timeout)

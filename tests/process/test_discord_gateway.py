@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
+from tests.doubles.discord_rules import shown_text
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.process.harness import LATE_EDIT, World
 from tests.process.platforms import told_once
@@ -34,7 +35,7 @@ owners = ["7"]
 
 
 def shown(discord: DiscordServer) -> list[str]:
-    return [message["content"] for message in discord.mine(DM)]
+    return [shown_text(message) for message in discord.mine(DM)]
 
 
 async def connected(discord: DiscordServer) -> None:

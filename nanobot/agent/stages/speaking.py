@@ -19,7 +19,6 @@ from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, Attachment, EventKind, OutboundKind, OutboundMessage
 from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import ModelProfile, Usage
-from nanobot.session import keys
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.system import until_stored
 
@@ -205,7 +204,7 @@ class Speaking:
         message = OutboundMessage(
             address=answer.address,
             text="",
-            key=keys.spoken(answer.key),
+            key=_key_of(answer.key),
             attachments=(file,),
             tainted=answer.tainted,
         )
@@ -221,8 +220,13 @@ class Speaking:
         notice = OutboundMessage(
             address=owed.answer.address,
             text=f"(I could not say this aloud, and do not repeat that until I can again: {why})",
-            key=keys.spoken(owed.answer.key),
+            key=_key_of(owed.answer.key),
             kind=OutboundKind.NOTICE,
         )
         if await self._answers.failed(owed, notice, call):
             self._bus.owed(notice.address)
+
+
+def _key_of(answer_key: str) -> str:
+    """The key of an answer's voice message."""
+    return f"{answer_key}:voice"

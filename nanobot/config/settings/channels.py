@@ -26,8 +26,8 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     code by which an owner can let them in. `groups` is what is heard in groups, `prefix` what
     begins a message that is meant for the bot there. `preview`: answers are shown while they are
     written, `show_tools`: with the tool at work, `marks`: messages get reactions; each where the
-    platform can. `settings` holds what belongs to the adapter (token, api_root ...), as written,
-    references resolved.
+    platform can. `link_previews`: links in answers show what is behind them. `settings` holds what
+    belongs to the adapter (token, api_root ...), as written, references resolved.
     """
 
     type: str
@@ -42,6 +42,7 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     preview: bool = True
     show_tools: bool = False
     marks: bool = False
+    link_previews: bool = False
     max_attachment_mb: Annotated[int, Meta(ge=1, le=2_000)] = 20
     settings: Mapping[str, Any] = {}
 

@@ -1,0 +1,117 @@
+"""What a chat does not take in its newer form comes in the older one, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.errors import FormRefused, NotSent, OutcomeUnknown
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot.store.repositories import outbox
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.platform import FakePlatform
+
+SHORT, LONG = 10, 1_000
+TEXT = "one two three four five"
+PIECES = [TEXT[at : at + SHORT] for at in range(0, len(TEXT), SHORT)]
+
+
+class Particular(FakePlatform):
+    """Takes long messages in chats that begin with n, and learns where it does not."""
+
+    def __init__(self, *, stubborn: bool = False) -> None:
+        super().__init__()
+        self.refused: list[str] = []
+        self._older: set[str] = set()
+        self._stubborn = stubborn
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        size = SHORT if message.address.chat_id in self._older else LONG
+        pieces = [message.text[at : at + size] for at in range(0, len(message.text), size)]
+        return [OutboundPart(text=piece, payload=piece.encode()) for piece in pieces]
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        self._check(address, part)
+        return await super().send(address, part, plain=plain)
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        self._check(address, part)
+        await super().edit(address, message_id, part, plain=plain)
+
+    def _check(self, address: Address, part: OutboundPart) -> None:
+        if len(part.payload) > SHORT and not address.chat_id.startswith("n"):
+            self.refused.append(address.chat_id)
+            if not self._stubborn:
+                self._older.add(address.chat_id)
+            raise FormRefused("too long here")
+
+
+async def owe(bot: FakeGateway, chat: str = "1", key: str = "a", replaces: str = "") -> None:
+    address = Address("fake", chat)
+    message = OutboundMessage(
+        address=address, text=TEXT, key=key, kind=OutboundKind.NOTICE, replaces=replaces
+    )
+    await bot.journal.post(f"fake:{chat}", message)
+    bot.bus.owed(address)
+    await bot.settle()
+
+
+def texts(bot: FakeGateway) -> list[str]:
+    return [one.text for one in bot.channel.sent]
+
+
+def states(bot: FakeGateway) -> list[str]:
+    rows = bot.home.do(lambda connection: outbox.listing(connection, None, 100))
+    return [row.state for row in reversed(rows)]
+
+
+async def test_a_refused_form_costs_one_try_a_chat() -> None:
+    platform = Particular()
+    async with gateway(channel=platform) as bot:
+        await owe(bot)
+        await owe(bot, key="b")
+        await owe(bot, "n", key="c")
+        assert texts(bot) == [*PIECES, *PIECES, TEXT]
+        assert platform.refused == ["1"]
+        assert states(bot) == ["sent"] * 3
+
+
+async def test_each_part_of_the_older_form_has_a_key_of_its_own() -> None:
+    async with gateway(channel=Particular()) as bot:
+        await owe(bot)
+        assert len({one.key for one in bot.channel.sent}) == len(PIECES)
+
+
+@pytest.mark.parametrize("error", [NotSent("503"), OutcomeUnknown("cut")])
+async def test_trouble_after_it_is_trouble_as_ever(error: Exception) -> None:
+    platform = Particular()
+    async with gateway(channel=platform) as bot:
+        platform.fail(error)
+        await owe(bot)
+        await bot.channel.until(lambda: states(bot) == ["sent"])
+        told = [text for text in texts(bot) if text != REPEAT_LINE]
+        assert told == PIECES
+
+
+async def test_an_adapter_that_learns_nothing_does_not_go_round_for_ever() -> None:
+    platform = Particular(stubborn=True)
+    async with gateway(channel=platform) as bot:
+        await owe(bot)
+        assert states(bot) == ["dead"]
+        assert len(platform.refused) == 1
+
+
+async def test_what_cannot_take_an_earlier_ones_place_in_one_piece_is_left_out() -> None:
+    platform = Particular()
+    async with gateway(channel=platform) as bot:
+        await bot.journal.post(
+            "fake:1",
+            OutboundMessage(address=Address("fake", "1"), text="question", key="q"),
+        )
+        await owe(bot, key="decided", replaces="q")
+        assert texts(bot) == ["question"]
+        assert states(bot) == ["sent", "sent"]
