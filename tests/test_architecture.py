@@ -57,7 +57,16 @@ NOT_AT_START = (
     *("nanobot.server.face", "nanobot.server.web_server"),
     *("nanobot.server.peers", "nanobot.server.watching", "nanobot.agent.stages.spoken_text"),
     *("nanobot.store.repositories.chats", "nanobot.store.database.migrations"),
-    *("nanobot_channels", "telegram", "aiohttp", "markdown_it", "yaml", "rich"),
+    *(
+        "sqlalchemy.dialects.postgresql",
+        "alembic",
+        "nanobot_channels",
+        "telegram",
+        "aiohttp",
+        "markdown_it",
+        "yaml",
+        "rich",
+    ),
 )
 # A migration lists the tables of its day; nobody edits it again.
 FROZEN = "nanobot/store/database/migrations/versions/"

@@ -116,13 +116,7 @@ archived_logs = sa.Table(
 
 # What people thought of answers is rare, and looked for by run.
 FEEDBACK = sa.literal_column("kind") == sa.literal_column("'feedback'")
-sa.Index(
-    "entries_feedback",
-    entries.c.run_id,
-    entries.c.seq,
-    sqlite_where=FEEDBACK,
-    postgresql_where=FEEDBACK,
-)
+partial("entries_feedback", FEEDBACK, entries.c.run_id, entries.c.seq)
 
 prompts = sa.Table(
     "prompts",

@@ -11,7 +11,9 @@ metadata = sa.MetaData()
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
-def partial(name: str, where: sa.TextClause, *columns: sa.Column[Any]) -> None:
+def partial(
+    name: str, where: sa.TextClause | sa.ColumnElement[bool], *columns: sa.Column[Any]
+) -> None:
     """An index of the rows for which `where` holds. SQLite uses it only for a query with the very
     same literal condition. For PostgreSQL see migrate.create."""
     sa.Index(name, *columns, sqlite_where=where)
