@@ -12,6 +12,7 @@ from nanobot.cli.tables import columns, page, table
 from nanobot.memory import port
 from nanobot.memory.port import MemoryView, Provenance
 from nanobot.operations import runs as run_operations
+from nanobot.operations import web_access
 from nanobot.operations.rendering import SHOWN, as_text, short_ids
 from nanobot.session import approvals, views
 from nanobot.session.views import SessionView, ToolCallView
@@ -120,7 +121,7 @@ def test_a_name_that_only_repeats_the_text_is_said_once() -> None:
 
 
 def test_what_lists_show_are_fields_of_their_rows() -> None:
-    modules = (views, approvals, pairing, port, jobs, run_operations, skills, webhooks)
+    modules = (views, approvals, pairing, port, jobs, run_operations, skills, webhooks, web_access)
     kinds = {name: kind for module in modules for name, kind in vars(module).items()}
     for name, fields in SHOWN.items():
         assert set(fields) <= set(kinds[name].__struct_fields__), name

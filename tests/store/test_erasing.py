@@ -32,6 +32,7 @@ IDENTITIES = {
     "outbound_parts": "key state receipt",
     "prompt_uses": "session_key digest",
     "prompts": "digest",
+    "voice_answers": "key run_id",
     "runs": "id session_key kind state parent parent_session origin channel chat_id thread_id "
     "sender_id role reply_to usage",
     "sessions": "key model head_hash prompt prompt_variant owner",
