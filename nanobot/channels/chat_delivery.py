@@ -40,6 +40,7 @@ LOOKUP_SECONDS = 120.0
 line that says so."""
 REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
+_ONE_MESSAGE = 1_500
 # What a process that ended was told to wait is by a clock that may have been set since.
 _LONGEST_INHERITED_WAIT = 60.0
 _FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
@@ -123,19 +124,23 @@ class ChatDelivery:
 
     async def _replace_preview(self, row: OutboundRow) -> OutboundRow | None:
         """A preview of this message was shown: the message takes its place. Where it is unknown
-        whether the preview arrived, it is looked up, or the message says that it may be a repeat.
-        """
-        message, duplicate = row.message, False
+        whether the preview arrived, it is looked up, or the message says that it may be a repeat:
+        at its end, or ahead of it if it is perhaps too long to be one message."""
+        message, duplicate, ahead = row.message, False, list[OutboundPart]()
         if row.standing is None:
             try:
                 row = _standing(row, await self._look_up(row, 0))
             except Uncertain:
-                text = f"{message.text}\n\n{REPEAT_LINE}"
-                message, duplicate = msgspec.structs.replace(message, text=text), True
-                row = msgspec.structs.replace(row, message=message)
+                duplicate = True
+                if self._perhaps_several(message):
+                    ahead = [OutboundPart(text=REPEAT_LINE, key=f"{message.key}:r")]
+                else:
+                    text = f"{message.text}\n\n{REPEAT_LINE}"
+                    message = msgspec.structs.replace(message, text=text)
+                    row = msgspec.structs.replace(row, message=message)
             except DeliveryError as error:
                 return await self._trouble(row, 0, error)
-        parts = await self._sender.render(message)
+        parts = [*ahead, *await self._sender.render(message)]
         await self._journal.begin_send(row, parts, 0, duplicate=duplicate)
         return await self._send_parts(_standing(row, row.standing), parts, 0)
 
@@ -322,8 +327,9 @@ class ChatDelivery:
         self, message: OutboundMessage, parts: list[OutboundPart], idx: int
     ) -> OutboundPart:
         """The part with a last line that says it may be a repeat; where that line does not fit in,
-        it is sent ahead on its own."""
-        if len(parts) == 1 and parts[0].file is None:
+        or the part is perhaps several messages there, it is sent ahead on its own."""
+        one = len(parts) == 1 and parts[0].file is None
+        if one and not self._perhaps_several(message):
             text = f"{message.text}\n\n{REPEAT_LINE}"
             rendered = await self._sender.render(msgspec.structs.replace(message, text=text))
             if len(rendered) == 1:
@@ -331,6 +337,10 @@ class ChatDelivery:
         line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
         await self._sender.send_of(message, line)
         return parts[idx]
+
+    def _perhaps_several(self, message: OutboundMessage) -> bool:
+        """Whether a part of it may be several messages: where that can be, nothing is looked up."""
+        return len(message.text) > _ONE_MESSAGE and not self._can.reconciles
 
     async def _receipt(
         self, row: OutboundRow, idx: int, receipt: str, begin: int | None

@@ -274,6 +274,21 @@ async def test_a_preview_that_may_have_arrived_is_looked_up_or_the_answer_says_s
         assert seen(bot) == ([] if reconciles else [SHOWN]) + [f"I think so.{last}"]
 
 
+async def test_before_an_answer_of_several_messages_the_line_stands_ahead() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(OutcomeUnknown("no answer"), applied=True)
+        await asked(bot, held, 10)
+        held.answer("I think " + "so " * 2_000)
+        await platform.until(lambda: len(platform.sent) == 4)
+        await bot.settle()
+        shown, line, first, second = seen(bot)
+        assert (shown, line) == (SHOWN, REPEAT_LINE)
+        assert (first + second).split() == ["I", "think", *["so"] * 2_000]
+        assert states(bot) == ["sent"]
+        assert len({message.key for message in platform.sent[1:]}) == 3
+
+
 async def test_a_store_that_fails_costs_the_preview_and_not_the_answer() -> None:
     held, platform = Held("I think"), FakePlatform()
 

@@ -23,6 +23,7 @@ Act = Callable[[], Awaitable[None]]
 _STREAMS = ("chat.startStream", "chat.appendStream", "chat.stopStream")
 _CONFLICT = "Conflict: terminated by other getUpdates request"
 _RECENT = 16
+_PIECES = 3
 _PAUSE = 1
 """Seconds that a platform asks for when it complains."""
 
@@ -378,7 +379,8 @@ backfill_messages = 1000
 
 def told_once(shown: list[str]) -> list[str]:
     """The texts without what was repeated. A repeat is marked by its last line, or by a line of
-    its own before it, and comes right after what it may repeat."""
+    its own before it, and comes right after what it may repeat: one message, or the several that
+    an answer was where nothing richer is known."""
     told: list[str] = []
     marked = False
     for text in shown:
@@ -386,8 +388,10 @@ def told_once(shown: list[str]) -> list[str]:
         if not plain:
             marked = True
             continue
-        if told and (marked or plain != text.rstrip()) and _may_be(told[-1], plain):
-            told.pop()
+        if marked or plain != text.rstrip():
+            same = [at for at, before in enumerate(told) if _may_be(before, plain)]
+            if same and len(told) - same[-1] <= (_PIECES if marked else 1):
+                del told[same[-1] :]
         told.append(plain)
         marked = False
     return told
