@@ -14,6 +14,7 @@ from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.ports import (
     Capabilities,
     Commanding,
+    Confiding,
     Editing,
     Fetching,
     Filing,
@@ -44,6 +45,7 @@ ABLE: dict[str, type] = {
     "Files to you": Filing,
     "Reactions, with `marks = true`": Reacting,
     "Commands in the platform's menu": Commanding,
+    "What concerns one person of a group is theirs alone": Confiding,
     "`nanobot doctor` tries the account": SelfChecking,
 }
 
