@@ -81,16 +81,16 @@ class Assistant:
         if address.thread_id and is_direct(address.chat_id) and title:
             self._put(_Named(address.chat_id, address.thread_id, title))
 
-    async def status(self, address: Address, status: str) -> None:
-        """Show a status in a thread until the next message there; elsewhere Slack has nothing like
-        it. Raises as `Channel.send` where no answer came."""
+    async def status(self, address: Address, doing: str = "") -> None:
+        """Show as a thread's status what is being done, until the next message there; elsewhere
+        Slack has nothing like it. Raises as `Channel.send` where no answer came."""
         if not address.thread_id:
             return
         params = {
             "channel_id": address.chat_id,
             "thread_ts": address.thread_id,
-            "status": status,
-            "loading_messages": [status[:1].upper() + status[1:], *_LOADING],
+            "status": f"is at work: {doing}" if doing else "is thinking...",
+            "loading_messages": [doing] if doing else list(_LOADING),
         }
         error = await self._try("assistant.threads.setStatus", params)
         if isinstance(error, NoAnswer):

@@ -66,7 +66,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     ts: str = ""
     channel: str = ""
     user: str = ""
-    team: str | None = ""
+    team: Any = ""
     bot_id: str | None = ""
     subtype: str | None = ""
     text: str | None = ""

@@ -274,7 +274,8 @@ class Receiver:
         opens = policy == "always" or (policy == "auto" and not item.is_direct)
         message = inbound(item, self._name, self._me, names, thread, opens=opens)
         if message is not None:
-            team = item.message.team or self._me.team_id
+            team = item.message.team  # another one's in a channel that workspaces share
+            team = team if isinstance(team, str) and team else self._me.team_id
             self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
             if first:
                 self._assistant.began(message)

@@ -236,11 +236,11 @@ class SlackChannel:
 
         Where the app may not do that it is tried once. Raises as `send`.
         """
-        await self._assistant.status(address, "is thinking...")
+        await self._assistant.status(address)
 
     async def tell(self, address: Address, doing: str) -> None:
         """Show in the status of a thread what is being done; see `typing`."""
-        await self._assistant.status(address, f"is at work: {doing}")
+        await self._assistant.status(address, doing)
 
     async def close(self) -> None:
         """Close every connection."""

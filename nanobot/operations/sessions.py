@@ -51,6 +51,8 @@ def _words(entry: EntryView) -> str:
     if entry.kind == "model_call":
         profile = body["profile"]
         return f"{profile['provider']}/{profile['name']}"
+    if entry.kind == "feedback":
+        return f"{body['verdict']} {body.get('text', '')}".strip()
     calls = [f"{call['name']} {call['arguments']}" for call in body.get("tool_calls", ())]
     text = "\n".join([str(body.get("text", "")), *calls]).strip()
     named = f"{body['name']} {text}" if entry.kind.startswith("tool_") else text

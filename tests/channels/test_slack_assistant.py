@@ -64,7 +64,7 @@ async def test_a_status_says_what_is_being_done_until_it_is_refused() -> None:
             "is thinking...",
             "is at work: exec: ls",
         ]
-        assert b.slack.statuses[1]["loading_messages"][0] == "Is at work: exec: ls"
+        assert b.slack.statuses[1]["loading_messages"] == ["exec: ls"]
         b.slack.unknown = frozenset({"assistant.threads.setStatus"})
         for _ in range(2):
             await b.channel.typing(address)

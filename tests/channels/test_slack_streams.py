@@ -185,6 +185,16 @@ async def test_streams_are_for_threads_and_in_channels_for_somebody() -> None:
         assert await b.channel.start(private, part("x"), [Step("x")], None)
 
 
+@pytest.mark.parametrize(("team", "meant"), [("T9", "T9"), (7, "T1"), (None, "T1"), ({}, "T1")])
+async def test_the_team_of_who_asked_is_told_or_the_bots_own(team: object, meant: str) -> None:
+    async with bench() as b, b.running():
+        root = b.slack.say("C1", "<@UBOT> hello", team=team)
+        address = (await b.intake.received(1))[0].address
+        await b.channel.start(address, part("x"), [Step("x")], root["ts"])
+        (start,) = b.slack.calls_of("chat.startStream")
+        assert start.params["recipient_team_id"] == meant
+
+
 async def test_too_many_starts_and_appends_are_not_even_tried() -> None:
     async with bench() as b, b.running():
         address, ts = await begun(b, Step("0"))
