@@ -69,7 +69,7 @@ async def test_tools_at_work_stand_between_the_words(world: World, slack: SlackS
     await slack.until(lambda: ended(slack), 30)
     (message,) = slack.sent("C1")
     kinds = [block["type"] for block in message["blocks"]]
-    assert kinds == ["task_card", "markdown"]
+    assert kinds == ["task_card", "markdown", "context_actions"]
     assert message["blocks"][0] | {"task_id": ""} == {
         "type": "task_card",
         "task_id": "",
