@@ -46,7 +46,8 @@ CATCH_EVERYTHING = frozenset(
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     *("nanobot.api", "nanobot.testing", "nanobot.cli.chat", "nanobot.cli.onboard"),
-    *("nanobot.cli.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
+    *("nanobot.app.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
+    *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
     *("nanobot.triggers.events", "nanobot.triggers.heartbeat", "nanobot.triggers.webhooks.webhook"),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),

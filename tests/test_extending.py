@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.tasks.types import installed
+from nanobot.app.doctor.plugins import broken
 from nanobot.channels.loading import open_channel
-from nanobot.cli.doctor.plugins import broken
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import RunType
 from nanobot.config.settings.tools import McpSettings

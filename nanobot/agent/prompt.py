@@ -212,7 +212,7 @@ class PromptParts:
         if private and "write_file" in offered and self._is_unmet():
             parts.append(PromptPart("introduction", _MEETING))
         if offered:
-            parts += _skill_parts(self._skills.all(), listed="skill" in offered)
+            parts += _skill_parts(self._skills.shown(), listed="skill" in offered)
         return [part for part in parts if part.text]
 
     def _identity(self, offered: set[str]) -> str:

@@ -37,6 +37,7 @@ from nanobot.app.roles import Roles
 from nanobot.app.scheduler import LEASE as SCHEDULER
 from nanobot.app.scheduler import Scheduler, side_by_side
 from nanobot.app.settings import capacity, exec_options, run_settings
+from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
@@ -102,6 +103,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
     redact: Redactor
     began: float
+    restart: Callable[[], None] | None = None
 
     @property
     def zone(self) -> str:
@@ -196,7 +198,7 @@ class _Assembly:
         self.cron.on_announced = self.neighbours.jobs_changed
         self.editor = self.cron.book(machine.zone, self.chats)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
-        self.skills = Skills(config.workspace, machine.environ)
+        self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)
         self.tools = ToolRegistry(
             policy=Policy(config.policy), redact=machine.redact, log_calls=program == Program()
@@ -314,6 +316,15 @@ class _Assembly:
             door=http,
             security=SecurityAuditor(self.config, self.tools, self.records, self.taint, self.walls),
             web=http.access,
+            home=LocalHome(
+                self.config,
+                self.machine.environ,
+                files=self.files,
+                taint=self.taint,
+                skills=self.skills,
+                states=lambda: facts().channels,
+                restart=self.machine.restart,
+            ),
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,

@@ -47,7 +47,9 @@ class Gateway:
         page: bool = False,
         program: Program | None = None,
         roles: Roles = Roles(),  # noqa: B008 - frozen
+        restart: Callable[[], None] | None = None,
     ) -> None:
+        """`restart` begins the end of a process that then starts again."""
         self.config = config
         self._program = program
         self._roles = roles
@@ -58,6 +60,7 @@ class Gateway:
             ids=ids or RandomIds(),
             redact=Redactor(secrets_of(config, environ)),
             began=clock.monotonic(),
+            restart=restart,
         )
         self._with_channels = channels
         self._with_page = channels or page

@@ -7,33 +7,35 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.generated import example, subcommands
+from nanobot.cli.generated import example
 from nanobot.cli.output import document, say
-
-config = subcommands()
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def add(app: typer.Typer) -> None:
-    """Give the command line these commands."""
-    app.add_typer(config, name="config", help="The configuration: read, change and check it.")
+def add(app: typer.Typer, config: typer.Typer) -> None:
+    """Give the command line these commands, `config` those on the configuration."""
+    for command, lines in (
+        (get, "nanobot config get agent.model"),
+        (put, "nanobot config set agent.model openai/gpt-5-mini"),
+        (check, "nanobot config check"),
+        (schema, "nanobot config schema > config.schema.json"),
+    ):
+        name = "set" if command is put else command.__name__
+        config.command(name, epilog=example(lines))(command)
     app.command(epilog=example("nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot upgrade"))(upgrade)
     epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-5-mini")
     app.command(epilog=epilog)(onboard)
 
 
-@config.command("get", epilog=example("nanobot config get agent.model"))
 def get(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="A key or a table; nothing: all.")] = "",
     json: Json = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
-    from nanobot.cli import (  # noqa: PLC0415 - loads more than --help needs
-        config_file as configfile,
-    )
+    from nanobot.config import file as configfile  # noqa: PLC0415 - loads more than --help needs
 
     with errors():
         shown = configfile.chosen(context.obj, key)
@@ -46,7 +48,6 @@ def get(
                 say(f"{name} = {configfile.as_toml(value)}")
 
 
-@config.command("set", epilog=example("nanobot config set agent.model openai/gpt-5-mini"))
 def put(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="The key, as in agent.model.")],
@@ -56,29 +57,27 @@ def put(
 
     Comments stay, and what would be wrong is refused.
     """
-    from nanobot.cli import config_file as configfile  # noqa: PLC0415
+    from nanobot.config import file as configfile  # noqa: PLC0415
 
     with errors():
         file = configfile.put(context.obj, {key: value})
         say(f"{key} is set in {file}. It holds from the next start of nanobot on.")
 
 
-@config.command("check", epilog=example("nanobot config check"))
 def check(context: typer.Context, json: Json = False) -> None:
     """Name every mistake in the configuration.
 
     Ends with 3 if there is one.
     """
-    from nanobot.cli.doctor.checks import checked  # noqa: PLC0415
+    from nanobot.cli.doctor import checked  # noqa: PLC0415
 
     with errors():
         raise typer.Exit(checked(context.obj, json=json))
 
 
-@config.command("schema", epilog=example("nanobot config schema > config.schema.json"))
 def schema() -> None:
     """Print the JSON Schema of config.toml, for editors."""
-    from nanobot.cli import config_file as configfile  # noqa: PLC0415
+    from nanobot.config import file as configfile  # noqa: PLC0415
 
     document(configfile.schema())
 
@@ -92,7 +91,7 @@ def doctor(
 
     One line each; ends with 1 if something is broken.
     """
-    from nanobot.cli.doctor.checks import examine  # noqa: PLC0415
+    from nanobot.cli.doctor import examine  # noqa: PLC0415
 
     with errors():
         raise typer.Exit(examine(context.obj, fix=fix, json=json))

@@ -72,6 +72,6 @@ def dashboard(
 chat.add(app)
 groups = faces.add(app, OPERATIONS)
 mcp.add(groups["mcp"])
-admin.add(app)
+admin.add(app, groups["config"])
 database.add(app)
 service.add(app)

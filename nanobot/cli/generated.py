@@ -29,6 +29,10 @@ _GROUPS = {
     "hooks": "Webhooks: what other services tell by HTTP.",
     "approvals": "Approvals: what waits for a decision, and what was decided.",
     "policy": "What the model may do, and why.",
+    "config": "The configuration: read, change and check it.",
+    "models": "The models that are configured, and whether they answer.",
+    "prompts": "The files that the prompt is made of.",
+    "channels": "The chats it lives in.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
     "memory": "What is remembered of people and groups.",
     "security": "What attackers could reach, and what came from outside.",
@@ -46,6 +50,8 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
     are returned by name."""
     groups: dict[str, typer.Typer] = {}
     for operation in operations:
+        if operation.own_command:
+            continue
         *path, name = operation.command.split()
         where = app
         for depth, word in enumerate(path, 1):

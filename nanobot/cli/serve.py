@@ -45,11 +45,20 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
                 "`{0} onboard` connects one, and docs/channels.md says which there are",
                 "nanobot",
             )
-        asyncio.run(_serve(config, environ, roles))
+        again = asyncio.run(_serve(config, environ, roles))
+    if again:
+        logger.info("starting again")
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
 
 
-async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> None:
-    stop = asyncio.Event()
+async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bool:
+    """Serve until it is told to stop; whether to start again then."""
+    stop, again = asyncio.Event(), asyncio.Event()
+
+    def restart() -> None:
+        again.set()
+        stop.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
@@ -60,7 +69,7 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> No
         is_ready.set()
 
     async with asyncio.TaskGroup() as tasks:
-        gateway = Gateway(config, environ, roles=roles)
+        gateway = Gateway(config, environ, roles=roles, restart=restart)
         async with gateway.serving("nanobot gateway", ready) as parts:
             inviting = tasks.create_task(_invite(parts, is_ready), name="link to the page")
             runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
@@ -68,6 +77,7 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> No
             logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
         runs.cancel()
         inviting.cancel()
+    return again.is_set()
 
 
 async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:

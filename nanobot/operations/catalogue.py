@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from nanobot.operations import (
     approvals,
+    channels,
+    configuration,
     context,
     conversation,
     cron,
     feedback,
+    health,
     help,
     mcp,
     memory,
     pairing,
+    prompts,
     runs,
     security,
     sending,
@@ -43,6 +47,10 @@ _MODULES = (
     cron,
     webhooks,
     web,
+    channels,
+    configuration,
+    prompts,
+    health,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     operation

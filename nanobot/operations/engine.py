@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.exposures import SecurityAdmin
+    from nanobot.operations.home import HomeAdmin
     from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -66,6 +67,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     door: WebhookAdmin
     security: SecurityAdmin
     web: WebAdmin
+    home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock
     began: float

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+from nanobot.operations.home import ChangedSettings, at_this_machine
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
 from nanobot.tools.mcp.views import ServerView
 
 
@@ -10,3 +17,31 @@ from nanobot.tools.mcp.views import ServerView
 async def list_servers(context: OperationContext, _: Caller) -> list[ServerView]:
     """Lists the MCP servers and how they are."""
     return context.engine.mcp.views()
+
+
+_Name = Annotated[Positional, Meta(description="Its name in the configuration.")]
+
+
+async def _switched(
+    context: OperationContext, caller: Caller, name: str, *, enabled: bool
+) -> ChangedSettings:
+    at_this_machine(caller, "Switching servers")
+    if name not in {view.name for view in context.engine.mcp.views()}:
+        raise UsageError(f"there is no MCP server {name[:60]!r}; `mcp list` shows those there are")
+    return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
+
+
+def _text(changed: ChangedSettings, _: float) -> str:
+    return f"Written into {changed.file}. It holds from the next start on (`restart`)."
+
+
+@operation("mcp enable", text=_text, example="github")
+async def enable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
+    """Connects an MCP server again, from the next start on."""
+    return await _switched(context, caller, name, enabled=True)
+
+
+@operation("mcp disable", text=_text, example="github")
+async def disable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
+    """Connects an MCP server no more, from the next start on."""
+    return await _switched(context, caller, name, enabled=False)

@@ -73,6 +73,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     example: str
     listed: bool
     quiet: bool
+    own_command: bool
     failed: Callable[[Any], bool]
     empty: str = ""
 
@@ -195,6 +196,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     example: str = "",
     listed: bool = True,
     quiet: bool = False,
+    own_command: bool = False,
     failed: Callable[[Any], bool] = lambda _: False,
     empty: str = "",
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
@@ -207,7 +209,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     message of a result, given the time.
     `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
     make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
-    for, as a chat takes them. Not `listed`: it is in no help and in no menu.
+    for, as a chat takes them. Not `listed`: it is in no help and in no menu. With an `own_command`
+    it is done by a command that works without a store, too.
     `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
     `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
     """
@@ -228,6 +231,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             example=example,
             listed=listed,
             quiet=quiet,
+            own_command=own_command,
             failed=failed,
             empty=empty,
         )

@@ -36,6 +36,26 @@ async def show_skill(
     return skills.view(skills.named(name), page=True)
 
 
+_Name = Annotated[Positional, Meta(description="Its name.")]
+
+
+async def _switched(context: OperationContext, name: str, *, enabled: bool) -> SkillView:
+    await context.engine.home.skill(name, enabled=enabled)
+    return context.engine.skills.view(context.engine.skills.named(name))
+
+
+@operation("skills enable", example="weather")
+async def enable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
+    """Shows a skill to the model again, in new conversations."""
+    return await _switched(context, name, enabled=True)
+
+
+@operation("skills disable", example="weather")
+async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
+    """Shows a skill to the model no more."""
+    return await _switched(context, name, enabled=False)
+
+
 @operation("skills add", example="./my-skill")
 async def add_skill(
     context: OperationContext,

@@ -21,12 +21,14 @@ from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.setup.home_admin import LocalHome
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.bus.pairing import Pairing, PairingStore
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
+from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import StoreError
 from nanobot.memory.files import MemoryFiles
@@ -71,8 +73,10 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.views import NoWebhooks
 from nanobot.workspace.blobs import MemoryBlobs
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 T = TypeVar("T")
 
@@ -266,7 +270,7 @@ class FakeGateway:
         )
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
-        clock = self.home.clock
+        clock, skills = self.home.clock, Skills(Path("/nonexistent"))
         return Engine(
             bus=self.bus,
             worker=agent.worker,
@@ -281,7 +285,16 @@ class FakeGateway:
             book=self.book,
             tools=self.tools,
             glimpse=agent.preview,
-            skills=Skills(Path("/nonexistent")),
+            skills=skills,
+            home=LocalHome(
+                load({"NANOBOT_HOME": str(options.workspace)}),
+                {"NANOBOT_HOME": str(options.workspace)},
+                files=ConfinedFiles(options.workspace),
+                taint=TaintedFiles(options.workspace, MemoryMarks()),
+                skills=skills,
+                states=dict,
+                restart=None,
+            ),
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
             door=NoWebhooks(),
             security=Unaudited(),

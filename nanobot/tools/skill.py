@@ -42,6 +42,8 @@ def skill_tool(skills: Skills) -> Tool[OpenSkill]:
             skill = skills.named(args.name)
         except NanobotError as error:
             raise ToolError(str(error)) from error
+        if skill.disabled:
+            raise ToolError(f"the skill {skill.name} is switched off")
         if skill.wrong:
             raise ToolError(f"the skill {skill.name} cannot be read: {skill.wrong}")
         if args.file:

@@ -12,7 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -40,7 +40,8 @@ Source: TypeAlias = Literal["bundled", "workspace"]
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """One skill. `lacking` says what this machine misses of what it requires; `wrong` why it
-    cannot be read at all. `files` are the other files of its folder."""
+    cannot be read at all. `files` are the other files of its folder. A `disabled` one is not shown
+    to the model."""
 
     name: str
     description: str = ""
@@ -51,16 +52,20 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     wrong: str = ""
+    disabled: bool = False
 
     @property
     def state(self) -> str:
-        """ready, lacking or broken."""
+        """disabled, ready, lacking or broken."""
+        if self.disabled:
+            return "disabled"
         return "broken" if self.wrong else "lacking" if self.lacking else "ready"
 
 
 class SkillView(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as people list it. `state` is ready, lacking or broken, `why` what it lacks or what
-    is wrong with it; `source` is bundled or workspace. `text` is its page, where one is shown."""
+    """A skill as people list it. `state` is disabled, ready, lacking or broken, `why` what it lacks
+    or what is wrong with it; `source` is bundled or workspace. `text` is its page, where one is
+    shown."""
 
     name: str
     state: str
@@ -74,11 +79,18 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skills:
-    """The skills of a workspace, read anew at every call: files may change at any time."""
+    """The skills of a workspace, read anew at every call: files may change at any time. Those that
+    are `disabled` by name are not shown to the model."""
 
-    def __init__(self, workspace: Path, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        environ: Mapping[str, str] | None = None,
+        disabled: Collection[str] = (),
+    ) -> None:
         self._workspace = workspace
         self._environ = environ or {}
+        self.disabled = set(disabled)
 
     @property
     def folder(self) -> Path:
@@ -91,7 +103,13 @@ class Skills:
             by_name[folder.name] = self._read(folder, "bundled")
         for folder in _folders(self.folder):
             by_name[folder.name] = self._read(folder, "workspace")
+        for name in self.disabled & by_name.keys():
+            by_name[name] = msgspec.structs.replace(by_name[name], disabled=True)
         return [by_name[name] for name in sorted(by_name)]
+
+    def shown(self) -> list[Skill]:
+        """Those that the model may be shown."""
+        return [skill for skill in self.all() if not skill.disabled]
 
     def named(self, name: str) -> Skill:
         """The skill of that name. Raises NanobotError naming those there are."""

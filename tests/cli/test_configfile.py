@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.cli import config_file as configfile
+from nanobot.config import file as configfile
 from nanobot.config.loader import AgentSettings, Config, load
 from nanobot.errors import ConfigError, UsageError
 from tests.cli.running import Ran, environ_of, run

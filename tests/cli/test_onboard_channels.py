@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from nanobot.app.setup.probes import first_message, tell
 from nanobot.channels.loading import open_channel, setup_of
-from nanobot.cli.probes import first_message, tell
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.plugins import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run

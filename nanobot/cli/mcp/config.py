@@ -12,9 +12,9 @@ import msgspec
 import tomlkit
 
 from nanobot.app.parts import walls_of
-from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import document, say
+from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.config.values import home_of

@@ -6,20 +6,18 @@ Everything is tried before it is kept, and nothing is written before the end, at
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.cli import config_file as configfile
+from nanobot.app.setup.changes import SettingChanges
+from nanobot.app.setup.new_channel import NewChannel, channel_of
+from nanobot.app.setup.probes import tell, try_channel, try_model
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.channels import NewChannel, channel_of
-from nanobot.cli.onboard.config_template import written
 from nanobot.cli.onboard.models import AvailableModel, ModelWishes, find, named, silent
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
-from nanobot.cli.probes import tell, try_channel, try_model
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
@@ -77,15 +75,7 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
         say("Nothing was changed.")
         return 0
     secrets = plan.secrets | (plan.channel.secrets if plan.channel else {})
-    new = [config.home / name for name in secrets if not (config.home / name).exists()]
-    for name, secret in secrets.items():
-        configfile.write(config.home / name, f"{secret}\n".encode())
-    try:
-        configfile.change(environ, lambda text: written(text, plan.keys, plan.channel))
-    except NanobotError:
-        for path in new:
-            path.unlink(missing_ok=True)
-        raise
+    SettingChanges(keys=plan.keys, secrets=secrets, channel=plan.channel).write(environ)
     after = load(environ)
     workspace.prepare(after.workspace)
     if plan.channel is not None:
@@ -151,14 +141,7 @@ def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -
     if wishes.yes:
         new.complete(environ)
     owners = [owner.strip() for owner in wishes.owner.split(",") if owner.strip()]
-    for owner in owners:
-        if not re.fullmatch(new.setup.pattern, owner):
-            title, person = new.setup.title, new.setup.person
-            raise UsageError(f"--owner {owner[:60]!r} is no id in {title}: {person}")
-    if new.setup.only and not new.existing.owners:
-        owners = [new.setup.only]
-    if owners:
-        new.keys["owners"] = owners
+    new.own(owners)
     return new
 
 

@@ -6,8 +6,8 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from nanobot.cli.onboard.channels import ChannelType, NewChannel, kinds, variable_of
-from nanobot.cli.probes import first_message, try_channel
+from nanobot.app.setup.new_channel import ChannelType, NewChannel, kinds, variable_of
+from nanobot.app.setup.probes import first_message, try_channel
 from nanobot.cli.questions import agree, ask, ask_secret, choose, say
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import is_secret, parse

@@ -16,7 +16,12 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.events import EventsSettings
 from nanobot.config.settings.retention import RetentionSettings
-from nanobot.config.settings.tools import McpSettings, PolicySettings, ToolsSettings
+from nanobot.config.settings.tools import (
+    McpSettings,
+    PolicySettings,
+    SkillsSettings,
+    ToolsSettings,
+)
 from nanobot.config.settings.triggers import (
     HeartbeatSettings,
     HookSettings,
@@ -41,6 +46,7 @@ class Tables(Settings, frozen=True, kw_only=True):
     policy: PolicySettings = PolicySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     budgets: BudgetSettings = BudgetSettings()
+    skills: SkillsSettings = SkillsSettings()
     mcp: Mapping[str, McpSettings] = {}
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     hooks: Mapping[str, HookSettings] = {}

@@ -69,6 +69,12 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
     web: WebToolSettings = WebToolSettings()
 
 
+class SkillsSettings(Settings, frozen=True, kw_only=True):
+    """`[skills]`. Those named in `disabled` are not shown to the model."""
+
+    disabled: tuple[str, ...] = ()
+
+
 class McpSettings(Settings, frozen=True, kw_only=True):
     """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
     `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nanobot.cli.config_file import as_toml, edited, tree
+from nanobot.config.file import as_toml, edited, tree
 
 if TYPE_CHECKING:
-    from nanobot.cli.onboard.channels import NewChannel
+    from nanobot.app.setup.new_channel import NewChannel
 
 _WHOLE = """\
 # The configuration of nanobot. `nanobot config get` shows every key with what holds now; what each

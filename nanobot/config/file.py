@@ -16,7 +16,7 @@ import tomlkit
 from nanobot.config.loader import Config, home_of, load, survey
 from nanobot.config.reader import OPEN
 from nanobot.config.settings import ConfigFile
-from nanobot.config.values import from_text, masked, masked_arguments
+from nanobot.config.values import Source, from_text, masked, masked_arguments
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
@@ -28,10 +28,11 @@ _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
     """Every key that holds now, defaults too; secrets as ***. Raises ConfigError."""
-    return dict(_walk(load(environ)))
+    return dict(shown(load(environ)))
 
 
-def _walk(config: Config) -> Iterator[tuple[str, Any]]:
+def shown(config: Config) -> Iterator[tuple[str, Any]]:
+    """Every key of a configuration with its value; secrets as ***."""
     for key in config.__struct_fields__:
         if key not in _NOT_WRITTEN:
             yield from _shown(key, getattr(config, key))
@@ -65,13 +66,13 @@ def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
     """The values of a key or of a table ("": all). Raises UsageError for one that is not there."""
     every = values(environ)
     below = f"{key}."
-    shown = {name: v for name, v in every.items() if name == key or name.startswith(below)}
+    picked = {name: v for name, v in every.items() if name == key or name.startswith(below)}
     if not key:
         return every
-    if not shown:
+    if not picked:
         near = get_close_matches(key, every, n=1)
         raise UsageError(f"there is no key {key}" + (f"; did you mean {near[0]}?" if near else ""))
-    return shown
+    return picked
 
 
 def as_toml(value: Any) -> str:
@@ -250,3 +251,38 @@ def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:
     if rule.get("type") in ("number", "integer", "boolean") or "enum" in rule:
         return {"anyOf": [rule, _SECRET]} | default
     return rule | default
+
+
+def sourced(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, Source]]:
+    """Every key that holds for the next start, with where it comes from: default, file or
+    environment; secrets as ***. Raises ConfigError."""
+    file = home_of(environ) / "config.toml"
+    written = set(_keys(tree(file.read_text("utf-8-sig", "replace")))) if file.exists() else set()
+    for key, value in values(environ).items():
+        variable = "NANOBOT_" + key.upper().replace(".", "__").replace("-", "_")
+        if environ.get(variable):
+            yield key, value, "environment"
+        else:
+            yield key, value, "file" if key in written else "default"
+
+
+def _keys(table: Any, path: str = "") -> Iterator[str]:
+    if not isinstance(table, Mapping):
+        yield path
+        return
+    for name, value in table.items():
+        yield from _keys(value, f"{path}.{name}" if path else str(name))
+
+
+def without(text: str, key: str) -> str:
+    """The text of a TOML file with one key taken out. Raises UsageError if it is not in there."""
+    *path, last = key.split(".")
+    try:
+        document = tomlkit.parse(text)
+        node: Any = document
+        for part in path:
+            node = node[part]
+        del node[last]
+    except (tomlkit.exceptions.TOMLKitError, KeyError, TypeError):
+        raise UsageError(f"{key} is not set in config.toml") from None
+    return document.as_string()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from nanobot.cli.doctor.findings import Finding
-from nanobot.cli.probes import try_channel
+from nanobot.app.setup.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ChannelError, ConfigError, NanobotError, NotServed, PluginBroken
+from nanobot.operations.home import Finding
 from nanobot.server.client import call
 from nanobot.server.web_server import Answering, WebServer
 

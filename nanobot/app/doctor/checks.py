@@ -1,14 +1,12 @@
-"""`nanobot doctor` and `nanobot config check`: what does not work, and what to do about it."""
+"""What does not work, and what to do about it."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import stat
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -17,18 +15,16 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app import triggers as triggering
+from nanobot.app.doctor.entrances import doors
+from nanobot.app.doctor.heartbeat import hindrances
+from nanobot.app.doctor.mendable import Mendable
+from nanobot.app.doctor.plugins import broken
 from nanobot.app.home import close_to_others, open_to_others
+from nanobot.app.setup.probes import try_model
 from nanobot.channels.loading import open_channel
-from nanobot.cli.doctor.entrances import doors
-from nanobot.cli.doctor.findings import Finding, Mendable
-from nanobot.cli.doctor.heartbeat import hindrances
-from nanobot.cli.doctor.plugins import broken
-from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import Line, Style, document, say
-from nanobot.cli.probes import try_model
-from nanobot.cli.tables import wrapped
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
+from nanobot.operations.home import Finding
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
@@ -53,40 +49,10 @@ _FIRST_RELEASE = 1_760_000_000
 """No clock that is right says less."""
 _AILING = frozenset({"down", "wedged", "failed"})
 """States of a channel that people should know of."""
-_MARGIN, _NARROWEST = 24, 30
-_STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "red"}
 
 
-def checked(environ: Mapping[str, str], *, json: bool) -> int:
-    """`config check`: every mistake, keys that nobody knows among them; returns the exit code."""
-    to_stderr(environ, "ERROR")
-    findings, _ = _configuration(environ)
-    _tell(findings, json=json)
-    return ConfigError.exit_code if any(finding.level != "ok" for finding in findings) else 0
-
-
-def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
-    """`doctor`: everything; returns 1 if something is broken."""
-    to_stderr(environ, "ERROR")
-    return asyncio.run(_examine(environ, fix=fix, json=json))
-
-
-async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
-    every: list[Finding] = []
-    async for examined in _everything(environ):
-        finding = examined
-        if isinstance(examined, Mendable):
-            finding = _mended(examined) if fix else examined.finding
-        if isinstance(finding, Finding):
-            every.append(finding)
-            if not json:
-                _tell([finding], json=False)
-    if json:
-        _tell(every, json=True)
-    return 1 if any(finding.level == "broken" for finding in every) else 0
-
-
-def _mended(mendable: Mendable) -> Finding:
+def mended(mendable: Mendable) -> Finding:
+    """What is to be said once it was tried to mend that."""
     about = mendable.finding.about
     try:
         mendable.mend()
@@ -94,25 +60,6 @@ def _mended(mendable: Mendable) -> Finding:
         return msgspec.structs.replace(mendable.finding, remedy=f"It could not be mended: {error}")
     return Finding(about=about, level="ok", text=f"mended: {mendable.finding.text}")
 
-
-def _tell(findings: list[Finding], *, json: bool) -> None:
-    if json:
-        document(findings)
-        return
-    for finding in findings:
-        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
-        first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
-        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
-        for line in more:
-            say(" " * _MARGIN + line)
-
-
-def _room() -> int:
-    return max(shutil.get_terminal_size((80, 24)).columns - _MARGIN, _NARROWEST)
-
-
-async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
-    findings, config = _configuration(environ)
     for finding in findings:
         yield finding
     if config is None:
@@ -133,10 +80,24 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         yield finding
 
 
+async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Finding]:
+    """All that there is to say; with `fix`, once what can be mended is."""
+    findings = []
+    async for examined in everything(environ):
+        if not isinstance(examined, Mendable):
+            findings.append(examined)
+        elif fix:
+            findings.append(mended(examined))
+        else:
+            findings.append(msgspec.structs.replace(examined.finding, mendable=True))
+    return findings
+
+
 # The configuration
 
 
-def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
+def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
+    """Every mistake in it, keys that nobody knows among them; None for what cannot be read."""
     problems, config = survey(environ)
     about = "configuration"
     findings = [Finding(about=about, level="broken", text=sentence) for sentence in problems]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from nanobot.channels.loading import setup_of
-from nanobot.cli.config_file import typed_value
+from nanobot.config.file import typed_value
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.messages import Address
+from nanobot.operations.home import ChannelField, ChannelTypeView
 from nanobot.plugins import CHANNELS, Plugins
 from nanobot.ports import Setup, SetupField
 
@@ -28,6 +29,32 @@ class ChannelType(msgspec.Struct, frozen=True):
     name: str
     setup: Setup
     broken: str = ""
+
+
+def channel_types() -> list[ChannelTypeView]:
+    """What of them people are shown."""
+    return [
+        ChannelTypeView(
+            name=kind.name,
+            title=kind.setup.title,
+            steps=kind.setup.steps,
+            docs=kind.setup.docs,
+            person=kind.setup.person,
+            fields=[
+                ChannelField(
+                    key=field.key,
+                    asks=field.asks,
+                    secret=field.secret,
+                    optional=field.optional,
+                    many=field.many,
+                    usual=field.usual,
+                )
+                for field in kind.setup.fields
+            ],
+            broken=kind.broken,
+        )
+        for kind in kinds()
+    ]
 
 
 def kinds() -> list[ChannelType]:
@@ -131,6 +158,18 @@ class NewChannel:
         if self.owner_chat is None and self.setup.id_is_chat and owners:
             return Address(self.name, owners[-1])
         return self.owner_chat
+
+    def own(self, owners: Sequence[str]) -> None:
+        """Name its owners; none: the only person there is, on a channel with one. Raises
+        UsageError for what is no id there."""
+        for owner in owners:
+            if not re.fullmatch(self.setup.pattern, owner):
+                title, person = self.setup.title, self.setup.person
+                raise UsageError(f"--owner {owner[:60]!r} is no id in {title}: {person}")
+        if self.setup.only and not self.existing.owners:
+            owners = [self.setup.only]
+        if owners:
+            self.keys["owners"] = list(owners)
 
     def complete(self, environ: Mapping[str, str]) -> None:
         """Take what is not set from well-known variables and usual values. Raises UsageError naming

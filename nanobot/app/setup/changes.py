@@ -1,0 +1,75 @@
+"""Changes of the configuration: keys, secrets in files of their own, a channel; whole or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.app.setup.config_template import written
+from nanobot.app.setup.new_channel import NewChannel
+from nanobot.config import file as configfile
+from nanobot.config.loader import home_of
+from nanobot.config.values import is_secret
+from nanobot.errors import NanobotError, UsageError
+
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,199}")
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
+
+
+class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be written: `keys` with their values, `removed` keys, `secrets` by the names of
+    their files in the home, a channel."""
+
+    keys: Mapping[str, Any] = {}
+    removed: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = {}
+    channel: NewChannel | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, str | None]) -> SettingChanges:
+        """What was typed for keys. A secret goes into a file of its own, unless it says where it
+        is (${VARIABLE} or file:PATH). Raises UsageError for what is no key."""
+        keys: dict[str, Any] = {}
+        secrets: dict[str, str] = {}
+        for key, text in values.items():
+            if not _KEY.fullmatch(key):
+                raise UsageError(f"{key[:80]!r} is no key of the configuration")
+            if text is None:
+                continue
+            if is_secret(key) and text and not _REFERENCE.fullmatch(text):
+                name = f"secrets/{key.replace('/', '_')}"
+                secrets[name], keys[key] = text, f"file:{name}"
+            else:
+                keys[key] = configfile.typed_value(key, text)
+        removed = tuple(key for key, text in values.items() if text is None)
+        return cls(keys=keys, removed=removed, secrets=secrets)
+
+    def write(self, environ: Mapping[str, str]) -> Path:
+        """Write it all. Returns config.toml. Raises as `configfile.put` does; then nothing of it is
+        there."""
+        home = home_of(environ)
+        before = {name: _content(home / name) for name in self.secrets}
+        for name, secret in self.secrets.items():
+            configfile.write(home / name, f"{secret}\n".encode())
+        try:
+            return configfile.change(environ, self._edited)
+        except NanobotError:
+            for name, content in before.items():
+                if content is None:
+                    (home / name).unlink(missing_ok=True)
+                else:
+                    configfile.write(home / name, content)
+            raise
+
+    def _edited(self, text: str) -> str:
+        for key in self.removed:
+            text = configfile.without(text, key)
+        return written(text, self.keys, self.channel) if self.keys or self.channel else text
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None

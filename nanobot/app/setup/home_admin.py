@@ -1,0 +1,186 @@
+"""What may be looked at and changed in a home, for the operations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nanobot.app.setup.prompt_files import PromptFiles
+from nanobot.config.loader import Config, load
+from nanobot.errors import UsageError
+from nanobot.operations.home import (
+    ChangedSettings,
+    ChannelTypeView,
+    ChannelView,
+    ConnectedChannel,
+    Finding,
+    ModelOption,
+    PromptFile,
+    SettingView,
+    TriedModel,
+)
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import TaintedFiles
+
+# What is imported within the functions is needed when somebody changes something, and not before.
+
+
+class LocalHome:
+    """The operations.home.HomeAdmin of one process. `states` says how its channels are; `restart`
+    begins its end, None where it cannot start again by itself."""
+
+    def __init__(
+        self,
+        config: Config,
+        environ: Mapping[str, str],
+        *,
+        files: ConfinedFiles,
+        taint: TaintedFiles,
+        skills: Skills,
+        states: Callable[[], Mapping[str, str]],
+        restart: Callable[[], None] | None,
+    ) -> None:
+        self._config = config
+        self._environ = environ
+        self._prompts = PromptFiles(config.workspace, files, taint)
+        self._skills = skills
+        self._states = states
+        self._restart = restart
+        self._changing = asyncio.Lock()
+
+    # The configuration
+
+    def settings(self, key: str) -> list[SettingView]:
+        from nanobot.config import file  # noqa: PLC0415
+
+        holds = dict(file.shown(self._config))
+        picked = file.chosen(self._environ, key)
+        return [
+            SettingView(
+                key=name,
+                value=holds.get(name, value),
+                source=source,
+                written=value if holds.get(name, value) != value else None,
+            )
+            for name, value, source in file.sourced(self._environ)
+            if name in picked
+        ]
+
+    def schema(self) -> dict[str, Any]:
+        from nanobot.config import file  # noqa: PLC0415
+
+        return file.schema()
+
+    async def change(self, values: Mapping[str, str | None]) -> ChangedSettings:
+        from nanobot.app.setup.changes import SettingChanges  # noqa: PLC0415
+
+        changes = SettingChanges.of(values)
+        async with self._changing:
+            file = await asyncio.to_thread(changes.write, self._environ)
+        return ChangedSettings(keys=list(values), file=str(file))
+
+    # Health
+
+    async def examine(self, *, fix: bool) -> list[Finding]:
+        from nanobot.app.doctor.checks import every_finding  # noqa: PLC0415
+
+        # On a thread and a loop of its own: much of it waits for the disk.
+        return await asyncio.to_thread(lambda: asyncio.run(every_finding(self._environ, fix=fix)))
+
+    def restart(self) -> None:
+        if self._restart is None:
+            raise UsageError("only a gateway starts again by itself: leave this, and start it")
+        load(self._environ)  # what could not start again goes on instead
+        self._restart()
+
+    # Models
+
+    def models(self) -> list[ModelOption]:
+        agent = self._config.agent
+        described = [
+            f"{provider}/{model}"
+            for provider, settings in self._config.providers.items()
+            for model in settings.models
+        ]
+        options = {agent.model: ModelOption(name=agent.model, use="default")}
+        for name in agent.fallback_models:
+            options.setdefault(name, ModelOption(name=name, use="fallback"))
+        for name in described:
+            options.setdefault(name, ModelOption(name=name))
+        return list(options.values())
+
+    async def try_model(self, name: str) -> TriedModel:
+        from nanobot.app.setup.probes import try_model  # noqa: PLC0415
+
+        config = await asyncio.to_thread(load, self._environ)
+        label = name or config.agent.model
+        tried = await try_model(label, config.providers, self._environ, config.home)
+        return TriedModel(
+            name=tried.label,
+            seconds=tried.seconds,
+            abilities=tried.abilities,
+            priced=tried.priced,
+        )
+
+    # The prompt
+
+    async def prompt_files(self) -> list[PromptFile]:
+        return await self._prompts.listed()
+
+    async def prompt_file(self, name: str) -> PromptFile:
+        return await self._prompts.read(name)
+
+    async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
+        async with self._changing:
+            return await self._prompts.write(name, text, digest)
+
+    async def skill(self, name: str, *, enabled: bool) -> None:
+        self._skills.named(name)
+        disabled = self._skills.disabled - {name} if enabled else self._skills.disabled | {name}
+        await self.change({"skills.disabled": ",".join(sorted(disabled))})
+        self._skills.disabled = disabled
+
+    # Channels
+
+    def channels(self) -> list[ChannelView]:
+        states = self._states()
+        return [
+            ChannelView(
+                name=name,
+                type=settings.type or name,
+                state=states.get(name, "off"),
+                enabled=settings.enabled,
+                owners=[str(owner) for owner in settings.owners],
+                members=[str(member) for member in settings.members],
+            )
+            for name, settings in self._config.channels.items()
+        ]
+
+    async def channel_types(self) -> list[ChannelTypeView]:
+        from nanobot.app.setup.new_channel import channel_types  # noqa: PLC0415
+
+        return await asyncio.to_thread(channel_types)
+
+    async def connect(
+        self, channel: str, name: str, settings: Sequence[str], owners: Sequence[str]
+    ) -> ConnectedChannel:
+        from nanobot.app.setup.changes import SettingChanges  # noqa: PLC0415
+        from nanobot.app.setup.new_channel import channel_of  # noqa: PLC0415
+        from nanobot.app.setup.probes import try_channel  # noqa: PLC0415
+
+        config = await asyncio.to_thread(load, self._environ)
+        new = await asyncio.to_thread(channel_of, channel, name, tuple(settings), config)
+        new.complete(self._environ)
+        new.own(owners)
+        checked = await try_channel(new.name, new.settings(config, self._environ))
+        changes = SettingChanges(secrets=new.secrets, channel=new)
+        async with self._changing:
+            file = await asyncio.to_thread(changes.write, self._environ)
+        return ConnectedChannel(
+            name=new.name,
+            who=checked.who if checked else new.name,
+            lacking=checked.lacking if checked else "",
+            file=str(file),
+        )

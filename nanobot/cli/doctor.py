@@ -1,0 +1,64 @@
+"""`nanobot doctor` and `nanobot config check`: what does not work, line by line."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Mapping
+
+from nanobot.app.doctor.checks import configuration, everything, mended
+from nanobot.app.doctor.mendable import Mendable
+from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import Line, Style, document, say
+from nanobot.cli.tables import wrapped
+from nanobot.errors import ConfigError
+from nanobot.operations.home import Finding
+
+_MARGIN, _NARROWEST = 24, 30
+_STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "red"}
+
+
+def checked(environ: Mapping[str, str], *, json: bool) -> int:
+    """`config check`: every mistake, keys that nobody knows among them; returns the exit code."""
+    to_stderr(environ, "ERROR")
+    findings, _ = configuration(environ)
+    _tell(findings, json=json)
+    return ConfigError.exit_code if any(finding.level != "ok" for finding in findings) else 0
+
+
+def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    """`doctor`: everything; returns 1 if something is broken."""
+    to_stderr(environ, "ERROR")
+    return asyncio.run(_examine(environ, fix=fix, json=json))
+
+
+async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    every: list[Finding] = []
+    async for examined in everything(environ):
+        finding = examined
+        if isinstance(examined, Mendable):
+            finding = mended(examined) if fix else examined.finding
+        if isinstance(finding, Finding):
+            every.append(finding)
+            if not json:
+                _tell([finding], json=False)
+    if json:
+        _tell(every, json=True)
+    return 1 if any(finding.level == "broken" for finding in every) else 0
+
+
+def _tell(findings: list[Finding], *, json: bool) -> None:
+    if json:
+        document(findings)
+        return
+    for finding in findings:
+        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
+        first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
+        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
+        for line in more:
+            say(" " * _MARGIN + line)
+
+
+def _room() -> int:
+    return max(shutil.get_terminal_size((80, 24)).columns - _MARGIN, _NARROWEST)

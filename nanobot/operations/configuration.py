@@ -1,0 +1,91 @@
+"""Operations on the configuration, and on the models that it names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from nanobot.operations.home import (
+    ChangedSettings,
+    ModelOption,
+    SettingView,
+    TriedModel,
+    at_this_machine,
+)
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
+
+
+def _settings_text(settings: list[SettingView], _: float) -> str:
+    return "\n".join(f"{setting.key} = {setting.value!r}" for setting in settings)
+
+
+def _changed_text(changed: ChangedSettings, _: float) -> str:
+    keys = ", ".join(changed.keys)
+    return f"{keys}: written into {changed.file}. It holds from the next start of nanobot on."
+
+
+@operation("config get", reads=True, text=_settings_text, own_command=True, example="agent.model")
+async def get_settings(
+    context: OperationContext,
+    caller: Caller,
+    key: Annotated[Positional, Meta(description="A key or a table; nothing: all.")] = "",
+) -> list[SettingView]:
+    """Shows what is configured, secrets as ***."""
+    at_this_machine(caller, "The configuration")
+    return context.engine.home.settings(key)
+
+
+@operation("config schema", reads=True, own_command=True)
+async def show_schema(context: OperationContext, _: Caller) -> dict[str, Any]:
+    """Gives the JSON Schema of the configuration."""
+    return context.engine.home.schema()
+
+
+@operation(
+    "config set",
+    text=_changed_text,
+    own_command=True,
+    example="agent.model openai/gpt-5-mini",
+)
+async def set_setting(
+    context: OperationContext,
+    caller: Caller,
+    key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
+    text: Annotated[Positional, Meta(description="Its value; lists with commas.")],
+) -> ChangedSettings:
+    """Writes a key of the configuration."""
+    at_this_machine(caller, "The configuration")
+    return await context.engine.home.change({key: text})
+
+
+@operation("config unset", text=_changed_text, example="agent.model")
+async def unset_setting(
+    context: OperationContext,
+    caller: Caller,
+    key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
+) -> ChangedSettings:
+    """Takes a key out of the configuration, so that its default holds."""
+    at_this_machine(caller, "The configuration")
+    return await context.engine.home.change({key: None})
+
+
+@operation("models list", reads=True)
+async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]:
+    """Lists the models that the configuration names."""
+    return context.engine.home.models()
+
+
+def _tried_text(tried: TriedModel, _: float) -> str:
+    return f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities})."
+
+
+@operation("models try", text=_tried_text, example="openai/gpt-5-mini")
+async def try_model(
+    context: OperationContext,
+    _: Caller,
+    name: Annotated[Positional, Meta(description="The model, as PROVIDER/MODEL.")] = "",
+) -> TriedModel:
+    """Asks a model something, to see that it answers."""
+    return await context.engine.home.try_model(name)

@@ -1,0 +1,43 @@
+"""Operations on how the home is, and on starting again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.operations.home import Finding, at_this_machine
+from nanobot.operations.operation import Caller, OperationContext, operation
+
+
+def _findings_text(findings: list[Finding], _: float) -> str:
+    lines = []
+    for finding in findings:
+        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
+        lines.append(f"- {finding.level}: {finding.about}: {text}")
+    return "\n".join(lines)
+
+
+@operation(
+    "doctor",
+    text=_findings_text,
+    own_command=True,
+    failed=lambda findings: any(finding.level == "broken" for finding in findings),
+)
+async def examine(
+    context: OperationContext,
+    caller: Caller,
+    *,
+    fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False,
+) -> list[Finding]:
+    """Checks everything that has to work, and says what to do."""
+    at_this_machine(caller, "What a doctor finds")
+    return await context.engine.home.examine(fix=fix)
+
+
+@operation("restart", confirm="What runs gets its time to end. Start again now?")
+async def restart(context: OperationContext, caller: Caller) -> str:
+    """Lets what runs end, and starts the gateway again with the configuration as it is now."""
+    at_this_machine(caller, "Starting again")
+    context.engine.home.restart()
+    return "It is starting again. What was running goes on afterwards."

@@ -1,0 +1,185 @@
+"""What a home is, and how it is set up: as people see it, and what they may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from nanobot.config.values import Source
+from nanobot.errors import UsageError
+from nanobot.messages import TERMINAL
+from nanobot.operations.operation import Caller
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at: how it is, and what to do about it."""
+
+    about: str
+    level: Literal["ok", "warning", "broken"]
+    text: str
+    remedy: str = ""
+    mendable: bool = False
+
+
+class SettingView(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of the configuration with what holds now, secrets as ***. `source`: default, file or
+    environment, which wins over the file. `written`: what the next start reads in the file, where
+    that differs."""
+
+    key: str
+    value: Any
+    source: Source
+    written: Any = None
+
+
+class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were written, and into which file. They hold from the next start on."""
+
+    keys: list[str]
+    file: str
+
+
+class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that the configuration names. `use`: default, fallback, or "" for one that is only
+    described there."""
+
+    name: str
+    use: Literal["default", "fallback", ""] = ""
+
+
+class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that answered a question, after so many seconds, and what it can do."""
+
+    name: str
+    seconds: float
+    abilities: str
+    priced: bool
+
+
+class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that people and the assistant write for its prompt. `digest` names exactly this
+    content; `text` is there where one file is shown. `size` in bytes; None: there is none yet."""
+
+    name: str
+    size: int | None
+    changed_at: float | None
+    digest: str = ""
+    text: str = ""
+
+
+class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel of the configuration. `state` is what the gateway says of it."""
+
+    name: str
+    type: str
+    state: str
+    enabled: bool
+    owners: list[str]
+    members: list[str]
+
+
+class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
+    """What an adapter wants to know before a channel can be opened."""
+
+    key: str
+    asks: str
+    secret: bool
+    optional: bool
+    many: bool
+    usual: str
+
+
+class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
+    """A type of channel that is installed. `person` says what a person's id is there. `broken`:
+    why it cannot be used."""
+
+    name: str
+    title: str
+    steps: str
+    docs: str
+    person: str
+    fields: list[ChannelField]
+    broken: str = ""
+
+
+class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel whose platform let it in, and that is in the configuration now: who it is there,
+    and what it lacks."""
+
+    name: str
+    who: str
+    lacking: str
+    file: str
+
+
+class HomeAdmin(Protocol):
+    """What may be looked at and changed in the home of one gateway. What is written holds from the
+    next start on, unless something else is said. All raise NanobotError."""
+
+    def settings(self, key: str) -> list[SettingView]:
+        """A key, or all below a table; "": all of them."""
+        ...
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the configuration."""
+        ...
+
+    async def change(self, values: Mapping[str, str | None]) -> ChangedSettings:
+        """Write keys; None takes one out, so that its default holds."""
+        ...
+
+    async def examine(self, *, fix: bool) -> list[Finding]:
+        """Look at everything, and mend what can be mended if that is wanted."""
+        ...
+
+    def restart(self) -> None:
+        """Drain, end, and start again with the configuration as it is then."""
+        ...
+
+    def models(self) -> list[ModelOption]:
+        """Those that the configuration names."""
+        ...
+
+    async def try_model(self, name: str) -> TriedModel:
+        """Ask it something."""
+        ...
+
+    async def prompt_files(self) -> list[PromptFile]:
+        """All there are or may be, without their text."""
+        ...
+
+    async def prompt_file(self, name: str) -> PromptFile:
+        """One with its text."""
+        ...
+
+    async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
+        """Write it, if it still is what `digest` says ("": whatever it is)."""
+        ...
+
+    async def skill(self, name: str, *, enabled: bool) -> None:
+        """Show a skill to the model or not, from its next prompt on."""
+        ...
+
+    def channels(self) -> list[ChannelView]:
+        """Those of the configuration."""
+        ...
+
+    async def channel_types(self) -> list[ChannelTypeView]:
+        """Those that are installed."""
+        ...
+
+    async def connect(
+        self, channel: str, name: str, settings: Sequence[str], owners: Sequence[str]
+    ) -> ConnectedChannel:
+        """Try a channel of that type (or a table that is there) with these KEY=VALUE, and keep it
+        if its platform lets it in."""
+        ...
+
+
+def at_this_machine(caller: Caller, what: str) -> None:
+    """Raises UsageError for a caller in a chat: whoever takes over an account of a platform is not
+    to take over the machine."""
+    if caller.address is not None and caller.address.channel != TERMINAL:
+        raise UsageError(f"{what} is not for a chat: do it on its machine, or on the page.")

@@ -1,0 +1,50 @@
+"""Operations on the files that the prompt is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.operations.home import PromptFile, at_this_machine
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
+
+_File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or memory/anna.md.")]
+
+
+@operation("prompts list", reads=True)
+async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
+    """Lists the files that the prompt is made of."""
+    at_this_machine(caller, "What the prompt is made of")
+    return await context.engine.home.prompt_files()
+
+
+def _page(file: PromptFile, _: float) -> str:
+    return file.text
+
+
+@operation("prompts show", reads=True, text=_page, example="AGENTS.md")
+async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
+    """Shows a file that the prompt is made of."""
+    at_this_machine(caller, "What the prompt is made of")
+    return await context.engine.home.prompt_file(name)
+
+
+@operation(
+    "prompts write",
+    text=lambda file, _: f"{file.name} is written; new conversations have it in their prompt.",
+    example="USER.md I live in Lisbon.",
+)
+async def write_prompt_file(
+    context: OperationContext,
+    caller: Caller,
+    name: _File,
+    text: Annotated[Positional, Meta(description="All that it is to hold.")],
+    digest: Annotated[
+        str, Meta(description="Only if it still is what `prompts show` gave this digest of.")
+    ] = "",
+) -> PromptFile:
+    """Writes a file that the prompt is made of."""
+    at_this_machine(caller, "What the prompt is made of")
+    return await context.engine.home.write_prompt_file(name, text, digest)
