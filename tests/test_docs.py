@@ -34,7 +34,13 @@ from nanobot.config.settings.events import (
     UnitsSettings,
 )
 from nanobot.config.settings.retention import RetentionSettings
-from nanobot.config.settings.tools import ExecSettings, McpSettings, PolicySettings, WebToolSettings
+from nanobot.config.settings.tools import (
+    ExecSettings,
+    McpSettings,
+    PolicySettings,
+    SkillsSettings,
+    WebToolSettings,
+)
 from nanobot.config.settings.triggers import (
     HeartbeatSettings,
     HookSettings,
@@ -60,6 +66,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "tools.exec": ExecSettings,
     "tools.web": WebToolSettings,
     "memory": MemorySettings,
+    "skills": SkillsSettings,
     "policy": PolicySettings,
     "lifecycle": LifecycleSettings,
     "heartbeat": HeartbeatSettings,

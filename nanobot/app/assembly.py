@@ -21,6 +21,7 @@ from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
+from nanobot.app.machine import Machine
 from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import (
     mcp_of,
@@ -48,7 +49,6 @@ from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.plugins import Plugins
-from nanobot.ports import Clock, Ids
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
@@ -66,7 +66,6 @@ from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.cron import cron_tool
@@ -74,7 +73,6 @@ from nanobot.tools.mcp.views import Servers
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
-from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
@@ -93,22 +91,6 @@ from nanobot.workspace.skills import Skills
 
 if TYPE_CHECKING:
     from nanobot.server.peers import PeerProcesses
-
-
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway has of the process that it is in."""
-
-    environ: Mapping[str, str]
-    clock: Clock
-    ids: Ids
-    redact: Redactor
-    began: float
-    restart: Callable[[], None] | None = None
-
-    @property
-    def zone(self) -> str:
-        """The name of its time zone."""
-        return local_zone(self.environ)
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

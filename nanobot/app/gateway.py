@@ -11,8 +11,9 @@ from typing import Any
 from loguru import logger
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.assembly import Machine, Parts, Program, assemble
+from nanobot.app.assembly import Parts, Program, assemble
 from nanobot.app.home import prepare_home
+from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
 from nanobot.app.roles import Roles
 from nanobot.channels.terminal import Terminal

@@ -31,7 +31,7 @@ class LocalHome:
     """The operations.home.HomeAdmin of one process. `states` says how its channels are; `restart`
     begins its end, None where it cannot start again by itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one part of the home
         self,
         config: Config,
         environ: Mapping[str, str],

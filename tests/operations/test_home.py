@@ -1,0 +1,254 @@
+"""What a home is made of, looked at and changed through the operations of a gateway at rest."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from nanobot.app.gateway import Gateway
+from nanobot.config.loader import load
+from nanobot.errors import ConfigError, NanobotError, UsageError
+from nanobot.messages import Address, Role
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Caller
+
+WRITTEN = """\
+# Mine.
+[agent]
+model = "embedded"
+fallback_models = ["groq/llama"]
+
+[providers.groq]
+api_key = "gsk-secret-key"
+
+[providers.groq.models."llama"]
+tools = true
+
+[channels.telegram]
+enabled = false
+token = "1:abc"
+owners = ["1001"]
+
+[mcp.files]
+command = "true"
+"""
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "config.toml").write_text(WRITTEN)
+    return {"NANOBOT_HOME": str(tmp_path), "NANOBOT_DRAIN_SECONDS": "7", "PATH": "/usr/bin:/bin"}
+
+
+@pytest_asyncio.fixture
+async def operations(environ: dict[str, str]) -> AsyncIterator[Dispatcher]:
+    gateway = Gateway(load(environ), environ, channels=False)
+    async with gateway.at_rest("test") as dispatcher:
+        yield dispatcher
+
+
+def file_of(environ: dict[str, str]) -> str:
+    return Path(environ["NANOBOT_HOME"], "config.toml").read_text()
+
+
+def secrets_of(environ: dict[str, str]) -> dict[str, tuple[str, int]]:
+    """The secrets in files: what each holds, and who may read it."""
+    files = sorted(Path(environ["NANOBOT_HOME"]).glob("secrets/*"))
+    return {file.name: (file.read_text(), file.stat().st_mode & 0o777) for file in files}
+
+
+async def test_settings_say_where_they_come_from_and_keep_their_secrets(
+    operations: Dispatcher,
+) -> None:
+    every = {view.key: view for view in await operations.call("config get", {})}
+    assert every["agent.model"].source == "file"
+    assert every["agent.max_iterations"].source == "default"
+    assert (every["drain_seconds"].source, every["drain_seconds"].value) == ("environment", 7.0)
+    assert every["providers.groq.api_key"].value == "***"
+    assert "secret" not in repr(every)
+
+
+async def test_what_is_written_is_told_beside_what_holds_until_the_next_start(
+    operations: Dispatcher,
+) -> None:
+    await operations.call("config set", {"key": "agent.max_iterations", "text": "9"})
+    (view,) = await operations.call("config get", {"key": "agent.max_iterations"})
+    assert (view.value, view.written, view.source) == (25, 9, "file")
+
+
+async def test_a_secret_that_is_set_goes_into_a_file_of_its_owners_alone(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    await operations.call("config set", {"key": "providers.groq.api_key", "text": "gsk-new"})
+    assert "gsk-new" not in file_of(environ)
+    assert secrets_of(environ) == {"providers.groq.api_key": ("gsk-new\n", 0o600)}
+    assert load(environ).providers["groq"].api_key == "gsk-new"
+
+
+async def test_a_reference_to_a_secret_is_written_as_it_is(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    environ["GROQ_API_KEY"] = "from-outside"
+    await operations.call(
+        "config set", {"key": "providers.groq.api_key", "text": "${GROQ_API_KEY}"}
+    )
+    assert "${GROQ_API_KEY}" in file_of(environ)
+
+
+async def test_a_wrong_value_changes_nothing_and_leaves_no_secret_behind(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigError, match=r"agent\.max_tokens"):
+        await operations.call("config set", {"key": "agent.max_tokens", "text": "0"})
+    with pytest.raises(UsageError):
+        await operations.call("config set", {"key": "../x.token", "text": "secret"})
+    with pytest.raises(NanobotError):
+        await operations.call("config set", {"key": "agent.token", "text": "secret"})
+    assert file_of(environ) == WRITTEN
+    assert secrets_of(environ) == {}
+
+
+async def test_a_key_taken_out_has_its_default_again_and_comments_stay(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    await operations.call("config unset", {"key": "agent.fallback_models"})
+    assert load(environ).agent.fallback_models == ()
+    assert file_of(environ).startswith("# Mine.")
+    with pytest.raises(UsageError, match="not set"):
+        await operations.call("config unset", {"key": "agent.fallback_models"})
+
+
+async def test_the_models_of_the_configuration_are_listed_once_each(
+    operations: Dispatcher,
+) -> None:
+    options = await operations.call("models list", {})
+    assert [(option.name, option.use) for option in options] == [
+        ("embedded", "default"),
+        ("groq/llama", "fallback"),
+    ]
+
+
+async def test_a_prompt_file_is_written_whole_unless_somebody_else_did_meanwhile(
+    operations: Dispatcher,
+) -> None:
+    before = await operations.call("prompts show", {"name": "USER.md"})
+    written = await operations.call(
+        "prompts write", {"name": "USER.md", "text": "I live in Lisbon.", "digest": before.digest}
+    )
+    assert written.text == "I live in Lisbon."
+    with pytest.raises(NanobotError, match="changed meanwhile"):
+        await operations.call(
+            "prompts write", {"name": "USER.md", "text": "No.", "digest": before.digest}
+        )
+    await operations.call("prompts write", {"name": "memory/anna.md", "text": "- likes tea"})
+    listed = {file.name: file for file in await operations.call("prompts list", {})}
+    assert listed["memory/anna.md"].size == 11
+    assert listed["HEARTBEAT.md"].size is None
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.md", "../config.toml", "memory/../USER.txt", "memory/../../x.md", "/etc/passwd"]
+)
+async def test_only_files_of_the_prompt_are_shown_and_written(
+    operations: Dispatcher, name: str
+) -> None:
+    with pytest.raises(UsageError, match="no file of the prompt"):
+        await operations.call("prompts show", {"name": name})
+    with pytest.raises(UsageError, match="no file of the prompt"):
+        await operations.call("prompts write", {"name": name, "text": "x"})
+
+
+async def test_a_link_in_the_place_of_a_prompt_file_leads_nowhere(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    home = Path(environ["NANOBOT_HOME"])
+    (home / "workspace" / "memory").mkdir(exist_ok=True)
+    (home / "workspace" / "memory" / "out.md").symlink_to(home / "config.toml")
+    with pytest.raises(NanobotError):
+        await operations.call("prompts show", {"name": "memory/out.md"})
+    with pytest.raises(NanobotError):
+        await operations.call("prompts write", {"name": "memory/out.md", "text": "x"})
+    assert file_of(environ) == WRITTEN
+
+
+async def test_a_skill_is_switched_off_at_once_and_stays_off(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    name = (await operations.call("skills list", {}))[0].name
+    assert (await operations.call("skills disable", {"name": name})).state == "disabled"
+    assert name not in {skill.name for skill in operations.engine.skills.shown()}
+    assert load(environ).skills.disabled == (name,)
+    assert (await operations.call("skills enable", {"name": name})).state != "disabled"
+    assert load(environ).skills.disabled == ()
+
+
+async def test_a_server_is_switched_off_for_the_next_start(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    await operations.call("mcp disable", {"name": "files"})
+    assert load(environ).mcp["files"].enabled is False
+    with pytest.raises(UsageError, match="no MCP server"):
+        await operations.call("mcp enable", {"name": "nowhere"})
+
+
+async def test_channels_are_listed_without_their_secrets(operations: Dispatcher) -> None:
+    (channel,) = await operations.call("channels list", {})
+    assert (channel.name, channel.enabled, channel.owners) == ("telegram", False, ["1001"])
+    types = {each.name: each for each in await operations.call("channels types", {})}
+    token = next(field for field in types["telegram"].fields if field.key == "token")
+    assert token.secret
+
+
+async def test_a_channel_that_its_platform_refuses_is_not_kept(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    settings = "token=2:other\napi_base=http://127.0.0.1:9"
+    with pytest.raises(NanobotError):
+        await operations.call("channels connect", {"channel": "telegram", "settings": settings})
+    assert file_of(environ) == WRITTEN
+    with pytest.raises(UsageError, match="no channel type"):
+        await operations.call("channels connect", {"channel": "pigeon"})
+
+
+async def test_findings_come_with_their_remedies(operations: Dispatcher) -> None:
+    findings = await operations.call("doctor", {})
+    assert {"home", "disk", "store"} <= {finding.about for finding in findings}
+    assert any(finding.about == "gateway" for finding in findings)
+
+
+async def test_only_a_gateway_starts_again_by_itself(operations: Dispatcher) -> None:
+    with pytest.raises(UsageError, match="only a gateway"):
+        await operations.call("restart", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("config get", {"key": ""}),
+        ("config set", {"key": "tools.exec.sandbox", "text": "off"}),
+        ("config unset", {"key": "agent.model"}),
+        ("doctor", {"fix": True}),
+        ("restart", {}),
+        ("prompts write", {"name": "USER.md", "text": "x", "digest": ""}),
+        ("prompts show", {"name": "USER.md"}),
+        ("channels connect", {"channel": "udp", "name": "", "settings": "", "owners": ""}),
+        ("mcp disable", {"name": "files"}),
+    ],
+)
+async def test_an_account_on_a_platform_is_not_enough_to_change_the_machine(
+    operations: Dispatcher, environ: dict[str, str], name: str, arguments: dict[str, Any]
+) -> None:
+    (operation,) = [each for each in operations.listed if each.name == name]
+    owner = Caller(
+        role=Role.OWNER,
+        session_key="telegram:1001",
+        by="1001",
+        address=Address("telegram", "1001"),
+    )
+    with pytest.raises(UsageError, match="not for a chat"):
+        await operation.perform(operations, owner, arguments)
+    assert file_of(environ) == WRITTEN
