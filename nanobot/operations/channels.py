@@ -10,7 +10,6 @@ from nanobot.operations.home import (
     ChannelTypeView,
     ChannelView,
     ConnectedChannel,
-    at_this_machine,
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -47,7 +46,7 @@ async def connect_channel(
     owners: Annotated[str, Meta(description="The ids of its owners, with commas.")] = "",
 ) -> ConnectedChannel:
     """Connects a channel: tries it, and keeps it if its platform lets it in."""
-    at_this_machine(caller, "Connecting a channel")
+    caller.at_this_machine("Connecting a channel")
     pairs = [line.strip() for line in settings.splitlines() if line.strip()]
     ids = [owner.strip() for owner in owners.split(",") if owner.strip()]
     return await context.engine.home.connect(channel, name, pairs, ids)

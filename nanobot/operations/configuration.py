@@ -11,7 +11,6 @@ from nanobot.operations.home import (
     ModelOption,
     SettingView,
     TriedModel,
-    at_this_machine,
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -33,7 +32,7 @@ async def get_settings(
     key: Annotated[Positional, Meta(description="A key or a table; nothing: all.")] = "",
 ) -> list[SettingView]:
     """Shows what is configured, secrets as ***."""
-    at_this_machine(caller, "The configuration")
+    caller.at_this_machine("The configuration")
     return context.engine.home.settings(key)
 
 
@@ -56,7 +55,7 @@ async def set_setting(
     text: Annotated[Positional, Meta(description="Its value; lists with commas.")],
 ) -> ChangedSettings:
     """Writes a key of the configuration."""
-    at_this_machine(caller, "The configuration")
+    caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: text})
 
 
@@ -67,7 +66,7 @@ async def unset_setting(
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
 ) -> ChangedSettings:
     """Takes a key out of the configuration, so that its default holds."""
-    at_this_machine(caller, "The configuration")
+    caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: None})
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.operations.home import Finding, at_this_machine
+from nanobot.operations.home import Finding
 from nanobot.operations.operation import Caller, OperationContext, operation
 
 
@@ -31,13 +31,13 @@ async def examine(
     fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False,
 ) -> list[Finding]:
     """Checks everything that has to work, and says what to do."""
-    at_this_machine(caller, "What a doctor finds")
+    caller.at_this_machine("What a doctor finds")
     return await context.engine.home.examine(fix=fix)
 
 
 @operation("restart", confirm="What runs gets its time to end. Start again now?")
 async def restart(context: OperationContext, caller: Caller) -> str:
     """Lets what runs end, and starts the gateway again with the configuration as it is now."""
-    at_this_machine(caller, "Starting again")
+    caller.at_this_machine("Starting again")
     context.engine.home.restart()
     return "It is starting again. What was running goes on afterwards."

@@ -8,9 +8,6 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from nanobot.config.values import Source
-from nanobot.errors import UsageError
-from nanobot.messages import TERMINAL
-from nanobot.operations.operation import Caller
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,10 +173,3 @@ class HomeAdmin(Protocol):
         """Try a channel of that type (or a table that is there) with these KEY=VALUE, and keep it
         if its platform lets it in."""
         ...
-
-
-def at_this_machine(caller: Caller, what: str) -> None:
-    """Raises UsageError for a caller in a chat: whoever takes over an account of a platform is not
-    to take over the machine."""
-    if caller.address is not None and caller.address.channel != TERMINAL:
-        raise UsageError(f"{what} is not for a chat: do it on its machine, or on the page.")

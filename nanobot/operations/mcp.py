@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.operations.home import ChangedSettings, at_this_machine
+from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.tools.mcp.views import ServerView
@@ -25,7 +25,7 @@ _Name = Annotated[Positional, Meta(description="Its name in the configuration.")
 async def _switched(
     context: OperationContext, caller: Caller, name: str, *, enabled: bool
 ) -> ChangedSettings:
-    at_this_machine(caller, "Switching servers")
+    caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.engine.mcp.views()}:
         raise UsageError(f"there is no MCP server {name[:60]!r}; `mcp list` shows those there are")
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})

@@ -19,7 +19,7 @@ from typing import Any, Protocol, get_type_hints
 import msgspec
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, LaneCommand, Role
+from nanobot.messages import TERMINAL, Address, LaneCommand, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.parameters import (
     Arguments,
@@ -47,6 +47,12 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     address: Address | None = None
     key: str = ""
     private: bool = True
+
+    def at_this_machine(self, what: str) -> None:
+        """Raises UsageError in a chat: whoever takes over an account of a platform is not to take
+        over the machine."""
+        if self.address is not None and self.address.channel != TERMINAL:
+            raise UsageError(f"{what} is not for a chat: do it on its machine, or on the page.")
 
 
 class OperationContext(Protocol):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.operations.home import PromptFile, at_this_machine
+from nanobot.operations.home import PromptFile
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 
@@ -16,7 +16,7 @@ _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or mem
 @operation("prompts list", reads=True)
 async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
     """Lists the files that the prompt is made of."""
-    at_this_machine(caller, "What the prompt is made of")
+    caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_files()
 
 
@@ -27,7 +27,7 @@ def _page(file: PromptFile, _: float) -> str:
 @operation("prompts show", reads=True, text=_page, example="AGENTS.md")
 async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
     """Shows a file that the prompt is made of."""
-    at_this_machine(caller, "What the prompt is made of")
+    caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_file(name)
 
 
@@ -46,5 +46,5 @@ async def write_prompt_file(
     ] = "",
 ) -> PromptFile:
     """Writes a file that the prompt is made of."""
-    at_this_machine(caller, "What the prompt is made of")
+    caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.write_prompt_file(name, text, digest)

@@ -6,16 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from nanobot.errors import UsageError
-from nanobot.messages import TERMINAL, Role
+from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
-
-
-def _at_this_machine(caller: Caller) -> None:
-    if caller.address is not None and caller.address.channel != TERMINAL:
-        raise UsageError("What opens the page is not for a chat: ask on its machine.")
 
 
 def _link_text(link: PageLink, _: float) -> str:
@@ -25,7 +19,7 @@ def _link_text(link: PageLink, _: float) -> str:
 @operation("web link", text=_link_text)
 async def make_link(context: OperationContext, caller: Caller) -> PageLink:
     """Makes a link that opens the page, once."""
-    _at_this_machine(caller)
+    caller.at_this_machine("What opens the page")
     return context.engine.web.link()
 
 
@@ -51,7 +45,7 @@ async def add_token(
     days: Annotated[int, Meta(ge=0, le=3_660, description="When it expires; 0: it does not.")] = 90,
 ) -> NewToken:
     """Makes a token for a program, and shows it, once."""
-    _at_this_machine(caller)
+    caller.at_this_machine("What opens the page")
     return await context.engine.web.add(name, Role(role), days or None)
 
 

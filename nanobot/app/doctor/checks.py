@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -60,6 +60,10 @@ def mended(mendable: Mendable) -> Finding:
         return msgspec.structs.replace(mendable.finding, remedy=f"It could not be mended: {error}")
     return Finding(about=about, level="ok", text=f"mended: {mendable.finding.text}")
 
+
+async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
+    """All that there is to say, each as soon as it is known."""
+    findings, config = configuration(environ)
     for finding in findings:
         yield finding
     if config is None:
