@@ -1,6 +1,11 @@
 # docker build -t nanobot . && docker run --rm -v nanobot:/data -e NANOBOT_CHANNELS__TELEGRAM__TOKEN=... nanobot
 FROM python:3.11-slim
 
+# The embedded model is built with OpenMP, whose library the slim image has not.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libgomp1 \
+ && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /opt/nanobot
 COPY requirements requirements
 RUN python -m pip install --no-cache-dir --require-hashes -r requirements/full.txt \
