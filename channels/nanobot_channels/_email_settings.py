@@ -14,8 +14,8 @@ from nanobot.system import is_loopback
 ADDRESS = re.compile(r"[^\s@<>\"]+@[A-Za-z0-9.-]+")
 
 
-# Told to every channel; in this one the gate decides all of it.
-_PEOPLE = frozenset({"owners", "members", "guests", "pairing"})
+# Told to every channel: in this one the gate decides all about people, and mails show no previews.
+_OF_ALL = frozenset({"owners", "members", "guests", "pairing", "link_previews"})
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
     """The table, checked. Raises ConfigError for settings that cannot work."""
     try:
-        own = {key: value for key, value in settings.items() if key not in _PEOPLE}
+        own = {key: value for key, value in settings.items() if key not in _OF_ALL}
         if isinstance(trusted := own.get("trusted_authserv"), str):
             # As a variable of the environment gives it.
             own["trusted_authserv"] = [server.strip() for server in trusted.split(",")]

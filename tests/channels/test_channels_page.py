@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.loading import open_channel
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.ports import (
     Capabilities,
     Commanding,
@@ -72,6 +74,12 @@ async def opened(kind: str) -> Any:
     channel = getattr(import_module(module), function)(kind, SETTINGS[kind])
     await channel.close()
     return channel
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+async def test_every_channel_takes_the_keys_that_all_have(kind: str) -> None:
+    channel = open_channel(kind, ChannelSettings(type=kind, settings=SETTINGS[kind]))
+    await channel.close()
 
 
 def test_the_page_has_every_channel_there_is() -> None:
