@@ -198,7 +198,6 @@ class EmailChannel:
             raise NotSent(f"{self._settings.sent_folder} cannot be searched: {error}") from error
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
-        """The content of a file that came with a mail; see ports.Fetching."""
         try:
             validity, uid, start, end, encoding = place_of(attachment.ref)
         except ValueError:

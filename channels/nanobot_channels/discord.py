@@ -165,7 +165,6 @@ class DiscordChannel:
         return not self._receiver.is_direct(address) and self._private.waiting(person)
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
-        """Answer a slash command; see ports.Confiding."""
         return await self._private.replace(part, person)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:

@@ -149,7 +149,6 @@ class MatrixChannel:
         return await _matrix_files.fetch(self._api, attachment, limit)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send a file with its caption; see ports.Filing. Raises as `send`."""
         fields = await _matrix_files.content(self._api, address, part, content)
         return await self._send(address, fields, _matrix_parts.mark_of(part))
 

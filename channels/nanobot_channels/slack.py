@@ -202,7 +202,6 @@ class SlackChannel:
         return ts
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
-        """Append to a stream; see ports.Streaming."""
         await self._streams.grow(address, message_id, steps)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
@@ -214,7 +213,6 @@ class SlackChannel:
         return await _slack_files.download(self._api, attachment, limit)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send a file with its caption; see ports.Filing. Raises as `send`."""
         message_id = await _slack_files.upload(self._api, address, part, content)
         self._joined(address)
         return message_id

@@ -149,19 +149,15 @@ class TelegramChannel:
         return self._personal.confides(address, person)
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
-        """Show it; see ports.Confiding."""
         return await self._personal.confide(address, person, part)
 
     def drafts(self, address: Address) -> bool:
-        """Whether what is being written is shown there as a draft; see ports.Drafting."""
         return self._messages.drafts(address)
 
     async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
-        """Show a draft; see ports.Drafting."""
         await self._messages.draft(address, key, part)
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
-        """The content of a file that came with a message; see ports.Fetching."""
         return await _telegram_files.fetch(self._api, attachment, limit)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
