@@ -13,6 +13,10 @@ MEMORY_SECONDS = 60.0
 """For so long after a wait that a platform asked for, sends keep to its documented rate."""
 
 
+LEFT_TO_ANSWERS = 3
+"""Of the messages and edits that a chat takes at once: an answer may be as many."""
+
+
 class _Bucket:
     """What may be sent somewhere: nothing before `closed`, and at a rate until `slow`. `blamed`:
     until when the platform's complaint was about this very place. `waiting`: who waits for it."""
@@ -54,7 +58,7 @@ class RateLimiter:
     a minute after. A complaint about the whole bot, or complaints about two chats within that
     minute, slow all of them down to `bot_rate`. Nobody who may send at once is kept waiting. `free`
     says whether previews and typing would take what answers need: where several messages go in the
-    period of a chat's rate, edited previews leave the last of them.
+    period of a chat's rate, edited previews leave the last three of them.
     """
 
     def __init__(self, clock: Clock, rates: Capabilities) -> None:
@@ -119,7 +123,7 @@ class RateLimiter:
 
     def _crowded(self, chat: str, now: float, rate: Rate) -> bool:
         recent = sum(moment > now - rate.seconds for moment in self._recent.get(chat, ()))
-        return recent >= rate.count - 1
+        return recent >= max(rate.count - LEFT_TO_ANSWERS, 1)
 
     def _edited(self, now: float) -> int:
         """Edits within the last period of their rate."""

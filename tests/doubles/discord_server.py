@@ -6,7 +6,7 @@
         answer = await discord.reply_in(DM)
 
 It has one guild with a text channel and a thread, and one direct chat. It outlives the bot. As on
-Discord (observed), the history has no nonces. Not modelled: permissions one by one, buckets.
+Discord (observed), the history has no nonces. Not modelled: permissions one by one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ from aiohttp import web
 
 from tests.doubles.discord_files import FileLinks
 from tests.doubles.discord_gateway import MESSAGE_CONTENT, GatewayServer, Session
-from tests.doubles.discord_rules import (
-    BUTTON,
-    Refusal,
-    check_message,
-    nested,
-    snowflake,
-)
+from tests.doubles.discord_rules import BUTTON, Refusal, check_message, nested, snowflake
 from tests.doubles.discord_rules import IS_COMPONENTS_V2 as V2
 from tests.doubles.discord_wire import (
     Call,
@@ -65,7 +59,8 @@ class DiscordServer(GatewayServer):
         self.sessions_left = 1000
         self.history_has_nonces = False
         self.native = True
-        """Whether it knows components of the second version, and their flag."""
+        self.without: set[str] = set()
+        """Whether it knows components and their flag; `without`: not in these chats."""
         self.limits = ChannelLimits()
         self._numbers = itertools.count(1)
         self._files = FileLinks()
@@ -298,6 +293,9 @@ class DiscordServer(GatewayServer):
     def _get_channel(self, call: Call) -> Any:
         return self._channel(call)
 
+    def _native(self, call: Call) -> bool:
+        return self.native and call.parts["channel"] not in self.without
+
     def _channel(self, call: Call) -> dict[str, Any]:
         if call.parts["channel"] not in self.channels:
             raise Refusal(404, 10003, "Unknown Channel")
@@ -329,7 +327,7 @@ class DiscordServer(GatewayServer):
 
     async def _post_message(self, call: Call) -> Any:
         self._channel(call)
-        check_message(call.json, len(call.files), native=self.native)
+        check_message(call.json, len(call.files), native=self._native(call))
         nonce = call.json.get("nonce")
         mine = self.mine(call.parts["channel"])
         same = [m for m in mine if nonce and m.get("nonce") == nonce]
@@ -358,7 +356,7 @@ class DiscordServer(GatewayServer):
             raise Refusal(403, 50005, "Cannot edit a message authored by another user")
         flags = message.get("flags", 0)
         files = len(message["attachments"])
-        check_message(message | call.json, files, native=self.native, before=flags)
+        check_message(message | call.json, files, native=self._native(call), before=flags)
         message |= {k: call.json[k] for k in ("content", "components") if k in call.json}
         message["content"] = message["content"] or ""
         message["flags"] = call.json.get("flags", flags) | (flags & V2)

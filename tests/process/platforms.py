@@ -178,6 +178,7 @@ class OnDiscord(Platform):
         self._server = server
         server.now = time.time()  # its Date and the ids of its messages are of one clock
         server.channels |= {chat: {"id": chat, "type": 1} for chat in self.chats}
+        server.without = set(self.chats[::2])
         self._last: dict[str, Any] = {}
         self.troubles = [self._trouble(self._again)]
         for fault in (
