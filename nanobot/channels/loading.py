@@ -55,14 +55,15 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
     """What adapters have to know of the keys that all channels have: who is named there, to follow
-    them into a room (who may speak is not theirs to decide), and whether links show previews."""
-    return {
+    them into a room (who may speak is not theirs to decide), and that links show previews."""
+    shared: dict[str, object] = {
         "owners": settings.owners,
         "members": settings.members,
         "guests": settings.guests,
         "pairing": settings.pairing,
-        "link_previews": settings.link_previews,
     }
+    # Not unless it is wanted: adapters from before refuse keys that they do not know.
+    return shared | ({"link_previews": True} if settings.link_previews else {})
 
 
 def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
