@@ -193,6 +193,8 @@ class ProviderRegistry:
         provider, model = choice.provider_name, choice.model
         if choice.client == "embedded" or provider == EMBEDDED:
             return _FREE
+        if known_profile(provider, model) is None:
+            await self._look_up(choice)
         if self._catalogue.price_of(provider, model) is None:
             if provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
                 return _FREE
@@ -263,13 +265,10 @@ class ProviderRegistry:
     async def warm_up(self) -> None:
         """Choose the default model, and have ready what it needs; off anybody's path.
 
-        The embedded one is started. litellm is loaded, where it is the way; and its table, where
-        ours does not know the model."""
+        The embedded one is started; litellm is loaded, where it is the way."""
         if self._only is not None:
             return
-        provider, profile = await self.pick()
-        if known_profile(profile.provider, profile.name) is None:
-            await self._look_up(await self.choice())
+        provider, _ = await self.pick()
         if isinstance(provider, WarmingUp):
             await provider.warm_up()
 
