@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.errors import ChatGone, DeliveryError, OutcomeUnknown, Refused
+from nanobot.errors import ChatGone, DeliveryError, FormRefused, OutcomeUnknown, Refused
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
@@ -116,7 +116,9 @@ class TelegramMessages:
                 return
         pieces = _pieces(part, payload, plain=plain)
         if len(pieces) != 1:
-            raise Refused("it takes more than one message")
+            known = payload.html and not self.takes_rich(address.chat_id)
+            kind = FormRefused if known and not plain else Refused
+            raise kind("without a rich message it takes more than one")
         await self._replace(method, params | _content(pieces[0]) | self._previews)
 
     async def _replace(self, method: str, params: Mapping[str, Any]) -> None:
@@ -200,12 +202,16 @@ class TelegramMessages:
         return self._drafts.get(chat_id, draft_id) == draft_id
 
     def _richly(self, address: Address, payload: Payload) -> bool:
-        return bool(payload.html) and address.chat_id not in self._without_rich
+        return bool(payload.html) and self.takes_rich(address.chat_id)
+
+    def takes_rich(self, chat: str) -> bool:
+        """Whether rich messages are known of in a chat: until one is refused."""
+        return chat not in self._without_rich
 
     def _refused(self, where: set[str], address: Address, what: str, refused: Refused) -> None:
         """One try is enough where the server does not know the method; another text may do."""
         logger.info("{}: {} in {}: {}", self._name, what, address.chat_id, refused)
-        if isinstance(refused, _Unsupported):
+        if isinstance(refused, _Unsupported) or _IGNORED.search(str(refused)):
             where.add(address.chat_id)
 
 
@@ -218,6 +224,10 @@ _NO_METHOD = re.compile(
     r"method.{0,40}(?:not (?:found|supported|implemented)|unknown)|(?:unknown|unsupported) method",
     re.IGNORECASE,
 )
+
+
+# Of an older server, which looks for the text of an edit and finds none.
+_IGNORED = re.compile("text is empty|text must be non-empty", re.IGNORECASE)
 
 
 def _lacks_method(error: ApiRefusal) -> bool:

@@ -70,20 +70,20 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
     pieces: list[Piece] = []
 
 
-def render(message: OutboundMessage) -> list[OutboundPart]:
+def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
     What entities cannot show, or is too long for one message, is a rich message where it fits into
-    one. In groups, where others may have written meanwhile, the first part is a reply. The last one
-    carries the choices as buttons; those that make no button are written out. The plain fallback
-    has link targets written out where they fit.
+    one and the chat takes any (`rich`). In groups, where others may have written meanwhile, the
+    first part is a reply. The last one carries the choices as buttons; those that make no button
+    are written out. The plain fallback has link targets written out where they fit.
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
     lines = [": ".join(filter(None, (other.label, other.say))) for other in others]
     text = "\n\n".join([message.text, *lines])
     pieces = _pieces(text)
-    html = rich_html(text, TEXT_LIMIT)
+    html = rich_html(text, TEXT_LIMIT) if rich else ""
     in_group = message.address.chat_id.startswith("-")
     reply_to = message.reply_to if in_group else None
     if html:

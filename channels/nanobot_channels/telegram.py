@@ -120,8 +120,10 @@ class TelegramChannel:
             raise ChannelDown(f"no usable answer from Telegram: {error}") from error
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts: at most 4096 UTF-16 units and 100 entities each, at least one, none empty."""
-        return _telegram_parts.render(message)
+        """The parts: rich messages, or at most 4096 UTF-16 units and 100 entities each, at least
+        one, none empty. A chat that is known to take no rich messages gets none."""
+        rich = self._messages.takes_rich(message.address.chat_id)
+        return _telegram_parts.render(message, rich=rich)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the message_id.

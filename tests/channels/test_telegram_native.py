@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.errors import NotSent, OutcomeUnknown, Refused
+from nanobot.errors import FormRefused, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._telegram_messages import draft_id_of
@@ -24,6 +24,10 @@ OLDER = "Hosts\n\nHost | State\n-----+------\nnas  | ok\n\n• [x] backup\n• [
 def part(channel: TelegramChannel, text: str, address: Address = CHAT) -> OutboundPart:
     (rendered,) = channel.render(OutboundMessage(address=address, text=text, key="k"))
     return rendered
+
+
+def render(channel: TelegramChannel, text: str, address: Address) -> list[OutboundPart]:
+    return channel.render(OutboundMessage(address=address, text=text, key="k"))
 
 
 def html(text: str) -> str:
@@ -63,8 +67,8 @@ async def test_a_server_without_rich_messages_costs_one_try_a_chat(
         await channel.send(CHAT, part(channel, TABLE))
     assert [message.text for message in telegram.messages(1)] == [OLDER] * 3
     assert len(telegram.calls_of("sendRichMessage")) == 1
-    long = part(channel, "word " * 1_800)
-    await channel.send(CHAT, long)
+    for long in render(channel, "word " * 1_800, CHAT):
+        await channel.send(CHAT, long)
     assert " ".join(m.text for m in telegram.messages(1)[3:]).split() == ["word"] * 1_800
 
 
@@ -121,8 +125,22 @@ async def test_a_preview_in_a_group_becomes_a_rich_message(
     assert (message.history, message.text) == (["Hosts"], SHOWN)
     await channel.edit(GROUP, message_id, part(channel, f"{TABLE}\n- [ ] more", GROUP))
     assert message.text == f"{OLDER}\n• [ ] more"
-    with pytest.raises(Refused):
-        await channel.edit(GROUP, message_id, part(channel, "word " * 1_800, GROUP))
+    assert len(render(channel, "word " * 1_800, GROUP)) == 3
+
+
+async def test_a_preview_whose_chat_turns_out_to_take_nothing_rich_is_rendered_anew(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.native.off = True
+    telegram.say(-5, "hi")
+    message_id = await channel.send(GROUP, part(channel, "word word", GROUP))
+    (long,) = render(channel, "word " * 1_800, GROUP)
+    with pytest.raises(FormRefused):
+        await channel.edit(GROUP, message_id, long)
+    first, *_ = render(channel, "word " * 1_800, GROUP)
+    await channel.edit(GROUP, message_id, first)
+    assert len(telegram.calls_of("editMessageText")) == 2
+    assert len(telegram.messages(-5)) == 1
 
 
 @pytest.mark.parametrize(

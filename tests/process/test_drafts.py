@@ -102,3 +102,22 @@ async def test_a_stop_pressed_late_or_twice_stops_once_and_says_so_once(world: W
     await world.said(CHAT, stopped, "whole", "next")
     assert await gateway.stop() == 0
     world.verify()
+
+
+async def test_on_an_older_server_a_long_answer_leaves_nothing_of_its_preview(world: World) -> None:
+    world.telegram.native.off = True
+    gateway = await world.start()
+    words = [f"w{number} " for number in range(1_200)]
+    world.model.script = lambda _body: Answer("".join(words), chunks=words, pace=0.003)
+    world.telegram.say(CHAT, "go on")
+
+    def whole() -> bool:
+        shown = " ".join(world.texts(CHAT))
+        return shown.split() == "".join(words).split()
+
+    await world.telegram.until(whole, PATIENCE)
+    assert world.telegram.calls_of("editMessageText")
+    assert len(world.texts(CHAT)) == 2
+    assert await gateway.stop() == 0
+    world.verify()
+    assert world.rows("SELECT state FROM outbound") == [("sent",)]
