@@ -116,7 +116,7 @@ COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-
 	--generate-hashes --strip-extras --allow-unsafe --annotation-style line --no-emit-options \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(LOCKFLAGS)
 
-OPTIONAL = postgres embedded documents memory mcp email matrix events sandbox
+OPTIONAL = postgres s3 embedded documents memory mcp email matrix events sandbox
 
 lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml

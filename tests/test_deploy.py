@@ -72,7 +72,7 @@ def test_a_service_of_compose_is_configured_by_keys_that_there_are(
     assert config.database_url == "postgresql://nanobot:x@postgres/nanobot"
     assert config.served == ("telegram",)
     shared = [volume.partition(":")[2] for volume in service["volumes"]]
-    for folder in (config.workspace, config.blobs):
+    for folder in (config.workspace, Path(config.blobs)):
         assert any(folder.is_relative_to(mount) for mount in shared)
     port = config.web.port if name == "web" else config.web.health_port
     assert f"127.0.0.1:{port}/readyz" in service["healthcheck"]["test"][-1]
@@ -91,7 +91,7 @@ def test_a_deployment_of_kubernetes_is_configured_by_keys_that_there_are(
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert {volume["name"] for volume in pod["volumes"]} == set(mounts)
     assert Path(settings["NANOBOT_HOME"]).parent == Path(mounts["home"])
-    for folder in (config.workspace, config.blobs):
+    for folder in (config.workspace, Path(config.blobs)):
         assert folder.is_relative_to(mounts["shared"])
     port = config.web.port if name == "nanobot-web" else config.web.health_port
     for probe, path in (("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):

@@ -24,6 +24,7 @@ from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.machine import Machine
 from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import (
+    blobs_of,
     mcp_of,
     memory_of,
     prompt_of,
@@ -84,7 +85,6 @@ from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.supervisor import supervise
-from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
@@ -168,7 +168,7 @@ class _Assembly:
             machine.clock,
             program.provider or self.plugins,
         )
-        self.blobs = Blobs(config.blobs)
+        self.blobs = blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         scribe = self.models.scribe(agent.transcription_model)

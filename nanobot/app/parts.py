@@ -181,3 +181,12 @@ def retention_of(config: Config, store: Store, eraser: Eraser) -> Retention:
     terms = config.retention
     folder = config.home / Path(terms.archive).expanduser()
     return Retention(store.database, store.writer, eraser, terms.entries_days, folder)
+
+
+def blobs_of(config: Config) -> Blobs:
+    """Where files of messages are kept. Raises ConfigError."""
+    if isinstance(config.blobs, Path):
+        return Blobs(config.blobs)
+    from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
+
+    return ObjectBlobs(config.blobs)

@@ -73,7 +73,7 @@ def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Con
     database_url, workspace = f"sqlite:///{home / 'state.db'}", home / "workspace"
     with reader.noting():
         database_url = _database_url(home, reader, tree, written)
-    blobs = home / "blobs"
+    blobs: Path | str = home / "blobs"
     with reader.noting():
         workspace = _workspace(home, reader, tree.get("workspace"), written)
     with reader.noting():
@@ -124,8 +124,11 @@ def _workspace(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Pat
         raise reader.wrong("workspace", raw, "the path of a folder") from None
 
 
-def _blobs(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path:
-    if "://" not in written.blobs:
+def _blobs(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path | str:
+    if written.blobs.startswith("s3://"):
+        if written.blobs.removeprefix("s3://").partition("/")[0]:
+            return written.blobs.rstrip("/")
+    elif "://" not in written.blobs:
         with suppress(RuntimeError):
             return home / Path(written.blobs or "blobs").expanduser()
-    raise reader.wrong("blobs", raw, "the path of a folder")
+    raise reader.wrong("blobs", raw, 'the path of a folder, or "s3://BUCKET/PREFIX"')

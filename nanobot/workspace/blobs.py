@@ -29,7 +29,7 @@ class Blobs:
 
     async def write(self, content: bytes) -> str:
         """Keep the content; returns its digest. Raises StoreUnwritable."""
-        digest = await asyncio.to_thread(_digest_of, content)
+        digest = await asyncio.to_thread(digest_of, content)
         path = self._path(digest)
         try:
             if await _holds(path, content):
@@ -54,7 +54,7 @@ class Blobs:
                 content = await file.read()
         except OSError as error:
             raise BlobMissing(f"the file {digest[:12]} is not here any more") from error
-        if await asyncio.to_thread(_digest_of, content) != digest:
+        if await asyncio.to_thread(digest_of, content) != digest:
             raise BlobMissing(f"the file {digest[:12]} is damaged on this disk")
         return content
 
@@ -92,7 +92,8 @@ class MemoryBlobs:
         return self._content[digest]
 
 
-def _digest_of(content: bytes) -> str:
+def digest_of(content: bytes) -> str:
+    """What a content is kept under."""
     return hashlib.sha256(content).hexdigest()
 
 

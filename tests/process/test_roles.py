@@ -169,3 +169,22 @@ async def test_each_role_says_over_http_what_it_is(cluster: Cluster) -> None:
     async with aiohttp.ClientSession() as session, session.get(health) as answer:
         assert await answer.json() == {"status": "ready", "role": "worker"}
     await cluster.stop()
+
+
+async def test_files_go_through_a_folder_that_all_processes_share(cluster: Cluster) -> None:
+    world = cluster.world
+    await cluster.start("worker")
+    await cluster.start("channels")
+    file = {"file_id": world.telegram.extras.put_file(b"hello"), "file_unique_id": "1"}
+    world.telegram.say(1, document=file | {"file_name": "a.txt"}, caption="say:read")
+    await world.said(1, "read")
+    (received,) = world.workspace.rglob("*a.txt")
+    assert received.read_bytes() == b"hello"
+    (world.workspace / "report.txt").write_text("all is well")
+    send = call("message", content="Here", files=["report.txt"])
+    world.telegram.say(1, f"{send}\nsay:sent")
+    await world.telegram.called("sendDocument")
+    await world.telegram.until(lambda: world.texts(1)[-1] == "sent")
+    assert len(world.telegram.calls_of("sendDocument")) == 1
+    await cluster.stop()
+    world.verify()

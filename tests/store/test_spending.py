@@ -614,6 +614,52 @@ async def test_two_chats_that_are_answered_at_once_do_not_wait_for_each_other(ho
     assert row.requests == 2
 
 
+@on_postgres
+@pytest.mark.parametrize("tokens", [10_000_000, 1_000])
+async def test_calls_are_checked_side_by_side_only_far_from_a_limit(
+    home: Home, tokens: int
+) -> None:
+    journal = home.journal(budgets=limits(tokens_per_day=tokens))
+    one, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
+    checked, go_on = threading.Event(), threading.Event()
+
+    def first(connection: sa.Connection) -> None:
+        runs.start_model(connection, journal.writer, one.lane, one.run, [priced()], None)
+        checked.set()
+        assert go_on.wait(10)
+
+    starting = asyncio.create_task(home.do(first))
+    assert await asyncio.to_thread(checked.wait, 10)
+    second = asyncio.create_task(start(journal, other, priced()))
+    done, _ = await asyncio.wait([second], timeout=0.5 if tokens == 1_000 else 5)
+    assert bool(done) is (tokens == 10_000_000)
+    go_on.set()
+    await starting
+    await second
+
+
+@on_postgres
+async def test_a_limit_is_not_passed_where_calls_begin_to_be_checked_one_by_one(
+    home: Home,
+) -> None:
+    claims = [await begun(home.journal(), f"r{n}", f"telegram:{n}") for n in range(90)]
+    await start(home.journal(), claims[0], priced())
+    ((each,),) = await home.rows("SELECT tokens_in + tokens_out FROM model_call_costs")
+    ((connections,),) = await home.rows(
+        "SELECT setting FROM pg_settings WHERE name = 'max_connections'"
+    )
+    # Half of it is used up after a few: from there on one after the other.
+    limit = 2 * int(connections) * int(each)
+    used = limit // 2 - 5 * int(each)
+    await home.execute("UPDATE model_call_costs SET tokens_in = :n, tokens_out = 0", n=used)
+    journals = [home.journal(f"p{n}", budgets=limits(tokens_per_day=limit)) for n in range(2)]
+    async with asyncio.TaskGroup() as tasks:
+        made = [tasks.create_task(allowed(journals[n % 2], claims[1 + n :: 2])) for n in range(2)]
+    ((total,),) = await home.rows("SELECT sum(tokens_in + tokens_out) FROM model_call_costs")
+    assert sum(task.result() for task in made) == len(claims) - 1
+    assert used < int(total) <= limit
+
+
 async def test_what_was_used_is_the_same_before_and_after_it_is_summed_up(home: Home) -> None:
     journal, spending = home.journal(), home.spending()
     who = Account(person=f"telegram:{ANN}", chat="telegram:7", job="", model="p/m")

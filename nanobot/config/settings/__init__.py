@@ -67,7 +67,7 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
 
 class Config(Tables, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file`, `workspace` and `blobs` are absolute; none
-    was created.
+    was created. `blobs` is a str where it is the URL of an object store.
 
     `file` is where the configuration is or would be. `warnings` are sentences for people.
     """
@@ -76,7 +76,7 @@ class Config(Tables, frozen=True, kw_only=True):
     file: Path
     database_url: str
     workspace: Path
-    blobs: Path
+    blobs: Path | str
     warnings: tuple[str, ...] = ()
 
     @property

@@ -26,10 +26,11 @@ from nanobot.session.usage import (
     outcome,
 )
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import alone, insert_ignore
+from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
 from nanobot.store.repositories import usage_totals
+from nanobot.store.repositories.budget_turns import BudgetTurns
 from nanobot.store.repositories.run_roots import beginning, job_name
 from nanobot.store.repositories.usage import standing
 
@@ -64,9 +65,10 @@ class SqlBudgetLedger:
     def __init__(self, budgets: Budgets, clock: Clock) -> None:
         self._budgets = budgets
         self._clock = clock
+        self._turns = BudgetTurns(clock)
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
-        """Check the limits and reserve, as one: on PostgreSQL one call at a time if there are any.
+        """Check the limits and reserve, as one: see BudgetTurns.
 
         A call of the session that is open still was lost in a crash, and counts as it was reserved;
         one made beside a run that ended counts as it was once its end is heard after all."""
@@ -118,8 +120,12 @@ class SqlBudgetLedger:
         limits = budgets.limits(who)
         own = [] if row.root.startswith(_AFTER) else budgets.run_limit()
         if limits or own:
-            alone(connection, "budgets")
-            used = self._used(connection, row.day, who, row.root if own else "")
+            used = self._turns.used(
+                connection,
+                [*limits, *own],
+                more,
+                lambda: self._used(connection, row.day, who, row.root if own else ""),
+            )
             budgets.check([*limits, *own], used, more, budgets.period(self._clock.now()))
 
     def _used(
@@ -153,8 +159,13 @@ class SqlBudgetLedger:
         who = spender(first, profile.label)
         limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
         if limits or own:
-            alone(connection, "budgets")
-            used = self._used(connection, period.day, who, first.run_id if own else "")
+            tokens = estimate.tokens_in + estimate.tokens_out
+            used = self._turns.used(
+                connection,
+                [*limits, *own],
+                UsageSum(requests=1, tokens=tokens, cost=estimate.cost),
+                lambda: self._used(connection, period.day, who, first.run_id if own else ""),
+            )
             most = budgets.allowed([*limits, *own], used, estimate, period)
             estimate = msgspec.structs.replace(estimate, tokens_out=most)
         price = estimate.price

@@ -1,0 +1,75 @@
+"""Who checks a budget when, where several processes do: side by side far from its limits, one after
+the other near them.
+
+Far means: at most half of each limit is used, and the call wants at most the share of the other
+half that each connection of the server may have. Whoever is far sees all but what is not committed
+yet, which is at most one call for each connection: together these stay within the other half.
+Whoever is near waits for all of those, and sees everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from nanobot.agent.budgets import BudgetLimit, Level
+from nanobot.ports import Clock
+from nanobot.session.usage import UsageSum
+from nanobot.store.database.dialect import alone, together
+
+_PLACE = "budgets"
+_NEAR_SECONDS = 60.0
+_MOST_KEPT = 1_000
+_NOTHING = UsageSum()
+
+
+class BudgetTurns:
+    """Of one process. It remembers for a minute which limits are near, so that it need not find
+    that out while it holds others up."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._near: dict[tuple[str, ...], float] = {}
+        self._connections = 0
+
+    def used(
+        self,
+        connection: sa.Connection,
+        limits: Sequence[BudgetLimit],
+        more: UsageSum,
+        read: Callable[[], dict[Level, UsageSum]],
+    ) -> dict[Level, UsageSum]:
+        """What is used, as `read` finds it, such that no limit is passed if what is added in this
+        transaction fits, and is at most `more`."""
+        if connection.dialect.name != "postgresql":
+            return read()
+        key, now = tuple(limit.key for limit in limits), self._clock.monotonic()
+        if self._near.get(key, 0.0) <= now:
+            together(connection, _PLACE)
+            used = read()
+            if _far(limits, used, more, self._most_connections(connection)):
+                return used
+            self._near[key] = now + _NEAR_SECONDS
+            if len(self._near) > _MOST_KEPT:
+                del self._near[next(iter(self._near))]
+        alone(connection, _PLACE)
+        return read()
+
+    def _most_connections(self, connection: sa.Connection) -> int:
+        if not self._connections:
+            self._connections = int(connection.scalar(sa.text("SHOW max_connections")) or 0)
+        return self._connections
+
+
+def _far(
+    limits: Sequence[BudgetLimit],
+    used: Mapping[Level, UsageSum],
+    more: UsageSum,
+    connections: int,
+) -> bool:
+    return all(
+        limit.used(used.get(limit.level, _NOTHING)) <= limit.amount / 2
+        and limit.used(more) <= limit.amount / (2 * connections)
+        for limit in limits
+    )

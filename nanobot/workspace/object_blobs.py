@@ -1,0 +1,88 @@
+"""Blobs in an S3-compatible store, for processes that share no folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nanobot.errors import BlobMissing, ConfigError, StoreError, StoreUnwritable
+from nanobot.system import Installation
+from nanobot.workspace.blobs import Blobs, digest_of
+
+_SECONDS = 30.0
+
+
+class ObjectBlobs(Blobs):
+    """As Blobs, below an URL `s3://BUCKET/PREFIX`: `ab/abcdef...`. Who may do that, and where the
+    store is, the environment says, as for all programs that use S3. Raises ConfigError where the
+    client is not installed."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(Path(url.removeprefix("s3://")))
+        if find_spec("s3fs") is None:
+            raise ConfigError(
+                f"blobs is {url}, and the client of S3 is not installed: "
+                f"{Installation().adding('s3')}"
+            )
+        self._url = url
+        self._opened: Any = None
+
+    async def write(self, content: bytes) -> str:
+        digest = await asyncio.to_thread(digest_of, content)
+        try:
+            await self._do("pipe_file", self._place(digest), content)
+        except (OSError, TimeoutError) as error:
+            raise StoreUnwritable(
+                f"a file of {len(content):,} bytes cannot be kept in {self._url} ({_why(error)})"
+            ) from error
+        return digest
+
+    async def read(self, digest: str) -> bytes:
+        try:
+            content: bytes = await self._do("cat_file", self._place(digest))
+        except FileNotFoundError as error:
+            raise BlobMissing(f"the file {digest[:12]} is not here any more") from error
+        except (OSError, TimeoutError) as error:
+            raise StoreError(f"{self._url} cannot be read now ({_why(error)})") from error
+        if await asyncio.to_thread(digest_of, content) != digest:
+            raise BlobMissing(f"the file {digest[:12]} is damaged in {self._url}")
+        return content
+
+    async def remove(self, digests: Iterable[str]) -> int:
+        """Forget these; returns how many there were. Raises StoreError."""
+        removed = 0
+        for digest in digests:
+            try:
+                # S3 deletes what is not there without a word.
+                if await self._do("exists", self._place(digest)):
+                    await self._do("rm_file", self._place(digest))
+                    removed += 1
+            except (OSError, TimeoutError) as error:
+                raise StoreError(f"{self._url} cannot be changed now ({_why(error)})") from error
+        return removed
+
+    def _place(self, digest: str) -> str:
+        return str(self._path(digest))
+
+    async def _do(self, name: str, *arguments: object) -> Any:
+        async with asyncio.timeout(_SECONDS):
+            return await asyncio.to_thread(self._do_now, name, *arguments)
+
+    def _do_now(self, name: str, *arguments: object) -> Any:
+        """On a thread: loading the client takes half a second. Its other errors come as OSError."""
+        errors = import_module("botocore.exceptions")
+        if self._opened is None:
+            # Without lists of what was there a while ago: others write, too.
+            self._opened = import_module("s3fs").S3FileSystem(use_listings_cache=False)
+        try:
+            return getattr(self._opened, name)(*arguments)
+        except (errors.BotoCoreError, errors.ClientError) as error:
+            raise OSError(str(error)) from error
+
+
+def _why(error: Exception) -> str:
+    return str(error) or f"no answer within {_SECONDS:g} s"
