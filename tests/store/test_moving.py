@@ -221,8 +221,9 @@ def test_a_backup_of_an_earlier_build_is_put_back(
 
 
 def test_there_is_a_database_of_each_revision() -> None:
-    assert {file.name for file in REVISIONS.glob("*.gz")} == {
-        f"{revision}.db.gz" for revision in OURS.revisions
-    }
+    there = {file.name for file in REVISIONS.glob("*.gz")}
+    assert there == {f"{revision}.db.gz" for revision in OURS.revisions}, (
+        "python -m tests.store.filling makes the one of a new revision"
+    )
     for file in REVISIONS.glob("*.gz"):
         assert gzip.decompress(file.read_bytes()).startswith(b"SQLite format 3")
