@@ -22,7 +22,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "slack": {"bot_token": "xoxb-1", "app_token": "xapp-1"},
     "matrix": {"homeserver": "https://example.org", "user": "@b:example.org", "password": "p"},
     "email": MAIL,
-    "udp": {"token": "t", "port": 7000},
+    "udp": {"token": "long enough", "port": 7000},
 }
 
 
