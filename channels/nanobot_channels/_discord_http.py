@@ -168,6 +168,16 @@ class DiscordHttp(HTTPClient):
         )
         await self.request(route, json=answer)
 
+    async def follow_up(self, application: str, token: str, payload: dict[str, Any]) -> Any:
+        """One more message after the answer to an interaction; returns it. Raises as `request`."""
+        route = Route(
+            "POST",
+            "/webhooks/{webhook_id}/{webhook_token}",
+            webhook_id=int(application),
+            webhook_token=token,
+        )
+        return await self.request(route, json=payload)
+
     async def edit_first_answer(self, application: str, token: str, payload: dict[str, Any]) -> Any:
         """Replace what an interaction was answered with; returns the message. Raises as
         `request`."""

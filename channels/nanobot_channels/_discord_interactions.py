@@ -192,6 +192,11 @@ def _alone(text: str) -> dict[str, Any]:
     }
 
 
+def alone(message: dict[str, Any]) -> dict[str, Any]:
+    """The message as only one person sees it."""
+    return message | {"flags": message.get("flags", 0) | _EPHEMERAL}
+
+
 def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
     """Application commands, one for each first word, with at most one free argument; and the one in
     the context menu of messages.

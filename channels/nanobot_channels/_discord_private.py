@@ -1,4 +1,4 @@
-"""What only one person of a server sees: answers to slash commands."""
+"""What only one person of a server sees: answers to slash commands and to presses of buttons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from nanobot.errors import Refused
 from nanobot.ports import Clock, OutboundPart
 from nanobot_channels._discord_http import DiscordHttp, Refusal, delivery_error
-from nanobot_channels._discord_interactions import Interaction, is_command
+from nanobot_channels._discord_interactions import Interaction, alone, is_command
 from nanobot_channels._discord_messages import is_snowflake
 from nanobot_channels._discord_parts import body, payload_of
 
@@ -37,15 +37,20 @@ class PrivateReplies:
         self._http = http
         self._clock = clock
         self._commands: dict[str, _Command] = {}
+        self._pressed: dict[tuple[str, str], str] = {}
 
     def used(self, interaction: Interaction) -> None:
         """A command, or the press of a button; before it is admitted."""
         within = interaction.guild_id and is_snowflake(interaction.application_id)
-        if is_command(interaction) and within:
+        if within and (is_command(interaction) or interaction.message):
             until = self._clock.monotonic() + _TOKEN_SECONDS
-            self._commands[interaction.id] = _Command(interaction, until)
+            command = self._commands[interaction.id] = _Command(interaction, until)
+            if interaction.message:  # what is answered to a press names the message of the button
+                self._pressed[interaction.message.id, command.person] = interaction.id
             while len(self._commands) > _MOST:
                 del self._commands[next(iter(self._commands))]
+            while len(self._pressed) > _MOST:
+                del self._pressed[next(iter(self._pressed))]
 
     def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
         """Discord has taken the first answer, or not."""
@@ -65,23 +70,27 @@ class PrivateReplies:
         """Make the first answer to a command of that person this part; returns the message id. It
         may be done again. Raises as Channel.send: Refused where the part is not the whole answer,
         or comes too late."""
-        payload = payload_of(part)
-        command = self._commands.get(payload.answers or "")
+        answers = payload_of(part).answers or ""
+        press = self._pressed.get((answers, person))
+        number = press or answers
+        command = self._commands.get(number)
         if command is None or command.person != person or self._clock.monotonic() > command.until:
             raise Refused("it is not the answer to a command of theirs")
         with suppress(TimeoutError):
             async with asyncio.timeout(_ACKNOWLEDGED_SECONDS):
                 await command.acknowledged.wait()
-        if payload.answers not in self._commands:
+        if number not in self._commands:
             raise Refused("Discord did not take the first answer")
+        where = (command.application, command.token)
         try:
-            answer = await self._http.edit_first_answer(
-                command.application, command.token, {"content": None} | body(part)
-            )
+            if press is None:
+                answer = await self._http.edit_first_answer(*where, {"content": None} | body(part))
+            else:
+                answer = await self._http.follow_up(*where, alone(body(part)))
         except Refusal as refusal:
             if refusal.status in {401, 403, 404}:
-                del self._commands[payload.answers]
+                del self._commands[number]
                 raise Refused(f"Discord: {refusal}") from refusal
             raise delivery_error(refusal) from refusal
-        number = answer.get("id") if isinstance(answer, dict) else None
-        return str(number or payload.answers)
+        receipt = answer.get("id") if isinstance(answer, dict) else None
+        return str(receipt or number)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.errors import OutcomeUnknown, Refused
-from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
+from nanobot.messages import Address, Choice, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.testing.machine import ManualClock
 from nanobot_channels.discord import DiscordChannel
@@ -123,3 +123,31 @@ async def test_an_unknown_outcome_is_told_as_such(discord: DiscordServer) -> Non
             await sent(channel, command, part)
         assert await sent(channel, command, part)
         assert discord.mine(discord_server.CHANNEL) == []
+
+
+async def test_what_concerns_who_pressed_a_button_is_shown_to_them_alone(
+    discord: DiscordServer,
+) -> None:
+    intake = FakeIntake()
+    async with opened(discord) as channel, receiving(channel, intake):
+        where = Address("discord", discord_server.CHANNEL)
+        choices = (Choice("Approve", "/approve 3"),)
+        asked = OutboundMessage(address=where, text="May I?", key="q", choices=choices)
+        await channel.send(where, channel.render(asked)[0])
+        await discord.press(discord.mine(discord_server.CHANNEL)[0], "Approve")
+        (press,) = await intake.received(1)
+        assert channel.confides(where, press.sender.id)
+        refused = OutboundMessage(
+            address=where,
+            text="Only owners may.",
+            key="n",
+            kind=OutboundKind.NOTICE,
+            reply_to=press.message_id,
+            only_for=press.sender.id,
+        )
+        await channel.confide(where, press.sender.id, channel.render(refused)[0])
+        with pytest.raises(Refused):
+            await channel.confide(where, "8", channel.render(refused)[0])
+    (shown,) = discord.followed
+    assert (shown["content"], shown["flags"] & 1 << 6) == ("Only owners may.", 1 << 6)
+    assert len(discord.mine(discord_server.CHANNEL)) == 1

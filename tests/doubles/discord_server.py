@@ -48,7 +48,8 @@ class DiscordServer(GatewayServer):
         self.calls: list[Call] = []
         self.commands: list[dict[str, Any]] = []
         self.answers: dict[str, dict[str, Any]] = {}
-        """What interactions were answered with."""
+        """What interactions were answered with, and what followed."""
+        self.followed: list[dict[str, Any]] = []
         self.reactions: dict[str, list[str]] = {}
         self.channels: dict[str, dict[str, Any]] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
@@ -70,20 +71,21 @@ class DiscordServer(GatewayServer):
         app.router.add_get("/cdn/{link}/{file}", self._files.serve)
         message = "/channels/{channel}/messages/{message}"
         for method, path, handler in (
-            ("GET", "/users/@me", self._get_me),
+            ("GET", "/users/@me", lambda _: self.me),
             ("GET", "/oauth2/applications/@me", self._get_application),
             ("GET", "/gateway/bot", self._get_gateway),
-            ("GET", "/channels/{channel}", self._get_channel),
+            ("GET", "/channels/{channel}", self._channel),
             ("GET", "/channels/{channel}/messages", self._get_messages),
             ("POST", "/channels/{channel}/messages", self._post_message),
             ("POST", "/channels/{channel}/typing", self._post_typing),
-            ("GET", message, self._get_message),
+            ("GET", message, lambda call: self._shown(self._message(call))),
             ("PATCH", message, self._patch_message),
             ("PUT", message + "/reactions/{emoji}/@me", self._put_reaction),
             ("DELETE", message + "/reactions/{emoji}/@me", self._delete_reaction),
             ("PUT", "/applications/{application}/commands", self._put_commands),
             ("POST", "/interactions/{number}/{token}/callback", self._answer_interaction),
             ("PATCH", "/webhooks/{application}/{token}/messages/@original", self._patch_answer),
+            ("POST", "/webhooks/{application}/{token}", self._post_answer),
         ):
             app.router.add_route(
                 method, "/api/v10" + path, self._routed(f"{method} {path}", handler)
@@ -280,18 +282,12 @@ class DiscordServer(GatewayServer):
     def failure(self, fault: DiscordFault) -> web.Response:
         return failure(fault)
 
-    def _get_me(self, call: Call) -> Any:
-        return self.me
-
     def _get_application(self, call: Call) -> Any:
         return {"id": APPLICATION, "name": "nano", "flags": self.flags}
 
     def _get_gateway(self, call: Call) -> Any:
         limit = {"total": 1000, "remaining": self.sessions_left, "reset_after": 5_000}
         return {"url": self.gateway_url, "shards": 1, "session_start_limit": limit}
-
-    def _get_channel(self, call: Call) -> Any:
-        return self._channel(call)
 
     def _native(self, call: Call) -> bool:
         return self.native and call.parts["channel"] not in self.without
@@ -321,9 +317,6 @@ class DiscordServer(GatewayServer):
             if message["id"] == call.parts["message"]:
                 return message
         raise Refusal(404, 10008, "Unknown Message")
-
-    def _get_message(self, call: Call) -> Any:
-        return self._shown(self._message(call))
 
     async def _post_message(self, call: Call) -> Any:
         self._channel(call)
@@ -384,6 +377,14 @@ class DiscordServer(GatewayServer):
         if call.parts["number"] in self.answers:
             raise Refusal(400, 40060, "Interaction has already been acknowledged.")
         self.answers[call.parts["number"]] = call.json
+
+    def _post_answer(self, call: Call) -> Any:
+        """A message after the first answer."""
+        if call.parts["token"].removeprefix("t") not in self.answers:
+            raise Refusal(404, 10015, "Unknown Webhook")
+        check_message(call.json | {"flags": call.json["flags"] & ~(1 << 6)}, 0)
+        self.followed.append(call.json)
+        return {"id": self._number(), **call.json}
 
     def _patch_answer(self, call: Call) -> Any:
         """The first answer to an interaction, by its token (here t and its number)."""
