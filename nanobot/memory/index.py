@@ -60,6 +60,7 @@ class Memory:
         self._files = files
         self._store = store
         self._clock = clock
+        self.embedder = embedder
         self._vectors = None if embedder is None else Vectorizer(store, embedder)
         self._max_file_chars = options.max_file_chars
         self._sync = FileSync(

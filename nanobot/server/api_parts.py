@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from nanobot.agent.library.run_service import RunService
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.operations.dispatcher import Dispatcher
@@ -14,8 +15,11 @@ from nanobot.workspace.received import Received
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
-    somebody in."""
+    somebody in; `embed` and `transcribe` are there where a model is configured for it."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
     received: Received
+    programs: RunService
+    embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
+    transcribe: Callable[[bytes, str], Awaitable[str]] | None = None

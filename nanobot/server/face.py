@@ -14,7 +14,10 @@ from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Application, Route
 from nanobot.server.event_routes import EventRoutes
+from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
+from nanobot.server.metrics import MetricsRoute
+from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import page_routes
@@ -57,6 +60,9 @@ def _routes(api: ApiParts, watching: Watching, admission: Admission) -> list[Rou
     return [
         *login_routes(admission),
         *conversations.routes(),
+        *FileRoutes(api.received, operations.engine.now).routes(),
+        *OpenAIRoutes(api).routes(),
+        MetricsRoute(operations.engine, watching.meter).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),

@@ -99,8 +99,8 @@ class Conversations:
         """/api/sessions/KEY/..."""
         at = "/api/sessions/{key}"
         return [
-            Route(method="GET", path=f"{at}/entries", handler=_refusing(self._entries)),
-            Route(method="POST", path=f"{at}/messages", handler=_refusing(self._take)),
+            Route(method="GET", path=f"{at}/entries", handler=refusing(self._entries)),
+            Route(method="POST", path=f"{at}/messages", handler=refusing(self._take)),
         ]
 
     async def _entries(self, request: web.Request) -> web.StreamResponse:
@@ -188,7 +188,7 @@ def query_of(request: web.Request, kind: type[Any]) -> Any:
         raise UsageError(str(error)) from None
 
 
-def _refusing(handler: Handler) -> Handler:
+def refusing(handler: Handler) -> Handler:
     """The handler, whose refusals are problems."""
 
     async def handle(request: web.Request) -> web.StreamResponse:

@@ -30,7 +30,7 @@ class Problem(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.body = {"error": {"code": code, "message": message}}
+        self.body: dict[str, dict[str, str | None]] = {"error": {"code": code, "message": message}}
         self.headers = headers or {}
 
 

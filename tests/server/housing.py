@@ -34,10 +34,10 @@ class Client:
         ) as response:
             return response.status, await response.json()
 
-    async def get(self, path: str, **query: Any) -> tuple[int, Any]:
+    async def get(self, path: str, /, **query: Any) -> tuple[int, Any]:
         return await self.ask("GET", path, params={k: str(v) for k, v in query.items()})
 
-    async def post(self, path: str, **body: Any) -> tuple[int, Any]:
+    async def post(self, path: str, /, **body: Any) -> tuple[int, Any]:
         return await self.ask("POST", path, json=body)
 
     def cookie(self) -> str:
@@ -99,9 +99,14 @@ def _configure(home: Path, web: str) -> None:
 
 @asynccontextmanager
 async def house(
-    home: Path, provider: ScriptedProvider | None = None, web: str = ""
+    home: Path,
+    provider: ScriptedProvider | None = None,
+    web: str = "",
+    *,
+    configured_models: bool = False,
 ) -> AsyncIterator[House]:
-    """A gateway over that home which serves the page; `web` are more lines of its table."""
+    """A gateway over that home which serves the page; `web` are more lines of its table, and
+    tables behind it. `configured_models`: those answer, and no script."""
     _configure(home, web)
     environ = {"NANOBOT_HOME": str(home)}
     provider = provider or ScriptedProvider()
@@ -110,7 +115,7 @@ async def house(
         environ,
         channels=False,
         page=True,
-        program=Program(provider=OneProvider(provider)),
+        program=None if configured_models else Program(provider=OneProvider(provider)),
     )
     async with (
         gateway.serving("a test", lambda _line: None) as parts,

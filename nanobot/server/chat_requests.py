@@ -1,0 +1,154 @@
+"""What clients of OpenAI's API ask for, read into runs. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.library.run_input import RunInput
+from nanobot.errors import UnknownId, UsageError
+from nanobot.ports import Ids
+
+MODEL = "nanobot"
+"""The one model there is by that API: the assistant, whichever model it asks."""
+
+_INSTRUCTIONS = ("system", "developer")
+_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_RESPONSE = "resp_"
+
+
+class StreamOptions(msgspec.Struct, frozen=True):
+    """How a stream is to be."""
+
+    include_usage: bool = False
+
+
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """POST /v1/chat/completions. What is not here (temperature ...) is the gateway's to say."""
+
+    messages: list[dict[str, Any]]
+    model: str = MODEL
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    tools: list[Any] | None = None
+    functions: list[Any] | None = None
+    n: int | None = None
+
+
+class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """POST /v1/responses."""
+
+    input: str | list[dict[str, Any]]
+    model: str = MODEL
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    stream: bool = False
+    tools: list[Any] | None = None
+
+
+def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
+    """The body as that kind of request. Raises UsageError."""
+    try:
+        request = msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from None
+    if request.tools or getattr(request, "functions", None):
+        raise UsageError("tools: the assistant has its own; leave yours out")
+    if (getattr(request, "n", None) or 1) != 1:
+        raise UsageError("n: there is one answer")
+    if request.model != MODEL:
+        raise UnknownId(f"there is no model {request.model[:80]!r}; there is {MODEL!r}")
+    return request
+
+
+def chat_run(request: ChatRequest, session: str, run_id: str, ids: Ids) -> RunInput:
+    """The run for a chat: in a session only what was said last, else a session made of all the
+    messages. Raises UsageError."""
+    said, instructions = _parted(request.messages)
+    return RunInput(
+        messages=said[-1:] if session else said,
+        session_key=session,
+        run_id=_named(run_id, ids),
+        runtime_hints=instructions,
+    )
+
+
+def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) -> RunInput:
+    """The run for a response, in the session of the one before if there is one. Raises
+    UsageError."""
+    items = request.input
+    messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
+    said, instructions = _parted([_as_chat(item) for item in messages])
+    if request.instructions:
+        instructions = {"instructions": request.instructions}
+    return RunInput(
+        messages=said[-1:] if session else said,
+        session_key=session,
+        run_id=_named(run_id, ids),
+        runtime_hints=instructions,
+    )
+
+
+def response_id(run_id: str) -> str:
+    """The id of a run's response."""
+    return f"{_RESPONSE}{run_id}"
+
+
+def run_of(response: str) -> str:
+    """The run of a response's id. Raises UnknownId."""
+    if not response.startswith(_RESPONSE):
+        raise UnknownId(f"there is no response {response[:80]!r}")
+    return response.removeprefix(_RESPONSE)
+
+
+def _named(run_id: str, ids: Ids) -> str:
+    if run_id and not _RUN_ID.fullmatch(run_id):
+        raise UsageError("Idempotency-Key: 1 to 64 letters, digits, - and _")
+    return run_id or ids.run_id()
+
+
+def _parted(
+    messages: Sequence[Mapping[str, Any]],
+) -> tuple[list[Mapping[str, object]], Mapping[str, str]]:
+    """What was said, and what was told beforehand."""
+    said: list[Mapping[str, object]] = []
+    told: list[str] = []
+    for message in messages:
+        content = message.get("content")
+        if message.get("role") in _INSTRUCTIONS:
+            told.append(_text(content))
+        elif message.get("role") == "assistant":
+            said.append({"role": "assistant", "content": _text(content)})
+        else:
+            said.append({"role": message.get("role"), "content": content})
+    return said, {"instructions": "\n\n".join(told)} if told else {}
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = [part.get("text", "") for part in content if isinstance(part, Mapping)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _as_chat(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item of a response's input as a message of a chat. Raises UsageError."""
+    if item.get("type", "message") != "message":
+        raise UsageError(f"input: {str(item.get('type'))[:60]!r} is nothing that is taken")
+    content = item.get("content")
+    if not isinstance(content, list):
+        return {"role": item.get("role"), "content": content}
+    return {"role": item.get("role"), "content": [_part(part) for part in content]}
+
+
+def _part(part: Any) -> Any:
+    match part:
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "input_image", "image_url": str(url)}:
+            return {"type": "image_url", "image_url": {"url": url}}
+        case _:
+            raise UsageError("input: a part is input_text, or input_image with its image_url")

@@ -1,0 +1,277 @@
+"""/v1: what every client of OpenAI's API speaks, over sessions of the assistant."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from array import array
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+import msgspec
+from aiohttp import BodyPartReader, web
+from msgspec import Meta
+
+from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
+from nanobot.messages import Role, RunEvent
+from nanobot.server import chat_answers, chat_requests
+from nanobot.server.admission import principal_of
+from nanobot.server.api_parts import ApiParts
+from nanobot.server.application import Handler, Route
+from nanobot.server.chat_answers import Pieces, ResponseEvents
+from nanobot.server.chat_requests import ChatRequest, ResponseRequest
+from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.session_routes import allowed
+from nanobot.server.wire import QUIET, Problem, answer
+from nanobot.system import RandomIds
+
+_BODY_LIMIT = 40 * 1024 * 1024
+_AUDIO_LIMIT = 25 * 1024 * 1024
+_AUDIO_SECONDS = 120.0
+_MOST_TEXTS = 256
+_DONE = b"data: [DONE]\n\n"
+
+
+class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """POST /v1/embeddings."""
+
+    input: str | Annotated[list[str], Meta(min_length=1, max_length=_MOST_TEXTS)]
+    model: str = ""
+    encoding_format: Literal["float", "base64"] = "float"
+
+
+class OpenAIRoutes:
+    """All of it, for owners: programs speak as them."""
+
+    def __init__(self, api: ApiParts) -> None:
+        self._api = api
+        self._ids = RandomIds()
+
+    def routes(self) -> list[Route]:
+        """/v1/..."""
+        return [
+            Route(method=method, path=f"/v1/{path}", handler=_answered(handler))
+            for method, path, handler in (
+                ("GET", "models", self._models),
+                ("GET", "models/{id}", self._model),
+                ("POST", "chat/completions", self._chat),
+                ("POST", "responses", self._respond),
+                ("POST", "embeddings", self._embed),
+                ("POST", "audio/transcriptions", self._transcribe),
+            )
+        ]
+
+    async def _models(self, _: web.Request) -> web.StreamResponse:
+        return answer(200, {"object": "list", "data": [_MODEL]})
+
+    async def _model(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["id"] != chat_requests.MODEL:
+            raise UnknownId("there is no such model")
+        return answer(200, _MODEL)
+
+    # Chats
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        asked = chat_requests.read(ChatRequest, await sent(request, _BODY_LIMIT))
+        session, run_id = self._session(request), request.headers.get("Idempotency-Key", "")
+        run, now = chat_requests.chat_run(asked, session, run_id, self._ids), self._now()
+        if not asked.stream:
+            return answer(200, chat_answers.completion(await self._result(run), now))
+        usage = asked.stream_options is not None and asked.stream_options.include_usage
+        return await self._streamed(request, run, self._chunks(run, now, usage=usage))
+
+    async def _chunks(self, run: RunInput, now: float, *, usage: bool) -> AsyncIterator[bytes]:
+        pieces, run_id = Pieces(), run.run_id
+        yield _data(chat_answers.chunk(run_id, now, {"role": "assistant", "content": ""}))
+        async with aclosing(self._api.programs.stream(run)) as items:
+            async for item in items:
+                text = _new(pieces, item)
+                if text:
+                    yield _data(chat_answers.chunk(run_id, now, {"content": text}))
+                if isinstance(item, RunResult):
+                    reason = chat_answers.finish_reason(item)
+                    yield _data(chat_answers.chunk(run_id, now, {}, reason))
+                    if usage:
+                        last = chat_answers.chunk(run_id, now, {})
+                        last |= {"choices": [], "usage": chat_answers.chat_usage(item)}
+                        yield _data(last)
+        yield _DONE
+
+    # Responses
+
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
+        asked = chat_requests.read(ResponseRequest, await sent(request, _BODY_LIMIT))
+        session = self._session(request)
+        if asked.previous_response_id:
+            before = chat_requests.run_of(asked.previous_response_id)
+            view = await self._api.operations.engine.records.run(before)
+            if view is None:
+                raise UnknownId(f"there is no response {asked.previous_response_id[:80]!r}")
+            session = view.session_key
+        run_id = request.headers.get("Idempotency-Key", "")
+        run, now = chat_requests.response_run(asked, session, run_id, self._ids), self._now()
+        if asked.stream:
+            return await self._streamed(request, run, self._events(run, now))
+        result = await self._result(run)
+        return answer(200, chat_answers.response(run.run_id, now, result.message, result))
+
+    async def _events(self, run: RunInput, now: float) -> AsyncIterator[bytes]:
+        pieces, events = Pieces(), ResponseEvents(run.run_id, now)
+        for event in events.begin():
+            yield _event(event)
+        async with aclosing(self._api.programs.stream(run)) as items:
+            async for item in items:
+                text = _new(pieces, item)
+                if text:
+                    yield _event(events.delta(text))
+                if isinstance(item, RunResult):
+                    for event in events.end(pieces.all, item):
+                        yield _event(event)
+
+    # Both
+
+    async def _result(self, run: RunInput) -> RunResult:
+        """The run's result. Raises Problem where there is no answer at all."""
+        async with aclosing(self._api.programs.stream(run)) as items:
+            async for item in items:
+                if isinstance(item, RunResult):
+                    if why := chat_answers.failed(item):
+                        raise Problem(502, item.error or "failed", why)
+                    return item
+        raise Problem(503, "stopping", "It is stopping; the run goes on.")
+
+    async def _streamed(
+        self, request: web.Request, run: RunInput, pieces: AsyncIterator[bytes]
+    ) -> web.StreamResponse:
+        """Server-sent events. What is refused before the first of them is an answer of its own; a
+        run in a session of nobody's ends when its client leaves."""
+        response = web.StreamResponse(headers=QUIET)
+        response.content_type = "text/event-stream"
+        try:
+            async for piece in pieces:
+                if not response.prepared:
+                    await response.prepare(request)
+                await response.write(piece)
+        except ConnectionError:
+            if not run.session_key:
+                await self._api.programs.abort(run.run_id)
+            raise
+        except NanobotError as error:
+            if not response.prepared:
+                raise
+            await response.write(_data(problem_of(error).body))
+        return response
+
+    def _session(self, request: web.Request) -> str:
+        key = request.headers.get("X-Session-Key", "")
+        return allowed(key, caller_of(principal_of(request))) if key else ""
+
+    def _now(self) -> float:
+        return self._api.operations.engine.now()
+
+    # Vectors and recordings
+
+    async def _embed(self, request: web.Request) -> web.StreamResponse:
+        asked = _converted(EmbeddingRequest, await sent(request))
+        if self._api.embed is None:
+            raise UsageError("no model makes vectors here: set memory.embedding_model")
+        texts = [asked.input] if isinstance(asked.input, str) else asked.input
+        vectors = await self._api.embed(texts)
+        data = [
+            {"object": "embedding", "index": index, "embedding": _vector(vector, asked)}
+            for index, vector in enumerate(vectors)
+        ]
+        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        body = {"object": "list", "model": asked.model, "data": data, "usage": usage}
+        return answer(200, body)
+
+    async def _transcribe(self, request: web.Request) -> web.StreamResponse:
+        if self._api.transcribe is None:
+            raise UsageError("no model transcribes here: set agent.transcription_model")
+        kind = request.content_type
+        if kind != "multipart/form-data":
+            raise Problem(415, "unsupported_type", "Send the file as multipart/form-data.")
+        name, audio = await _upload(request)
+        return answer(200, {"text": await self._api.transcribe(audio, name)})
+
+
+_MODEL: Mapping[str, Any] = {
+    "id": chat_requests.MODEL,
+    "object": "model",
+    "created": 0,
+    "owned_by": "nanobot",
+}
+
+
+def _answered(handler: Handler) -> Handler:
+    """The handler for owners, whose refusals are errors as that API has them."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            if principal_of(request).role is not Role.OWNER:
+                raise NotAllowed("Only owners ask by this API.")
+            return await handler(request)
+        except NanobotError as error:
+            raise _as_theirs(problem_of(error)) from None
+        except Problem as problem:
+            raise _as_theirs(problem) from None
+
+    return handle
+
+
+def _as_theirs(problem: Problem) -> Problem:
+    kind = "invalid_request_error" if problem.status < 500 else "server_error"
+    detail = {**problem.body["error"], "type": kind, "param": None}
+    problem.body = {"error": detail}
+    return problem
+
+
+def _new(pieces: Pieces, item: RunEvent | RunResult) -> str:
+    return pieces.rest(item.message) if isinstance(item, RunResult) else pieces.of(item)
+
+
+def _data(body: Any) -> bytes:
+    return b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+
+def _event(body: Mapping[str, Any]) -> bytes:
+    return b"event: " + str(body["type"]).encode() + b"\n" + _data(body)
+
+
+def _converted(kind: type[Any], body: Mapping[str, Any]) -> Any:
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from None
+
+
+def _vector(vector: Any, asked: EmbeddingRequest) -> list[float] | str:
+    numbers = [float(number) for number in vector]
+    if asked.encoding_format == "float":
+        return numbers
+    return base64.b64encode(array("f", numbers).tobytes()).decode()
+
+
+async def _upload(request: web.Request) -> tuple[str, bytes]:
+    """The name and the bytes of the file of a form. Raises UsageError and Problem."""
+    try:
+        async with asyncio.timeout(_AUDIO_SECONDS):
+            async for part in await request.multipart():
+                if isinstance(part, BodyPartReader) and part.name == "file":
+                    return part.filename or "audio", await _content(part)
+    except TimeoutError:
+        raise Problem(408, "too_slow", "The file was not there in time.") from None
+    except (ValueError, web.RequestPayloadError, UnicodeError) as error:
+        raise UsageError(f"this is no form: {error}") from None
+    raise UsageError("`file` is missing")
+
+
+async def _content(part: BodyPartReader) -> bytes:
+    content = bytearray()
+    while piece := await part.read_chunk():
+        content += piece
+        if len(content) > _AUDIO_LIMIT:
+            raise Problem(413, "too_large", f"A recording has at most {_AUDIO_LIMIT:,} bytes.")
+    return bytes(content)

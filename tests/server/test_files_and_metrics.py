@@ -1,0 +1,89 @@
+"""Files that go with messages, and what Prometheus collects."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.providers.base import Completion, Usage
+from nanobot.testing.model import ScriptedProvider
+from tests.pictures import png
+from tests.server.housing import House, house
+from tests.server.test_streams import reading
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[House]:
+    async with house(tmp_path / "home") as made:
+        yield made
+
+
+async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: House) -> None:
+    owner = await served.owner()
+    code, file = await owner.ask("POST", "/api/uploads", params={"name": "../a b.txt"}, data=b"hi")
+    assert (code, file["name"], file["kind"], file["size"]) == (200, "a b.txt", "document", 2)
+    assert (served.home / "workspace" / file["path"]).read_bytes() == b"hi"
+    async with reading(owner, "/api/sessions/web:desk/events") as reader:
+        await reader.item()
+        code, _ = await owner.post("/api/sessions/web:desk/messages", attachments=[file])
+        assert code == 200
+        await reader.until("end")
+    _, page = await owner.get("/api/sessions/web:desk/entries")
+    assert page["entries"][0]["body"]["attachments"][0]["blob"] == file["blob"]
+    url = f"{served.url}/api/blobs/{file['blob']}"
+    async with owner.session.get(url, headers=owner.headers, params={"name": "x.html"}) as got:
+        assert await got.read() == b"hi"
+        assert got.headers["Content-Disposition"].startswith("attachment")
+        assert got.headers["Content-Type"] == "application/octet-stream"
+        assert "sandbox" in got.headers["Content-Security-Policy"]
+
+
+async def test_only_pictures_are_shown(served: House) -> None:
+    owner = await served.owner()
+    code, file = await owner.ask("POST", "/api/uploads", params={"name": "a.html"}, data=png())
+    assert (code, file["kind"], file["mime"]) == (200, "image", "image/png")
+    url = f"{served.url}/api/blobs/{file['blob']}"
+    async with owner.session.get(url, headers=owner.headers) as got:
+        assert got.headers["Content-Type"] == "image/png"
+        assert got.headers["Content-Disposition"].startswith("inline")
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, "x", "..%2f..%2fconfig.toml", "%00"])
+async def test_there_are_no_other_files(served: House, digest: str) -> None:
+    owner, member = await served.owner(), await served.program("anna", "member")
+    assert (await owner.get(f"/api/blobs/{digest}"))[0] == 404
+    assert (await member.get(f"/api/blobs/{digest}"))[0] in {403, 404}
+
+
+async def test_what_is_too_large_or_empty_is_refused(served: House) -> None:
+    owner = await served.owner()
+    assert (await owner.ask("POST", "/api/uploads", data=b""))[0] == 400
+    assert (await owner.ask("POST", "/api/uploads", data=io.BytesIO(bytes(20_000_001))))[0] == 413
+
+
+async def test_prometheus_collects_what_runs_did(tmp_path: Path) -> None:
+    answer = Completion(text="done", usage=Usage(11, 3))
+    async with house(tmp_path / "home", ScriptedProvider(answer)) as served:
+        owner, member = await served.owner(), await served.program("anna", "member")
+        async with reading(owner, "/api/sessions/web:desk/events") as reader:
+            await reader.item()
+            await owner.post("/api/sessions/web:desk/messages", text="go")
+            await reader.until("end")
+        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as got:
+            assert got.status == 200
+            assert got.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            text = await got.text()
+        assert (await member.get("/metrics"))[0] == 403
+        assert (await (await served.stranger()).get("/metrics"))[0] == 401
+    for line in text.splitlines():
+        assert re.fullmatch(
+            r'# (HELP|TYPE) nanobot_\w+ .+|nanobot_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e+-]+',
+            line,
+        ), line
+    assert 'nanobot_runs_total{state="completed"} 1.0' in text
+    assert 'nanobot_tokens_total{kind="prompt"} 11.0' in text
+    assert "nanobot_sessions 1.0" in text
