@@ -20,7 +20,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,7 +162,8 @@ async def started(command: Sequence[str], home: Path, ready: bytes) -> AsyncIter
                 raise SystemExit(f"a worker did not start: see {log.name}")
         yield process.pid
     finally:
-        process.send_signal(signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it ended by itself
+            process.send_signal(signal.SIGTERM)
         await process.wait()
 
 
