@@ -224,6 +224,7 @@ async def measure(
                 what: (_cpu([os.getpid()] if what == "here" else pids[what]) - was) / took
                 for what, was in before.items()
             }
+            cpu["here"] -= cpu["workers"] + cpu["model"]  # its children
             for task in background:
                 task.cancel()
         turns = len(talkers.answered)
