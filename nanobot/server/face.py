@@ -16,6 +16,7 @@ from nanobot.server.application import Application, Route
 from nanobot.server.event_routes import EventRoutes
 from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
+from nanobot.server.mcp_route import McpRoute
 from nanobot.server.metrics import MetricsRoute
 from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
@@ -62,6 +63,7 @@ def _routes(api: ApiParts, watching: Watching, admission: Admission) -> list[Rou
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine.now).routes(),
         *OpenAIRoutes(api).routes(),
+        *McpRoute(api).routes(),
         MetricsRoute(operations.engine, watching.meter).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),

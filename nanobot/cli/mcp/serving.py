@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Annotated, Any
+from typing import Any
 
 import mcp_types as types
 import msgspec
@@ -27,16 +27,19 @@ from nanobot.errors import NanobotError, NotServed, StoreLocked, ToolArgumentsEr
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
+from nanobot.server.mcp_tools import (
+    CALLED,
+    DECIDING,
+    LOOKING,
+    SEND,
+    SendMessage,
+    answered,
+    described,
+)
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of
 
-_LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
-_DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
-# In a chat "/stop" is enough; a program reads the name without anything around it.
-_CALLED = {"stop": "sessions_stop"}
-_SEND = "send_message"
-_MAX_WAIT = 600.0
 # Clients give up after 30 s or 60 s without a word, unless they hear of progress.
 _PROGRESS_SECONDS = 5.0
 _PATIENCE = 50
@@ -45,18 +48,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-class SendMessageArgs(msgspec.Struct, frozen=True):
-    """Arguments of send_message."""
-
-    text: Annotated[str, msgspec.Meta(min_length=1, description="What to say to the assistant")]
-    session: Annotated[
-        str, msgspec.Meta(min_length=1, description="The conversation, made if it is not there")
-    ] = "mcp:direct"
-    wait: Annotated[
-        float, msgspec.Meta(gt=0, le=_MAX_WAIT, description="Seconds to wait for the answer")
-    ] = 300.0
 
 
 class _ObservedRun:
@@ -95,19 +86,18 @@ class ServedTools:
         self._config = load(environ)
         operations = {operation.name: operation for operation in OPERATIONS}
         self._operations = {
-            _CALLED.get(name, name.replace(" ", "_")): operations[name]
-            for name in (*_LOOKING, *_DECIDING)
+            CALLED.get(name, name.replace(" ", "_")): operations[name]
+            for name in (*LOOKING, *DECIDING)
         }
 
     async def tools(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         purpose = "Say something to the assistant, and get its answer."
-        listed = [_tool(_SEND, purpose, parameters_of(SendMessageArgs), looks=False)]
+        listed = [described(SEND, purpose, parameters_of(SendMessage), reads=False)]
         for name, operation in self._operations.items():
             sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-            looks = operation.name in _LOOKING
-            listed.append(_tool(name, sentence, operation.schema, looks=looks))
+            listed.append(described(name, sentence, operation.schema, reads=operation.reads))
         return types.ListToolsResult(tools=listed)
 
     async def call(
@@ -126,13 +116,13 @@ class ServedTools:
         self, name: str, arguments: Mapping[str, Any], run: _ObservedRun
     ) -> types.CallToolResult:
         try:
-            if name == _SEND:
+            if name == SEND:
                 text = await self._send(arguments, run)
             else:
                 text = await self._perform(name, arguments)
         except NanobotError as error:
-            return _answer(str(error), failed=True)
-        return _answer(text)
+            return answered(str(error), failed=True)
+        return answered(text)
 
     async def _report(self, context: ServerRequestContext[Any], run: _ObservedRun) -> None:
         began = time.monotonic()
@@ -151,7 +141,7 @@ class ServedTools:
 
     async def _send(self, arguments: Mapping[str, Any], run: _ObservedRun) -> str:
         try:
-            message = parse_arguments(SendMessageArgs, msgspec.json.encode(arguments).decode())
+            message = parse_arguments(SendMessage, msgspec.json.encode(arguments).decode())
         except ToolArgumentsError as error:
             raise UsageError(str(error)) from None
         request = RunInput(
@@ -190,19 +180,6 @@ class ServedTools:
         if result.error is not None:
             raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
         return result.message
-
-
-def _tool(name: str, sentence: str, schema: dict[str, Any], *, looks: bool) -> types.Tool:
-    return types.Tool(
-        name=name,
-        description=sentence,
-        input_schema=schema,
-        annotations=types.ToolAnnotations(read_only_hint=looks, open_world_hint=False),
-    )
-
-
-def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
 def server(environ: Mapping[str, str], progress_seconds: float = _PROGRESS_SECONDS) -> Server[Any]:

@@ -1,0 +1,131 @@
+"""What programs that speak the Model Context Protocol are offered over HTTP: the same tools as
+`nanobot mcp serve` offers, over the gateway that they ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import mcp_types as types
+import msgspec
+from mcp.server import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+
+from nanobot import __version__
+from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.errors import NanobotError, UsageError
+from nanobot.operations.operation import Operation
+from nanobot.server.api_parts import ApiParts
+
+LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
+DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
+# In a chat "/stop" is enough; a program reads the name without anything around it.
+CALLED = {"stop": "sessions_stop"}
+SEND = "send_message"
+MAX_WAIT = 600.0
+
+
+class SendMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of send_message."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, description="What to say to the assistant")]
+    session: Annotated[
+        str, msgspec.Meta(min_length=1, description="The conversation, made if it is not there")
+    ] = "mcp:direct"
+    wait: Annotated[
+        float, msgspec.Meta(gt=0, le=MAX_WAIT, description="Seconds to wait for the answer")
+    ] = 300.0
+
+
+class McpTools:
+    """The tools, for owners."""
+
+    def __init__(self, api: ApiParts) -> None:
+        self._api = api
+        by_name = {operation.name: operation for operation in api.operations.listed}
+        self._operations = {
+            CALLED.get(name, name.replace(" ", "_")): by_name[name]
+            for name in (*LOOKING, *DECIDING)
+        }
+
+    def server(self) -> Server[Any]:
+        """A server of them."""
+        return Server(
+            "nanobot",
+            version=__version__,
+            instructions="A personal assistant with conversations of its own.",
+            on_list_tools=self._listed,
+            on_call_tool=self._call,
+        )
+
+    async def _listed(
+        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        purpose = "Say something to the assistant, and get its answer."
+        tools = [described(SEND, purpose, msgspec.json.schema(SendMessage), reads=False)]
+        for name, operation in self._operations.items():
+            sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
+            tools.append(described(name, sentence, operation.schema, reads=operation.reads))
+        return types.ListToolsResult(tools=tools)
+
+    async def _call(
+        self, _: ServerRequestContext[Any], request: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Do it. Whatever is refused is an answer."""
+        arguments = request.arguments or {}
+        try:
+            if request.name == SEND:
+                return answered(await self._send(arguments))
+            operation: Operation | None = self._operations.get(request.name)
+            if operation is None:
+                raise UsageError(f"there is no tool {request.name[:80]!r}")
+            result = await self._api.operations.call(operation.name, arguments)
+        except NanobotError as error:
+            return answered(str(error), failed=True)
+        return answered(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+
+    async def _send(self, arguments: Mapping[str, Any]) -> str:
+        try:
+            message = msgspec.convert(arguments, SendMessage)
+        except msgspec.ValidationError as error:
+            raise UsageError(str(error)) from None
+        request = RunInput(
+            messages=[{"role": "user", "content": message.text}], session_key=message.session
+        )
+        try:
+            async with asyncio.timeout(message.wait):
+                async with aclosing(self._api.programs.stream(request)) as items:
+                    async for item in items:
+                        if isinstance(item, RunResult):
+                            return _said(item)
+        except TimeoutError:
+            raise NanobotError(
+                f"no answer within {message.wait:g} s. The message is kept, and its run goes on: "
+                "runs_list tells its state."
+            ) from None
+        raise NanobotError("it is stopping; the run goes on at the next start")
+
+
+def _said(result: RunResult) -> str:
+    if result.error is not None:
+        raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
+    return result.message
+
+
+def described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) -> types.Tool:
+    """A tool as clients see it."""
+    if "$ref" in schema:
+        schema = schema["$defs"][schema["$ref"].rpartition("/")[2]]
+    return types.Tool(
+        name=name,
+        description=sentence,
+        input_schema=schema,
+        annotations=types.ToolAnnotations(read_only_hint=reads, open_world_hint=False),
+    )
+
+
+def answered(text: str, *, failed: bool = False) -> types.CallToolResult:
+    """What a call gave, or why it was refused."""
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
