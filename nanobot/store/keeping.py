@@ -6,6 +6,7 @@ running gateway.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import tempfile
 import time
@@ -86,11 +87,26 @@ def restore(url: str, file: Path) -> str:
         copy_path = _working_copy(file, path.parent)
         kept = path.with_name(f"{path.name}.{time.time_ns() // 1_000_000}.bak")
         if path.exists():
-            _copy_sqlite(path, kept)
+            _keep_as_it_is(path, kept)
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         copy_path.replace(path)
         return str(kept) if kept.exists() else ""
+
+
+def _keep_as_it_is(path: Path, kept: Path) -> None:
+    """The files themselves: what is damaged could not be read. What is in the WAL is in the file
+    before that goes, where the file can still be used."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    for suffix in ("", "-wal"):
+        source, target = path.with_name(path.name + suffix), kept.with_name(kept.name + suffix)
+        if source.exists():
+            target.touch(0o600)
+            try:
+                shutil.copyfile(source, target)
+            except OSError as error:
+                raise StoreUnwritable(f"{path} could not be kept as {kept} ({error})") from error
 
 
 def check_store(url: str) -> CheckedStore:

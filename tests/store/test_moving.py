@@ -151,6 +151,16 @@ async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
     assert content(f"sqlite:///{dump}") == before
 
 
+def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_path: Path) -> None:
+    before, file, path = content(source), tmp_path / "kept.db", Path(keeping.where(source))
+    keeping.back_up(source, file)
+    damaged = path.read_bytes()[:5_000] + b"\xff" * 20_000
+    path.write_bytes(damaged)
+    kept = keeping.restore(source, file)
+    assert content(source) == before
+    assert Path(kept).read_bytes() == damaged
+
+
 def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None:
     before = content(source)
     empty, other, damaged = (tmp_path / name for name in ("empty.db", "other.db", "damaged.db"))

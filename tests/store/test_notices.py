@@ -90,3 +90,11 @@ async def test_assistants_in_two_schemas_of_one_database_do_not_hear_each_other(
         await two.until("who is there")
         assert one.heard == ["hello"]
         assert two.heard == ["who is there"]
+
+
+@pytest.mark.slow
+async def test_a_line_on_which_nothing_is_heard_is_begun_anew(url: str) -> None:
+    async with listening(url, "one") as one:
+        await one.stands(2)
+        await one.notices.send([("", "hello")])
+        await one.until("hello")
