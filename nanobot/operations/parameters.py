@@ -33,6 +33,7 @@ Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at 
 
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SHOWN = 80
+_LARGEST = 2**53
 _REQUIRED = Declared.empty
 
 
@@ -94,10 +95,15 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         """The value as the handler takes it; without `strict` out of text, too. Raises UsageError
         that says what was expected."""
         try:
-            return msgspec.convert(value, self.hint, strict=strict)
+            typed = msgspec.convert(value, self.hint, strict=strict)
         except msgspec.ValidationError:
             shown = f"{value!r}"[:_SHOWN]
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
+        if isinstance(typed, int) and abs(typed) > _LARGEST:
+            raise UsageError(f"`{self.name}` is a number that cannot be: at most {_LARGEST:,}")
+        if isinstance(typed, str) and "\0" in typed:
+            raise UsageError(f"`{self.name}` has a character in it that no text has (NUL)")
+        return typed
 
 
 def _without_none(hint: Any) -> Any:

@@ -16,6 +16,7 @@ from nanobot.errors import (
     NotAllowed,
     OverBudget,
     RunConflict,
+    StoreCorrupt,
     StoreError,
     UnknownId,
     UsageError,
@@ -42,6 +43,7 @@ _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
     (ModelRateLimited, 429, "model_busy"),
     (OverBudget, 429, "over_budget"),
     (ModelError, 502, "model"),
+    (StoreCorrupt, 409, "corrupt"),
     (StoreError, 503, "store"),
     (NanobotError, 409, "conflict"),
 )
