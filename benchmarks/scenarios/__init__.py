@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     store,
     talking,
     terminal,
+    watched,
 )
 
 SCENARIOS: dict[str, Scenario] = {
@@ -33,6 +34,7 @@ SCENARIOS: dict[str, Scenario] = {
         store.STORE,
         grown.GROWN,
         clock.CRON,
+        watched.WATCHED,
         recall.RECALL,
         prefix.PREFIX,
         rendering.RENDERING,
