@@ -31,7 +31,7 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
 
 def get(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(help="A key or a table; nothing: all.")] = "",
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key or a table; nothing: all.")] = "",
     json: Json = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
@@ -50,8 +50,8 @@ def get(
 
 def put(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(help="The key, as in agent.model.")],
-    value: Annotated[str, typer.Argument(help="Its value; lists with commas.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as in agent.model.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value; lists with commas.")],
 ) -> None:
     """Write a key into config.toml.
 

@@ -20,7 +20,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def add(app: typer.Typer) -> None:
     """Give the command line these commands."""
-    app.add_typer(db, name="db", help="The store: move, back up, restore, check, vacuum.")
+    app.add_typer(
+        db, name="db", help="The store: move it, back it up, restore, check and vacuum it."
+    )
 
 
 @db.command("migrate", epilog=example("nanobot db migrate --to postgresql://bot@db/nanobot"))
@@ -49,7 +51,7 @@ def migrate(
 @db.command("backup", epilog=example("nanobot db backup /backup/nanobot.db"))
 def backup(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="A file that is not there yet.")] = "",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that is not there yet.")] = "",
 ) -> None:
     """Copy the store into a SQLite file, also while a gateway runs."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
@@ -67,7 +69,7 @@ def backup(
 @db.command("restore", epilog=example("nanobot db restore /backup/nanobot.db"))
 def restore(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="What `nanobot db backup` has made.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What `nanobot db backup` has made.")],
 ) -> None:
     """Put a backup in the place of the store.
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.group import Group
 from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.operation import Operation
@@ -72,7 +73,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
 
 def subcommands() -> typer.Typer:
     """A group of commands, which shows its help when none is named."""
-    return typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 
 def example(*lines: str) -> str:

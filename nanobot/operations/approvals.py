@@ -86,7 +86,7 @@ async def list_approvals(
     ] = "open",
     limit: Limit = 20,
 ) -> list[Approval]:
-    """Lists what waits for an approval or an answer."""
+    """List what waits for an approval or an answer."""
     session = "" if caller.role is Role.OWNER else caller.session_key
     return await context.engine.records.approvals(
         session=session, state="" if state == "all" else state, limit=limit
@@ -107,7 +107,7 @@ async def approve(
     *,
     always: Annotated[bool, Meta(description="In this chat from now on, without asking.")] = False,
 ) -> Approval:
-    """Lets me do what I asked about."""
+    """Let me do what I asked about."""
     if always and caller.role is not Role.OWNER:
         raise UsageError("Only owners allow something for good.")
     answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=always)
@@ -116,7 +116,7 @@ async def approve(
 
 @operation("deny", role=Role.MEMBER, text=_decided_text, command="approvals deny", example="3")
 async def deny(context: OperationContext, caller: Caller, id: _Number) -> Approval:
-    """Refuses what I asked about."""
+    """Refuse what I asked about."""
     answer = ApprovalAnswer(state="denied", by=_person(caller).shown)
     return await _decide(context, caller, id, answer)
 
@@ -134,7 +134,7 @@ async def answer_question(
     id: _Number,
     text: Annotated[Positional, Meta(description="The number of a choice, or words.")],
 ) -> Approval:
-    """Answers a question of mine."""
+    """Answer a question of mine."""
     words = ApprovalAnswer(state="answered", by=_person(caller).shown, text=text)
     return await _decide(context, caller, id, words)
 
@@ -152,13 +152,13 @@ class _Call(Arguments, frozen=True, kw_only=True):
 
 @operation("policy explain", reads=True, example="exec rm -r build")
 async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
-    """Says whether a call would be made, and by which rule."""
+    """Say whether a call would be made, and by which rule."""
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 
 @operation("policy rules", reads=True)
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
-    """Lists what was allowed for good."""
+    """List what was allowed for good."""
     return await context.engine.records.rules()
 
 
@@ -166,7 +166,7 @@ async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
 async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
 ) -> str:
-    """Takes such a permission back."""
+    """Take such a permission back."""
     if not await context.engine.records.forget_rule(id):
         raise UnknownId(f"There is no rule {id}; `policy rules` shows those there are.")
     return f"Rule {id} is gone: it is asked about again."

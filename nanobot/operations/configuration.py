@@ -31,14 +31,14 @@ async def get_settings(
     caller: Caller,
     key: Annotated[Positional, Meta(description="A key or a table; nothing: all.")] = "",
 ) -> list[SettingView]:
-    """Shows what is configured, secrets as ***."""
+    """Show what is configured, secrets as ***."""
     caller.at_this_machine("The configuration")
     return context.engine.home.settings(key)
 
 
 @operation("config schema", reads=True, own_command=True)
 async def show_schema(context: OperationContext, _: Caller) -> dict[str, Any]:
-    """Gives the JSON Schema of the configuration."""
+    """Print the JSON Schema of the configuration."""
     return context.engine.home.schema()
 
 
@@ -54,7 +54,7 @@ async def set_setting(
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
     text: Annotated[Positional, Meta(description="Its value; lists with commas.")],
 ) -> ChangedSettings:
-    """Writes a key of the configuration."""
+    """Write a key of the configuration."""
     caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: text})
 
@@ -65,14 +65,14 @@ async def unset_setting(
     caller: Caller,
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
 ) -> ChangedSettings:
-    """Takes a key out of the configuration, so that its default holds."""
+    """Take a key out of the configuration, so that its default holds."""
     caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: None})
 
 
 @operation("models list", reads=True)
 async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]:
-    """Lists the models that the configuration names."""
+    """List the models that the configuration names."""
     return context.engine.home.models()
 
 
@@ -86,5 +86,5 @@ async def try_model(
     _: Caller,
     name: Annotated[Positional, Meta(description="The model, as PROVIDER/MODEL.")] = "",
 ) -> TriedModel:
-    """Asks a model something, to see that it answers."""
+    """Ask a model something, to see that it answers."""
     return await context.engine.home.try_model(name)

@@ -19,7 +19,7 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
 async def show_context(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> ContextView:
-    """Shows what the model would be sent now, and how many tokens that takes."""
+    """Show what the model would be sent now, and how many tokens that takes."""
     view = await context.engine.glimpse.at(session)
     return view if caller.address is None else counts_only(view)
 
@@ -30,5 +30,5 @@ def _reloaded(result: Reloaded, _: float) -> str:
 
 @operation("reload", text=_reloaded)
 async def reload(context: OperationContext, _: Caller) -> Reloaded:
-    """Reads the workspace's files and skills again, for every conversation."""
+    """Read the workspace's files and skills again, for every conversation."""
     return Reloaded(sessions=await context.engine.records.forget_prompts())

@@ -94,7 +94,7 @@ def _compact_command(arguments: Mapping[str, Any]) -> LaneCommand:
 async def start_anew(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> SentMessage:
-    """Starts a new conversation."""
+    """Start a new conversation."""
     return await _command(context, caller, session, LaneCommand.NEW)
 
 
@@ -106,7 +106,7 @@ async def compact(
     session: SessionArgument = "",
     undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False,
 ) -> SentMessage:
-    """Sums up what was said so far, to go on with less (`/compact undo` takes it back)."""
+    """Sum up what was said so far, to go on with less (`/compact undo` takes it back)."""
     return await _command(context, caller, session, _compact_command({"undo": undo}))
 
 
@@ -127,7 +127,7 @@ async def stop(
         bool, Meta(description="Its background runs too.", extra={"name": "all"})
     ] = False,
 ) -> StopResult:
-    """Stops what I am doing for you and drops what you have waiting."""
+    """Stop what I am doing for you and drop what you have waiting."""
     # By a call; in a chat the message itself is the order (Dispatcher.admission).
     engine = context.engine
     row = await engine.journal.session(session)

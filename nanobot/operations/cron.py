@@ -129,7 +129,7 @@ async def list_jobs(
     find: Find = "",
     limit: Limit = 50,
 ) -> list[JobView]:
-    """Lists the scheduled jobs."""
+    """List the scheduled jobs."""
     book = context.engine.book
     jobs = await book.listed(_requester(caller), state=state, find=find, limit=limit)
     return [viewed(job) for job in jobs]
@@ -144,7 +144,7 @@ async def add_job(
         Positional, Meta(description="The schedule, and then what is to be done or said.")
     ] = "",
 ) -> JobView:
-    """Schedules a job: the schedule, then what is to be done."""
+    """Schedule a job: the schedule, then what is to be done."""
     schedule = settings.schedule or ""
     if not schedule:
         schedule, text = in_text(text)
@@ -160,7 +160,7 @@ async def edit_job(
     job: _WhichJob,
     text: Annotated[Positional, Meta(description="What is to be done or said instead.")] = "",
 ) -> JobView:
-    """Changes a job."""
+    """Change a job."""
     request = _request(settings, settings.schedule, text)
     return viewed(await context.engine.book.edit(_requester(caller), job, request))
 
@@ -171,25 +171,25 @@ def _running(job: JobView, _: float) -> str:
 
 @operation("cron run", text=_running, example="3")
 async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Does a job now, besides its schedule."""
+    """Do a job now, besides its schedule."""
     return viewed(await context.engine.book.trigger(_requester(caller), job))
 
 
 @operation("cron pause", text=_job_text, example="3")
 async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Does nothing of a job until it is resumed."""
+    """Pause a job until it is resumed."""
     return viewed(await context.engine.book.pause(_requester(caller), job))
 
 
 @operation("cron resume", text=_job_text, example="3")
 async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Goes on with a job."""
+    """Resume a paused job."""
     return viewed(await context.engine.book.resume(_requester(caller), job))
 
 
 @operation("cron remove", text=_job_text, example="3")
 async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Forgets a job."""
+    """Remove a job."""
     return viewed(await context.engine.book.remove(_requester(caller), job))
 
 
@@ -202,7 +202,7 @@ async def list_occurrences(
     ] = "",
     limit: Limit = 20,
 ) -> list[OccurrenceView]:
-    """Shows what became of a job's times."""
+    """Show what became of a job's times."""
     return await context.engine.book.history(job, limit)
 
 
@@ -218,7 +218,7 @@ async def preview_schedule(
     ] = "",
     count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5,
 ) -> list[DueView]:
-    """Shows when a schedule would be due."""
+    """Show when a schedule would be due."""
     book = context.engine.book
     info = zone_of(zone or book.zone)
     due = book.preview(text, info.key, begin, count)

@@ -38,7 +38,7 @@ async def feedback(
     run: Annotated[str, Meta(description="Of this run; else of the last one here.")] = "",
     limit: Limit = 20,
 ) -> list[FeedbackView]:
-    """Says what you think of an answer (up or down); without it, lists what was said."""
+    """Say what you think of an answer (up or down); without it, list what was said."""
     records = context.engine.records
     if not verdict:
         if caller.role is not Role.OWNER:

@@ -30,14 +30,14 @@ async def examine(
     *,
     fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False,
 ) -> list[Finding]:
-    """Checks everything that has to work, and says what to do."""
+    """Check everything that has to work, and say what to do."""
     caller.at_this_machine("What a doctor finds")
     return await context.engine.home.examine(fix=fix)
 
 
 @operation("restart", confirm="What runs gets its time to end. Start again now?")
 async def restart(context: OperationContext, caller: Caller) -> str:
-    """Lets what runs end, and starts the gateway again with the configuration as it is now."""
+    """Let what runs end, and start the gateway again with the configuration as it is now."""
     caller.at_this_machine("Starting again")
     context.engine.home.restart()
     return "It is starting again. What was running goes on afterwards."

@@ -81,7 +81,7 @@ async def show_help(
         Positional, Meta(description="A command to be told all about, as cron or cron add")
     ] = "",
 ) -> list[CommandHelp]:
-    """Shows what can be asked for."""
+    """Show what can be asked for."""
     topic = " ".join(text.lower().removeprefix("/").split())
     commands = [each for each in context.listed if each.listed and each.may(caller.role)]
     about = [
@@ -114,7 +114,7 @@ def _welcome(first: FirstSteps, _: float) -> str:
 
 @operation("start", reads=True, role=Role.GUEST, text=_welcome, listed=False)
 async def start(context: OperationContext, caller: Caller) -> FirstSteps:
-    """Says hello, with the commands that are used most."""
+    """Say hello, with the commands that are used most."""
     by_name = {each.name: each for each in context.listed if each.may(caller.role)}
     names = [name for name in _SHOWN_FIRST if name in by_name]
     return FirstSteps([_of(by_name[name]) for name in names[:_MOST_SHOWN]])

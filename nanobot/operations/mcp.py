@@ -15,7 +15,7 @@ from nanobot.tools.mcp.views import ServerView
 
 @operation("mcp list", reads=True, empty="`nanobot mcp add` connects a server.")
 async def list_servers(context: OperationContext, _: Caller) -> list[ServerView]:
-    """Lists the MCP servers and how they are."""
+    """List the MCP servers and how they are."""
     return context.engine.mcp.views()
 
 
@@ -37,11 +37,11 @@ def _text(changed: ChangedSettings, _: float) -> str:
 
 @operation("mcp enable", text=_text, example="github")
 async def enable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """Connects an MCP server again, from the next start on."""
+    """Connect an MCP server again, from the next start on."""
     return await _switched(context, caller, name, enabled=True)
 
 
 @operation("mcp disable", text=_text, example="github")
 async def disable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """Connects an MCP server no more, from the next start on."""
+    """No longer connect an MCP server, from the next start on."""
     return await _switched(context, caller, name, enabled=False)

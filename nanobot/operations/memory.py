@@ -55,7 +55,7 @@ async def list_memories(
     find: Find = "",
     limit: Limit = 50,
 ) -> list[MemoryView]:
-    """Lists what is remembered, the newest first."""
+    """List what is remembered, the newest first."""
     own = _allowed(caller, scope)
     scopes = None if own is None else [own]
     return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit, find=find)
@@ -69,25 +69,25 @@ async def search_memories(
     scope: _Scope = "",
     limit: Limit = 10,
 ) -> list[MemoryHit]:
-    """Searches what is remembered."""
+    """Search what is remembered."""
     return await context.engine.memory.search(_allowed(caller, scope) or OWNER, text, limit)
 
 
 @operation("memory show", reads=True, role=Role.MEMBER, example="12")
 async def show_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Shows something remembered, and where it comes from."""
+    """Show something remembered, and where it comes from."""
     return await context.engine.memory.show(id, _own(caller))
 
 
 @operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Accepts what is proposed to be remembered."""
+    """Accept what is proposed to be remembered."""
     return await context.engine.memory.accept(id, _own(caller))
 
 
 @operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
 async def reject_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Rejects what is proposed, for good."""
+    """Reject what is proposed, for good."""
     return await context.engine.memory.reject(id, _own(caller))
 
 
@@ -99,5 +99,5 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
     example="12",
 )
 async def forget_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Removes something remembered for good."""
+    """Remove something remembered for good."""
     return await context.engine.memory.forget(id, _own(caller))

@@ -28,7 +28,7 @@ async def list_pairings(
     ] = "",
     limit: Limit = 50,
 ) -> list[PairingView]:
-    """Lists who asks to be let in, and who was."""
+    """List who asks to be let in, and who was."""
     return await context.engine.pairing.listed(state=state, limit=limit)
 
 
@@ -52,7 +52,7 @@ async def approve_pairing(
         Meta(description="As what: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:
-    """Lets in whoever was given that code, or whom you name."""
+    """Let in whoever was given that code, or whom you name."""
     engine = context.engine
     channel, colon, sender_id = code.strip().partition(":")
     if colon and sender_id:
@@ -70,5 +70,5 @@ async def revoke_pairing(
     caller: Caller,
     who: Annotated[Positional, Meta(description="Their id, or CHANNEL:ID.")],
 ) -> PairingView:
-    """No longer lets somebody in."""
+    """No longer let somebody in."""
     return await context.engine.pairing.revoke(who, caller.by)

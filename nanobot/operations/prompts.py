@@ -15,7 +15,7 @@ _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or mem
 
 @operation("prompts list", reads=True)
 async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
-    """Lists the files that the prompt is made of."""
+    """List the files that the prompt is made of."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_files()
 
@@ -26,7 +26,7 @@ def _page(file: PromptFile, _: float) -> str:
 
 @operation("prompts show", reads=True, text=_page, example="AGENTS.md")
 async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
-    """Shows a file that the prompt is made of."""
+    """Show a file that the prompt is made of."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_file(name)
 
@@ -45,6 +45,6 @@ async def write_prompt_file(
         str, Meta(description="Only if it still is what `prompts show` gave this digest of.")
     ] = "",
 ) -> PromptFile:
-    """Writes a file that the prompt is made of."""
+    """Write a file that the prompt is made of."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.write_prompt_file(name, text, digest)

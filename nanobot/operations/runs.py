@@ -78,7 +78,7 @@ async def list_runs(
     find: Find = "",
     limit: Limit = 20,
 ) -> list[RunView]:
-    """Lists runs, the newest first."""
+    """List runs, the newest first."""
     return await context.engine.records.runs(
         session=session, state=_BY_WORD.get(state, state), limit=limit, kind=kind, find=find
     )
@@ -86,7 +86,7 @@ async def list_runs(
 
 @operation("runs show", reads=True, text=page_text, example="01m80aj3rq")
 async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
-    """Shows a run step by step."""
+    """Show a run step by step."""
     run, records = await run_of(context, id), context.engine.records
     return RunPage(
         run=run,
@@ -97,7 +97,7 @@ async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
 
 @operation("runs cancel", example="01m80aj3rq")
 async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> RunView:
-    """Ends a run, and nothing else."""
+    """End a run, and nothing else."""
     engine = context.engine
     run = await run_of(context, id)
     row = await engine.journal.session(run.session_key)
@@ -126,7 +126,7 @@ async def retry_run(
     caller: Caller,
     id: RunId,
 ) -> RunView:
-    """Starts a background run again that failed or was cancelled."""
+    """Start a background run again that failed or was cancelled."""
     engine = context.engine
     run = await run_of(context, id)
     request = await engine.tasks.again(run.id)
@@ -173,13 +173,13 @@ async def list_outbox(
     ] = "",
     limit: Limit = 20,
 ) -> list[OutboxView]:
-    """Lists messages to chats and how their delivery stands."""
+    """List messages to chats and how their delivery stands."""
     return await context.engine.records.outbox(state=state, limit=limit)
 
 
 @operation("outbox retry", example="17")
 async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
-    """Sends a dead message again."""
+    """Send a dead message again."""
     engine = context.engine
     address = await engine.records.retry(id)
     message = await _message_of(context, id)
@@ -191,7 +191,7 @@ async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber
 
 @operation("outbox drop", example="17")
 async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
-    """Gives an unsent message up."""
+    """Give an unsent message up."""
     dropped = await context.engine.records.drop(id)
     message = await _message_of(context, id)
     if not dropped:
@@ -216,7 +216,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("tools list", reads=True)
 async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
-    """Lists what the model may do."""
+    """List what the model may do."""
     return [
         ToolView(
             name=spec.name,
@@ -238,7 +238,7 @@ async def list_tool_calls(
     tool: Annotated[str, Meta(description="Only of this tool.")] = "",
     limit: Limit = 20,
 ) -> list[ToolCallView]:
-    """Lists the tool calls that were made."""
+    """List the tool calls that were made."""
     return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
 
 
@@ -254,5 +254,5 @@ async def verify_logs(
     session: _OfSession = "",
     head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = "",
 ) -> list[AuditView]:
-    """Checks that no log was changed or cut."""
+    """Check that no log was changed or cut."""
     return await context.engine.records.audit(session, head)

@@ -41,7 +41,7 @@ def _text(exposures: list[Exposure], _: float) -> str:
     failed=lambda exposures: any(row.level == "danger" for row in exposures),
 )
 async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
-    """Says what attackers of each kind could reach here, and what closes it."""
+    """Say what attackers of each kind could reach here, and what closes it."""
     return await context.engine.security.audit()
 
 
@@ -49,7 +49,7 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
 async def list_tainted_files(
     context: OperationContext, _: Caller, limit: Limit = 100
 ) -> list[TaintedFile]:
-    """Lists the files that hold content from outside."""
+    """List the files that hold content from outside."""
     paths = await context.engine.security.tainted_files()
     return [TaintedFile(path=path) for path in paths[:limit]]
 
@@ -60,7 +60,7 @@ async def trust_files(
     _: Caller,
     path: Annotated[Positional, Meta(description="A file of the workspace, or a folder.")],
 ) -> str:
-    """Says that a file, or all below a folder, holds nothing from outside."""
+    """Say that a file, or all below a folder, holds nothing from outside."""
     count = await context.engine.security.trust(path)
     if not count:
         raise UnknownId(f"{path[:200]} is not marked; `security files` lists what is.")

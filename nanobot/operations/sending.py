@@ -57,7 +57,7 @@ async def send(
     session: SessionArgument = "",
     key: Annotated[str, Meta(description="Taken only once with the same key.")] = "",
 ) -> SentMessage:
-    """Puts a message into a session; the answer goes to its chat."""
+    """Put a message into a session; the answer goes to its chat."""
     text = _cleaned(text)
     key = key or caller.key or os.urandom(12).hex()
     address = await _chat_of(context, session)
@@ -93,7 +93,7 @@ async def notify(
     *,
     key: Annotated[str, Meta(description="Sent only once with the same key.")] = "",
 ) -> Notification:
-    """Tells a chat something, without asking the model."""
+    """Tell a chat something, without asking the model."""
     channel, _, chat_id = chat.partition(":")
     channels = [*context.engine.facts().channels, TERMINAL]
     if channel not in channels or not chat_id:

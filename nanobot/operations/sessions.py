@@ -76,7 +76,7 @@ async def list_sessions(
     find: Find = "",
     limit: Limit = 20,
 ) -> list[SessionView]:
-    """Lists the conversations that changed last."""
+    """List the conversations that changed last."""
     return await context.engine.records.sessions(limit=limit, unread=unread, find=find, once=all)
 
 
@@ -89,7 +89,7 @@ async def show_session(
     before: Annotated[int, Meta(ge=0, description="Those before this entry; 0: the last.")] = 0,
     after: Annotated[int, Meta(ge=-1, description="Those after it; -1: see before.")] = -1,
 ) -> SessionPage:
-    """Shows a conversation with entries of its log, the last if not said which."""
+    """Show a conversation with entries of its log, the last if not said which."""
     row = await _session_of(context, session)
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
@@ -102,7 +102,7 @@ async def show_session(
 async def mark_read(
     context: OperationContext, _: Caller, session: PositionalSession = ""
 ) -> SessionView:
-    """Marks a conversation as read."""
+    """Mark a conversation as read."""
     await context.engine.records.mark_read(session)
     return await _session_of(context, session)
 
@@ -117,7 +117,7 @@ async def delete_session(
     _: Caller,
     session: Annotated[Positional, Meta(description="The session.")],
 ) -> DeletedSession:
-    """Removes a conversation for good."""
+    """Remove a conversation for good."""
     await _session_of(context, session)
     count = await context.engine.records.delete(session)
     return DeletedSession(key=session, entries=count)
@@ -133,7 +133,7 @@ async def export_session(
         int, Meta(ge=1, le=100_000, description="How many entries at most.")
     ] = 100_000,
 ) -> SessionPage:
-    """Gives a conversation with its log as it is stored."""
+    """Give a conversation with its log as it is stored."""
     row = await _session_of(context, session)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)

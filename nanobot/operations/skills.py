@@ -16,7 +16,7 @@ from nanobot.workspace.skills import SkillView
 
 @operation("skills list", reads=True, role=Role.MEMBER)
 async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
-    """Lists the skills, and what they lack."""
+    """List the skills, and what they lack."""
     skills = context.engine.skills
     return [skills.view(skill) for skill in skills.all()]
 
@@ -31,7 +31,7 @@ async def show_skill(
     _: Caller,
     name: Annotated[Positional, Meta(description="Its name.")],
 ) -> SkillView:
-    """Shows the page of a skill."""
+    """Show the page of a skill."""
     skills = context.engine.skills
     return skills.view(skills.named(name), page=True)
 
@@ -46,13 +46,13 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
 
 @operation("skills enable", example="weather")
 async def enable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
-    """Shows a skill to the model again, in new conversations."""
+    """Show a skill to the model again, in new conversations."""
     return await _switched(context, name, enabled=True)
 
 
 @operation("skills disable", example="weather")
 async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
-    """Shows a skill to the model no more."""
+    """No longer show a skill to the model."""
     return await _switched(context, name, enabled=False)
 
 
@@ -64,6 +64,6 @@ async def add_skill(
     *,
     replace: Annotated[bool, Meta(description="Put it in the place of one of its name.")] = False,
 ) -> SkillView:
-    """Copies a skill into the workspace."""
+    """Copy a skill into the workspace."""
     skills = context.engine.skills
     return skills.view(skills.add(path, replace=replace))

@@ -69,7 +69,7 @@ def _status_text(status: Status, _: float) -> str:
 async def show_status(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> Status:
-    """Shows the model, the session and what runs."""
+    """Show the model, the session and what runs."""
     engine = context.engine
     row = await engine.journal.session(session)
     facts, counts = engine.facts(), await engine.records.counts()
@@ -135,7 +135,7 @@ async def change_model(
     default: Annotated[bool, Meta(description="Go back to the configured one.")] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
-    """Shows or changes the model."""
+    """Show or change the model."""
     engine = context.engine
     row = await engine.journal.session(session)
     if not name and not default:

@@ -86,7 +86,7 @@ async def show_usage(
     ] = "day",
     days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this status.")] = 1,
 ) -> UsageReport:
-    """Shows what was used, and what is left."""
+    """Show what was used, and what is left."""
     engine = context.engine
     budgets, now = engine.budgets, engine.now()
     period, since = budgets.period(now), budgets.since(now, days)

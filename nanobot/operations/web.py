@@ -18,14 +18,14 @@ def _link_text(link: PageLink, _: float) -> str:
 
 @operation("web link", text=_link_text)
 async def make_link(context: OperationContext, caller: Caller) -> PageLink:
-    """Makes a link that opens the page, once."""
+    """Make a link that opens the page, once."""
     caller.at_this_machine("What opens the page")
     return context.engine.web.link()
 
 
-@operation("web tokens list", reads=True)
+@operation("web tokens list", reads=True, empty="`web tokens add laptop` makes one for a program.")
 async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
-    """Lists the tokens that programs have, and the browsers that are logged in."""
+    """List the tokens that programs have, and the browsers that are logged in."""
     return await context.engine.web.tokens()
 
 
@@ -44,7 +44,7 @@ async def add_token(
     ] = "member",
     days: Annotated[int, Meta(ge=0, le=3_660, description="When it expires; 0: it does not.")] = 90,
 ) -> NewToken:
-    """Makes a token for a program, and shows it, once."""
+    """Make a token for a program, and show it, once."""
     caller.at_this_machine("What opens the page")
     return await context.engine.web.add(name, Role(role), days or None)
 
@@ -59,5 +59,5 @@ async def revoke_token(
     _: Caller,
     name: Annotated[Positional, Meta(description="The token, or the browser.")],
 ) -> AccessView:
-    """Lets a token or a browser in no more."""
+    """No longer let a token or a browser in."""
     return await context.engine.web.revoke(name)

@@ -14,7 +14,7 @@ from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 @operation("hooks list", reads=True, empty="docs/webhooks.md says how to make one.")
 async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookView]:
-    """Lists the webhooks, and where their senders deliver."""
+    """List the webhooks, and where their senders deliver."""
     return context.engine.door.views()
 
 
@@ -30,7 +30,7 @@ async def deliver_example(
     text: Annotated[Positional, Meta(description="The JSON to deliver; nothing: an example.")] = "",
     event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = "",
 ) -> WebhookTest:
-    """Delivers a signed example to a webhook, which acts upon it."""
+    """Deliver a signed example to a webhook, which acts upon it."""
     test = await context.engine.door.deliver(name, text, event)
     if test.status >= 300:
         raise NanobotError(f"{test.url} answered {test.status}: {test.answer[:500]}")

@@ -147,7 +147,7 @@ class Access:
 
     def link(self) -> PageLink:
         if not self.url:
-            raise UsageError("nothing is served here: start `nanobot gateway` first")
+            raise UsageError("the page is not served: start `nanobot gateway`, with web.enabled on")
         secret = secrets.token_urlsafe(24)
         self._links[_digest(secret)] = self._clock.monotonic() + LINK_SECONDS
         while len(self._links) > _MOST_LINKS:

@@ -56,10 +56,12 @@ def back_up(url: str, file: Path) -> None:
     UsageError when there is such a file."""
     if file.exists():
         raise UsageError(f"{file} exists: name a file that does not")
+    if not file.parent.is_dir():
+        raise UsageError(f"there is no folder {file.parent}: make it first")
+    path = _present(url)
     unfinished = file.with_name(f".{file.name}.part")
     _remove(unfinished)
     try:
-        path = _file(url)
         if path is not None:
             _copy_sqlite(path, unfinished)
         else:
@@ -111,11 +113,9 @@ def _keep_as_it_is(path: Path, kept: Path) -> None:
 
 def check_store(url: str) -> CheckedStore:
     """Walk all there is: the database's own check, and the chain of every log."""
-    path = _file(url)
+    path = _present(url)
     problems: list[str] = []
     if path is not None:
-        if not path.exists():
-            raise UsageError(f"there is no store at {path} yet: the first start makes it")
         with _noting(problems):
             check(path, thorough=True)
     with _reading(url) as connection:
@@ -140,7 +140,7 @@ def check_store(url: str) -> CheckedStore:
 
 def vacuum(url: str) -> tuple[int, int]:
     """Give back the room of what is gone; the database's size before and after, in bytes."""
-    path = _file(url)
+    path = _present(url)
     if path is None:
         with _postgres(url) as database:
             before = database.run_now(_size)
@@ -258,6 +258,14 @@ def _file(url: str) -> Path | None:
     path = sqlite_path(url)
     if path is None:
         raise UsageError("a store in memory ends with its gateway: set database_url to keep one")
+    return path
+
+
+def _present(url: str) -> Path | None:
+    """The file of a SQLite store that there is; see `_file`. Raises UsageError without it."""
+    path = _file(url)
+    if path is not None and not path.exists():
+        raise UsageError(f"there is no store at {path} yet: the first start makes it")
     return path
 
 

@@ -118,7 +118,7 @@ class Skills:
             if skill.name == name:
                 return skill
         known = ", ".join(skill.name for skill in every) or "none"
-        raise UnknownId(f"There is no skill {name[:64]!r}; there are: {known}.")
+        raise UnknownId(f"there is no skill {name[:64]!r}; there are {known}")
 
     def view(self, skill: Skill, *, page: bool = False) -> SkillView:
         return SkillView(

@@ -224,6 +224,36 @@ async def test_every_command_shows_an_example_of_itself() -> None:
         example = re.search(r"Example: (nanobot .*)", command.epilog or "")
         assert example, name
         assert example[1].startswith(f"nanobot {name}"), name
+        assert len(f"  Example: {example[1]}") <= 80, f"{name}: its example is broken in two"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("runs list --kind odd", "'--kind': 'odd' is not one of 'chat', 'task'."),
+        ("usage --days soon", "'--days': it is not a whole number."),
+        ("runs feedback sideways", "'VERDICT': 'sideways' is not one of 'up', 'down'."),
+    ],
+)
+async def test_a_wrong_value_is_told_in_words(tmp_path: Path, command: str, words: str) -> None:
+    ran = await run(environ_of(tmp_path / "home"), *command.split())
+    assert (ran.code, words in ran.err) == (2, True), ran.err
+    assert "Value error" not in ran.err
+
+
+async def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path) -> None:
+    for group in ("db", "runs", "mcp", "security", "web tokens"):
+        ran = await run(environ_of(tmp_path / "home"), *group.split(), "--help")
+        told = ran.out.partition("Commands:")[2]
+        assert told.strip()
+        assert "..." not in told, group
+        assert max(map(len, ran.out.splitlines())) <= 80
+
+
+async def test_the_types_of_channels_are_told_with_their_keys(world: World) -> None:
+    told = (await nanobot(world, "channels", "types")).out
+    assert "`telegram` Telegram: token\nOn Telegram, send /newbot" in told
+    assert "secret" not in told.partition("`telegram`")[2].partition("`udp`")[0]
 
 
 async def test_choices_are_choices_and_defaults_are_named(world: World) -> None:

@@ -238,7 +238,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     words = ("list", "show", "search", "accept", "reject", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
     looking = {"skills list", "skills show"}
-    talking = {"start", "help", "new", "stop", "status", "model"}
+    talking = {"start", "help", "new", "stop", "status", "model", "runs feedback"}
     assert for_members <= talking | deciding | own | looking | {"runs list", "runs show"}
     assert talking | deciding | {"usage"} <= for_members
 

@@ -107,7 +107,7 @@ async def test_a_backslash_or_a_paste_makes_more_lines(home: Home) -> None:
 async def test_tab_completes_commands_and_models(home: Home) -> None:
     async with home.terminal() as terminal:
         terminal.type("/mo")
-        await terminal.shows("shows or changes the model")
+        await terminal.shows("show or change the model")
         terminal.type(TAB + " test/sc")
         await terminal.until(lambda: terminal.screen.lines[-1].strip() == "test/scripted")
         terminal.type(TAB + ENTER)

@@ -44,13 +44,13 @@ async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_a
         assert len(lines) <= 5
         assert [line.split()[0].strip("`") for line in lines][: len(commands)] == commands
         if sender == OWNER:
-            assert lines[2].startswith("`/model openai/gpt-5-mini` shows or changes")
+            assert lines[2].startswith("`/model openai/gpt-5-mini` show or change")
 
 
 async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:
     async with gateway() as bot:
         lines = (await answer(bot, "/help cron add")).splitlines()
-        assert lines[1] == "Schedules a job: the schedule, then what is to be done."
+        assert lines[1] == "Schedule a job: the schedule, then what is to be done."
         assert (
             "- `session`: Where its runs are: each begins anew, or in the chat's session: own, chat"
             in lines
@@ -59,7 +59,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         lines = (await answer(bot, "/help cron")).splitlines()
         assert lines[4:7] == [
             "`/cron add [TEXT] ...`",
-            "schedules a job: the schedule, then what is to be done",
+            "schedule a job: the schedule, then what is to be done",
             "→ `/cron add every 2 hours Look at the builds`",
         ]
         assert max(map(len, lines)) < 100

@@ -53,6 +53,9 @@ async def test_mistakes_with_the_store_are_told(world: World) -> None:
         (("migrate", "--to", f"sqlite:///{world.home / 'state.db'}"), "configured already"),
         (("restore", "/nowhere.db"), "there is no file /nowhere.db"),
         (("check",), "no store"),
+        (("backup",), "no store"),
+        (("vacuum",), "no store"),
+        (("backup", "/nowhere/kept.db"), "there is no folder /nowhere"),
     ):
         ended = await world.run("db", *command)
         assert ended.code == 2, ended.output

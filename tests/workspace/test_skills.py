@@ -318,7 +318,7 @@ async def test_a_long_page_is_read_to_its_end_in_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"name": "brad"}, "There is no skill 'brad'; there are: bread, broken, git"),
+        ({"name": "brad"}, "there is no skill 'brad'; there are bread, broken, git"),
         ({"name": "bread", "file": "../../secret"}, "has no file '../../secret'; it has none"),
         ({"name": "broken"}, "the skill broken cannot be read: line 1"),
     ],
@@ -334,5 +334,5 @@ async def test_what_is_not_there_is_said(
 
 
 def test_an_unknown_one_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(NanobotError, match="There is no skill 'x'"):
+    with pytest.raises(NanobotError, match="there is no skill 'x'"):
         Skills(tmp_path).named("x")

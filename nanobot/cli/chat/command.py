@@ -6,10 +6,10 @@ import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example
+from nanobot.cli.group import Group
 from nanobot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _OPTIONS = ("-m", "--message", "-c", "--continue", "--resume", "--new", "--sessi
 """Those of `agent` that need not be told it."""
 
 
-class DefaultToAgent(TyperGroup):
+class DefaultToAgent(Group):
     """The commands; what is none of them, nor looks like a mistyped one, is said to the agent."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -44,7 +44,7 @@ def add(app: typer.Typer) -> None:
 def agent(  # noqa: PLR0913 - each is an option
     context: typer.Context,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]", help="The same as -m TEXT.")
+        list[str] | None, typer.Argument(metavar="TEXT", help="The same as -m TEXT.")
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")

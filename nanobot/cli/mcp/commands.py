@@ -10,14 +10,16 @@ from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example
 from nanobot.cli.output import say
 
-_Name = Annotated[str, typer.Argument(help="The server's name in the configuration.")]
+_Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The server's name in the configuration.")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def add(group: typer.Typer) -> None:
     """Give a group these commands."""
     adding = example(
-        "nanobot mcp add files -- npx @modelcontextprotocol/server-filesystem /srv",
+        "nanobot mcp add clock -- uvx mcp-server-time",
         "nanobot mcp add tracker --url https://tracker.example/mcp",
     )
     group.command("add", epilog=adding)(add_server)
@@ -31,7 +33,7 @@ def add_server(  # noqa: PLR0913 - each is an option
     name: _Name,
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="Behind --: the program and its arguments."),
+        typer.Argument(metavar="COMMAND", help="Behind --: the program and its arguments."),
     ] = None,
     url: Annotated[str, typer.Option(help="Instead of a program: where it is.")] = "",
     env: Annotated[
