@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SIGNIFICANT = re.compile(
     r"[\\`*_~\[<|]|&[#\w]|^[ \t]*(?:[-+=>#]|\d{1,9}[.)])|^(?: {4}|[ ]*\t)", re.MULTILINE
 )
-_LINK = re.compile(r"(?:https?://|tg://|mailto:)[^\s]+", re.IGNORECASE)
+_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 _RULE = "———"
 TABLE_COLUMNS = 40

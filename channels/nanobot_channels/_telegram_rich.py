@@ -25,7 +25,7 @@ _COLUMNS = 20
 # What a text must have to be worth a parser's time.
 _LIKELY = re.compile(r"^ {0,3}#{1,6}[ \t]|^.*\|.*\n.*--|\[[ xX]\] |\$\$|\\[(\[]", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
-_TARGET = re.compile(r"(?:https?://|tg://|mailto:|tel:)", re.IGNORECASE)
+_TARGET = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
 _FORMULAS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]"}
 _SHOWN_RICHLY = {"heading_open", "table_open", "math", "task"}
 _COUNTED = {"paragraph_open", "heading_open", "list_item_open", "tr_open", "blockquote_open"}

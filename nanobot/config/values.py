@@ -289,7 +289,9 @@ def shown(key: str, value: Any) -> str:
     if isinstance(value, str):
         value = json.dumps(masked(key, value), ensure_ascii=False)
     elif isinstance(value, list | tuple):
-        value = "a list: " + ", ".join(shown(key, item) for item in value[:3])
+        words = all(isinstance(item, str) for item in value)
+        some = masked_arguments(value) if words else value  # of a program, perhaps
+        value = "a list: " + ", ".join(shown(key, item) for item in some[:3])
     try:
         text = str(value)
     except ValueError:  # an int of more digits than Python prints

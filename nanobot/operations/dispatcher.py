@@ -133,8 +133,7 @@ class Dispatcher:
             address=address,
         )
         try:
-            operation = self._by_name[name]
-            await self._perform(operation, caller, operation.converted({"id": approval.id}))
+            await self.call(name, {"id": approval.id}, caller)
         except StoreError:
             raise
         except NanobotError as error:

@@ -17,7 +17,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
 from nanobot.ports import Clock
-from nanobot.store.repositories.access_tokens import AccessToken, SqlAccessTokens
+from nanobot.store.repositories.access_tokens import BROWSER_OF, AccessToken, SqlAccessTokens
 
 LINK_SECONDS = 600.0
 BROWSER_SECONDS = 30 * 86_400.0
@@ -33,8 +33,9 @@ _NOTED_SECONDS = 300.0
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who may ask. `by` is who they are to the gateway, `csrf` what a page of theirs has
-    to show with every change; "" where no cookie was shown."""
+    """Somebody who may ask. `name` is that of what they show, `by` who they are to the gateway: a
+    browser is whose token it was logged in with. `csrf` is what a page of theirs has to show with
+    every change; "" where no cookie was shown."""
 
     name: str
     role: Role
@@ -89,7 +90,7 @@ class Access:
             name=token.name,
             role=token.role,
             kind=token.kind,
-            by="local" if owner else token.name,
+            by="local" if owner else token.name.partition(BROWSER_OF)[0],
             expires_at=token.expires_at,
             csrf=_digest(f"csrf:{shown}") if kind == "browser" else "",
         )
@@ -117,25 +118,27 @@ class Access:
         nothing. A link opens once."""
         digest = _digest(shown)
         if self._links.pop(digest, 0.0) > self._clock.monotonic():
-            return await self._browser(Role.OWNER, None)
+            return await self._browser(_BROWSER, Role.OWNER, None)
         principal = await self.by_token(shown)
         if principal is None:
             return None
-        return await self._browser(principal.role, principal.expires_at)
+        # No token has such a name, and none has a conversation that is another's.
+        name = _BROWSER if principal.name == _OWN_NAME else f"{principal.name}{BROWSER_OF})"
+        return await self._browser(name, principal.role, principal.expires_at)
 
     async def logged_out(self, principal: Principal) -> None:
         """That browser's cookie opens nothing any more."""
         if principal.kind == "browser":
             await self.revoke(principal.name)
 
-    async def _browser(self, role: Role, until: float | None) -> str:
+    async def _browser(self, name: str, role: Role, until: float | None) -> str:
         cookie, now = secrets.token_urlsafe(32), self._clock.now()
         expires_at = min(now + BROWSER_SECONDS, until or float("inf"))
         await self._store.add(
             AccessToken(
                 digest=_digest(cookie),
                 kind="browser",
-                name=_BROWSER,
+                name=name,
                 role=role,
                 made_at=now,
                 expires_at=expires_at,
@@ -177,8 +180,9 @@ class Access:
         return NewToken(name=name, role=role, expires_at=expires_at, token=shown)
 
     async def revoke(self, name: str) -> AccessView:
-        removed = await self._store.remove(name)
-        self._known.pop(removed.digest, None)
+        removed, *browsers = await self._store.remove(name)
+        for each in (removed, *browsers):
+            self._known.pop(each.digest, None)
         return _view(removed)
 
 

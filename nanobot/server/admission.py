@@ -108,8 +108,9 @@ class Admission:
 
 
 def _cookie(request: web.Request, name: str) -> str:
-    for pair in request.headers.get("Cookie", "").split(";"):
-        key, _, value = pair.strip().partition("=")
-        if key == name:
-            return value.strip('"')
-    return ""
+    """Its value. Two of that name are none: one of them was put there by another server of this
+    host, whose ports share all cookies."""
+    pairs = request.headers.get("Cookie", "").split(";")
+    named = [pair.strip().partition("=") for pair in pairs]
+    values = [value.strip('"') for key, _, value in named if key == name]
+    return values[0] if len(values) == 1 else ""

@@ -33,6 +33,9 @@ from nanobot.server.wire import Problem, answer, body_of
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0
 
+OWN = "~"
+"""What the conversation of a token begins with, behind `web:`."""
+
 # The first that fits. Anything else that an operation refuses is a matter of how things stand.
 _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
     (NotAllowed, 403, "not_allowed"),
@@ -63,15 +66,16 @@ def problem_of(error: NanobotError) -> Problem:
 
 
 def caller_of(principal: Principal) -> Caller:
-    """Who asks, as operations know it: owners as at this machine, others in a chat of their own."""
+    """Who asks, as operations know it: owners as at this machine, others in a chat of their own,
+    which no conversation that an owner began by a name can be."""
     if principal.role is Role.OWNER:
         return Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=principal.by)
-    address = Address(WEB, principal.name)
+    address = Address(WEB, f"{OWN}{principal.by}")
     return Caller(
         role=principal.role,
         session_key=str(address),
         by=principal.by,
-        name=principal.name,
+        name=principal.by,
         address=address,
     )
 

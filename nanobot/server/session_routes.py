@@ -19,11 +19,12 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.operation_routes import OWN, caller_of, problem_of, sent
 from nanobot.server.streams import Streams
 from nanobot.server.wire import answer
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT
+from nanobot.workspace.received import FOLDER
 
 _MOST_ENTRIES = 500
 _USUAL_ENTRIES = 50
@@ -123,10 +124,8 @@ class Conversations:
     async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
         """Take a message into a session. Raises NanobotError."""
         chat = chat_of(key)
-        if (
-            not key.startswith(f"{WEB}:")
-            and await self._operations.engine.records.session(key) is None
-        ):
+        others = not key.startswith(f"{WEB}:") or key.startswith(f"{WEB}:{OWN}")
+        if others and key != caller.session_key and not await self._exists(key):
             raise UnknownId(f"there is no session {key}; a new one is called web:NAME")
         if not message.text.strip() and not message.attachments:
             raise UsageError("a message has a text or attachments")
@@ -150,6 +149,9 @@ class Conversations:
             )
             self._streams.say("said", key, said)
         return taken
+
+    async def _exists(self, key: str) -> bool:
+        return await self._operations.engine.records.session(key) is not None
 
     async def _delivered(self, key: str, message: NewMessage) -> TakenMessage:
         arguments = {"text": message.text, "session": key, "key": message.client_request_id}
@@ -212,6 +214,11 @@ def _gate(caller: Caller) -> Gate:
 
 
 def _attached(file: SentFile) -> Attachment:
+    parts = file.path.split("/")
+    kept = parts[0] == FOLDER and len(parts) == 3 and ".." not in parts
+    # It stands in a line of what the model reads.
+    if file.path and not (kept and file.path.isprintable()):
+        raise UsageError(f"{file.path[:80]!r} is no path of an upload")
     return Attachment(
         kind=file.kind,
         name=file.name,

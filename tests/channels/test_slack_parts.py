@@ -117,7 +117,7 @@ def test_the_older_form_has_slacks_own_marks() -> None:
     (section,) = oldest["blocks"]
     assert section["text"]["text"] == (
         "*Title*\n\n*bold _both_* ~gone~ `code` <https://x.org?a&amp;b|site> &amp; &lt;@U1&gt;\n\n"
-        "```x = 1```\n\nodd"
+        "```x = 1```\n\nodd (tg://user?id=1)"
     )
     assert "odd (tg://user?id=1)" in part.text
 

@@ -152,6 +152,7 @@ async def test_a_preview_whose_chat_turns_out_to_take_nothing_rich_is_rendered_a
         ("# A\n\n![see](https://evil.example/?q=1)", '<a href="https://evil.example/?q=1">see</a>'),
         ("# A\n\n[run](file:///etc)", "[run](file:///etc)"),
         ("# A\n\n[page](docs/a.md)", "page (docs/a.md)"),
+        ("# A\n\n[a friend](tg://user?id=1)", "a friend (tg://user?id=1)"),
         ("- [ ] **a**", '<li><input type="checkbox"/><strong>a</strong></li>'),
     ],
 )

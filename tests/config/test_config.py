@@ -575,3 +575,18 @@ def test_any_environment_either_loads_or_is_refused_in_words(environ: dict[str, 
         assert repr(config.load({**ours, "NANOBOT_HOME": "/nowhere/at/all"}))
     except ConfigError as error:
         assert "/nowhere" in str(error) or "NANOBOT_" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'command = ["npx", "--token", "hush", "--url=https://u:hush@x.test/?key=hush"]',
+        'url = ["https://u:hush@x.test/"]',
+    ],
+)
+def test_a_list_in_the_place_of_a_text_is_named_without_the_keys_in_it(
+    home: Path, line: str
+) -> None:
+    text = refused(home, f"[mcp.files]\n{line}\n")
+    assert "is a list" in text
+    assert "hush" not in text

@@ -220,14 +220,14 @@ async def test_members_and_guests_are_what_they_are_in_chats(served: House) -> N
         code, said = await client.get("/api/sessions/list")
         assert (code, said["error"]["code"]) == (403, "not_allowed")
         assert (await client.post("/api/web/link"))[0] == 403
-    assert (await member.get("/api/status"))[1]["session_key"] == "web:anna"
+    assert (await member.get("/api/status"))[1]["session_key"] == "web:~anna"
     assert (await guest.get("/api/status"))[0] == 403
     assert (await guest.get("/api/help"))[0] == 200
-    assert (await member.get("/api/status", session="web:bob"))[0] == 403
-    assert (await member.post("/api/sessions/web:anna/messages", text="hi"))[0] == 200
-    await settled(served, "web:anna", 4)
-    assert (await member.get("/api/sessions/web:anna/entries"))[0] == 200
-    for path in ("/api/sessions/web:bob", "/api/sessions/cli:direct"):
+    assert (await member.get("/api/status", session="web:~bob"))[0] == 403
+    assert (await member.post("/api/sessions/web:~anna/messages", text="hi"))[0] == 200
+    await settled(served, "web:~anna", 4)
+    assert (await member.get("/api/sessions/web:~anna/entries"))[0] == 200
+    for path in ("/api/sessions/web:~bob", "/api/sessions/cli:direct"):
         assert (await member.get(f"{path}/entries"))[0] == 403
         assert (await member.post(f"{path}/messages", text="hi"))[0] == 403
 

@@ -292,9 +292,9 @@ async def test_members_have_their_own_conversation_over_the_socket(served: House
         assert (await talk.ask("follow", session=""))["code"] == "not_allowed"
         assert (await talk.ask("follow", session="web:desk"))["code"] == "not_allowed"
         assert (await talk.ask("call", name="sessions list"))["code"] == "not_allowed"
-        assert await talk.ask("follow", session="web:anna") is True
-        said = await talk.ask("say", session="web:anna", message={"text": "hi"})
-        assert said["session_key"] == "web:anna"
+        assert await talk.ask("follow", session="web:~anna") is True
+        said = await talk.ask("say", session="web:~anna", message={"text": "hi"})
+        assert said["session_key"] == "web:~anna"
 
 
 async def test_a_strange_page_gets_no_socket(served: House) -> None:

@@ -13,6 +13,9 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 
+BROWSER_OF = " (browser"
+"""What stands behind a token's name in that of a browser that was logged in with it."""
+
 _a = schema.access_tokens
 _MOST = 1_000
 
@@ -57,8 +60,9 @@ class SqlAccessTokens:
         query = sa.select(_a).order_by(_a.c.made_at.desc(), _a.c.name)
         return await self._database.transact(lambda c: [_seen(row) for row in c.execute(query)])
 
-    async def remove(self, name: str) -> AccessToken:
-        """From now on it opens nothing. Raises UnknownId."""
+    async def remove(self, name: str) -> list[AccessToken]:
+        """From now on it opens nothing, nor do the browsers that were logged in with it, which
+        follow it. Raises UnknownId."""
         return await self._database.transact(lambda c: _remove(c, name), "remove_access_token")
 
 
@@ -89,11 +93,19 @@ def _add(connection: sa.Connection, token: AccessToken) -> AccessToken:
     return token
 
 
-def _remove(connection: sa.Connection, name: str) -> AccessToken:
+def _remove(connection: sa.Connection, name: str) -> list[AccessToken]:
     row = connection.execute(sa.select(_a).where(_a.c.name == name)).first()
     if row is None:
         raise UnknownId(
             f"There is no token {name[:60]!r}; `web tokens list` shows those there are."
         )
-    connection.execute(sa.delete(_a).where(_a.c.digest == row.digest))
-    return _seen(row)
+    through = (_a.c.kind == "browser") & _a.c.name.startswith(
+        f"{name}{BROWSER_OF}", autoescape=True
+    )
+    if row.kind != "token":
+        through = sa.false()
+    browsers = connection.execute(sa.select(_a).where(through)).all()
+    removed = [_seen(row), *map(_seen, browsers)]
+    digests = [token.digest for token in removed]
+    connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
+    return removed
