@@ -60,7 +60,12 @@ def back_up(url: str, file: Path) -> None:
         raise UsageError(f"there is no folder {file.parent}: make it first")
     path = _present(url)
     unfinished = file.with_name(f".{file.name}.part")
-    _remove(unfinished)
+    try:
+        _remove(unfinished)
+        # Not what somebody else has put there meanwhile, where others may write.
+        unfinished.touch(0o600, exist_ok=False)
+    except OSError as error:
+        raise StoreUnwritable(f"{unfinished} cannot be made ({error.strerror})") from error
     try:
         if path is not None:
             _copy_sqlite(path, unfinished)

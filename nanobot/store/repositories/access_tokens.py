@@ -99,13 +99,11 @@ def _remove(connection: sa.Connection, name: str) -> list[AccessToken]:
         raise UnknownId(
             f"There is no token {name[:60]!r}; `web tokens list` shows those there are."
         )
-    through = (_a.c.kind == "browser") & _a.c.name.startswith(
-        f"{name}{BROWSER_OF}", autoescape=True
-    )
-    if row.kind != "token":
-        through = sa.false()
-    browsers = connection.execute(sa.select(_a).where(through)).all()
-    removed = [_seen(row), *map(_seen, browsers)]
+    rows = [row]
+    if row.kind == "token":
+        through = _a.c.name.startswith(f"{name}{BROWSER_OF}", autoescape=True)
+        rows += connection.execute(sa.select(_a).where(_a.c.kind == "browser", through)).all()
+    removed = [_seen(each) for each in rows]
     digests = [token.digest for token in removed]
     connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
     return removed
