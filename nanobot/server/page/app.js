@@ -1,0 +1,94 @@
+/** The page's frame: the views, how one moves between them, and how one is let in. */
+
+import { access } from "./api.js";
+import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
+import { html, render, signal, useEffect } from "./lib.js";
+import { following, follow, unread, waiting } from "./live.js";
+import { Icon } from "./parts/icons.js";
+import { Login } from "./parts/login.js";
+import { Notices } from "./parts/notices.js";
+import { Palette, palette } from "./parts/palette.js";
+import { go, link, place } from "./router.js";
+import { theme, turn } from "./theme.js";
+
+/** Each view is loaded when it is first looked at. */
+export const VIEWS = {
+  chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
+  runs: { name: "Runs", icon: "runs", load: () => import("./views/runs.js") },
+  schedule: { name: "Schedule", icon: "schedule", load: () => import("./views/schedule.js") },
+  memory: { name: "Memory", icon: "memory", load: () => import("./views/memory.js") },
+  channels: { name: "Channels", icon: "channels", load: () => import("./views/channels.js") },
+  usage: { name: "Usage", icon: "usage", load: () => import("./views/usage.js") },
+  settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
+};
+
+/** @type {import("./vendor/signals-core.js").Signal<Record<string, Function>>} */
+const loaded = signal({});
+
+async function load(name) {
+  const module = await VIEWS[name].load();
+  loaded.value = { ...loaded.value, [name]: module.default };
+}
+
+const marks = { chat: () => unread.value + waiting.value };
+
+function Navigation({ view }) {
+  return html`<nav aria-label=${t("Views")}>
+    <a class="brand" href=${link("chat")}><img src="icon.svg" alt="" width="26" height="26" /><span>nanobot</span></a>
+    <ul>
+      ${Object.entries(VIEWS).map(([name, { name: text, icon }]) => {
+        const mark = marks[name]?.() ?? 0;
+        return html`<li><a href=${link(name)} aria-current=${view === name ? "page" : undefined}>
+          <${Icon} name=${icon} size=${20} /><span>${t(text)}</span>
+          ${mark > 0 && html`<b class="mark" aria-label=${t("{n} unread or waiting", { n: mark })}>${mark}</b>`}</a></li>`;
+      })}
+    </ul>
+    <div class="foot">
+      <button type="button" class="search" onClick=${() => (palette.value = true)}><${Icon} name="search" /><span>${t("Go to")}</span><kbd>Ctrl K</kbd></button>
+      <div class="row">
+        <button type="button" aria-label=${t("Light or dark")} title=${t("Light or dark")} onClick=${turn}>
+          <${Icon} name=${theme.value === "dark" ? "sun" : "moon"} /></button>
+        <select aria-label=${t("Language")} value=${language.value} onChange=${(event) => speak(event.target.value)}>
+          ${Object.entries(LANGUAGES).map(([name, text]) => html`<option value=${name}>${text}</option>`)}
+        </select>
+        <span class=${`dot ${following.value ? "good" : "bad"}`} role="img"
+          aria-label=${following.value ? t("Connected") : t("Not connected")} title=${following.value ? t("Connected") : t("Not connected")}></span>
+      </div>
+    </div>
+  </nav>`;
+}
+
+function keys(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    palette.value = !palette.value;
+  } else if (event.altKey && /^[1-7]$/.test(event.key)) {
+    event.preventDefault();
+    go(Object.keys(VIEWS)[Number(event.key) - 1]);
+  }
+}
+
+function App() {
+  const name = place.value.view in VIEWS ? place.value.view : "chat";
+  const View = loaded.value[name];
+  useEffect(() => {
+    addEventListener("keydown", keys);
+    return () => removeEventListener("keydown", keys);
+  }, []);
+  useEffect(() => {
+    document.title = `${t(VIEWS[name].name)} · nanobot`;
+    if (!View) load(name);
+  }, [name, language.value]);
+  if (access.value === "out") return html`<${Login} />`;
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main").focus())}>${t("Skip to content")}</a>
+    <${Navigation} view=${name} />
+    ${access.value === "away" && html`<div class="away" role="alert">${t("The gateway does not answer. This page goes on when it does.")}</div>`}
+    <main id="main" tabindex="-1" data-view=${name}>${View && html`<${View} what=${place.value.what} />`}</main>
+    ${palette.value && html`<${Palette} views=${VIEWS} />`}
+    <${Notices} />`;
+}
+
+await begin();
+follow();
+render(html`<${App} />`, document.getElementById("app"));

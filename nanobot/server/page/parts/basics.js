@@ -1,0 +1,126 @@
+/** Small parts that every view is made of. */
+
+import { html, useEffect, useRef, useState } from "../lib.js";
+import { ApiError } from "../api.js";
+import { ago, moment } from "../format.js";
+import { t } from "../i18n.js";
+import { Icon } from "./icons.js";
+import { tell } from "./notices.js";
+
+/** A button that shows that it is at work, and tells what went wrong. */
+export function Button({ onClick, kind = "plain", icon, label, children, title, disabled, type = "button" }) {
+  const [busy, setBusy] = useState(false);
+  const press = async (event) => {
+    if (!onClick) return;
+    setBusy(true);
+    try {
+      await onClick(event);
+    } catch (error) {
+      tell(said(error), "bad");
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<button type=${type} class=${`button ${kind}`} onClick=${press} disabled=${disabled || busy}
+    aria-busy=${busy} aria-label=${label} title=${title ?? label}>
+    ${icon && html`<${Icon} name=${icon} />`}${children}
+  </button>`;
+}
+
+/** What an error says to a person. @param {unknown} error */
+export const said = (error) => (error instanceof ApiError ? error.message : t("Something went wrong in this page: {error}", { error }));
+
+/** A time: how long ago, with the exact one on hovering. */
+export function When({ at }) {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => again((value) => value + 1), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (at === null || at === undefined) return null;
+  return html`<time datetime=${new Date(at * 1000).toISOString()} title=${moment(at)}>${ago(at)}</time>`;
+}
+
+const TONES = {
+  good: ["completed", "succeeded", "sent", "done", "active", "connected", "running", "ok", "approved", "direct", "polling", "up", "serving"],
+  busy: ["queued", "preparing", "model_running", "tool_running", "sending", "pending", "preview", "starting", "connecting", "proposed"],
+  wait: ["awaiting_human", "waiting", "held", "paused", "digested", "open", "missed"],
+  bad: ["failed", "dead", "error", "denied", "refused", "down"],
+};
+const NAMES = {
+  model_running: "thinking",
+  tool_running: "using a tool",
+  awaiting_human: "waiting for a person",
+  completed: "succeeded",
+  aborted: "cancelled",
+};
+
+/** What state something is in, as a word with a colour. @param {{ state: string }} props */
+export function State({ state }) {
+  const word = state.split(/[ :,]/)[0].toLowerCase();
+  const tone = Object.keys(TONES).find((name) => TONES[name].includes(word)) ?? "plain";
+  return html`<span class=${`state ${tone}`}>${t(NAMES[state] ?? state)}</span>`;
+}
+
+/** What stands where there is nothing. */
+export const Empty = ({ icon = "info", title, children }) => html`
+  <div class="empty"><${Icon} name=${icon} size=${28} /><h2>${title}</h2><p>${children}</p></div>`;
+
+/** The head of a view: its name, what it is for, and what can be done. */
+export const Head = ({ title, children, about }) => html`
+  <header class="head"><div><h1>${title}</h1>${about && html`<p>${about}</p>`}</div><div class="actions">${children}</div></header>`;
+
+/**
+ * What something on the way gave: `{ value, error, again }`; asked again when one of `watched` changes.
+ * @template T @param {(signal: AbortSignal) => Promise<T>} fetching @param {unknown[]} watched
+ */
+export function useFetched(fetching, watched, every = 0) {
+  const [state, setState] = useState({ value: undefined, error: undefined });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const control = new AbortController();
+    fetching(control.signal).then(
+      (value) => setState({ value, error: undefined }),
+      (error) => control.signal.aborted || setState((before) => ({ ...before, error })),
+    );
+    const timer = every ? setInterval(() => document.hidden || setTurn((value) => value + 1), every) : 0;
+    return () => (control.abort(), clearInterval(timer));
+  }, [...watched, turn]);
+  return { ...state, again: () => setTurn((value) => value + 1) };
+}
+
+/** What was fetched, or that it is on its way, or why it did not come. */
+export function Fetched({ of, children, rows = 6 }) {
+  if (of.value !== undefined) return children(of.value);
+  if (of.error) {
+    return html`<div class="empty bad" role="alert"><${Icon} name="warning" size=${28} /><h2>${t("This could not be loaded")}</h2>
+      <p>${said(of.error)}</p><${Button} onClick=${of.again}>${t("Try again")}<//></div>`;
+  }
+  return html`<div class="loading" role="status" aria-label=${t("Loading")}>${Array.from({ length: rows }, () => html`<span></span>`)}</div>`;
+}
+
+/** A dialog over the page; Escape and a click beside it close it. */
+export function Dialog({ title, onClose, children, wide = false }) {
+  const element = useRef(null);
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => (dialog.close(), before?.focus?.());
+  }, []);
+  return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onCancel=${(event) => (event.preventDefault(), onClose())}
+    onMouseDown=${(event) => event.target === element.current && onClose()}>
+    <header><h2>${title}</h2><${Button} kind="bare" icon="close" label=${t("Close")} onClick=${onClose} /></header>
+    <div class="body">${children}</div>
+  </dialog>`;
+}
+
+/** A field of a form with its name and what it is for. */
+export const Field = ({ name, about, children }) => html`
+  <label class="field"><span class="name">${name}</span>${children}${about && html`<span class="about">${about}</span>`}</label>`;
+
+/** A switch between a few ways to look at something. */
+export const Choice = ({ value, options, onChange, label }) => html`
+  <div class="choice" role="group" aria-label=${label}>
+    ${options.map(([key, text]) => html`<button type="button" aria-pressed=${value === key} onClick=${() => onChange(key)}>${text}</button>`)}
+  </div>`;

@@ -1,0 +1,41 @@
+/** The door: who has the token, or a link with a one-time code, is let in by a cookie. */
+
+import { access, request } from "../api.js";
+import { t } from "../i18n.js";
+import { html, useEffect, useState } from "../lib.js";
+import { said } from "./basics.js";
+
+/** @param {Record<string, string>} shown */
+export async function enter(shown) {
+  await request("/api/login", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(shown),
+  });
+  access.value = "in";
+  location.reload();
+}
+
+export function Login() {
+  const [error, setError] = useState("");
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await enter({ token: new FormData(event.target).get("token") });
+    } catch (problem) {
+      setError(said(problem));
+    }
+  };
+  useEffect(() => {
+    document.title = "nanobot";
+  }, []);
+  return html`<main class="login"><form onSubmit=${submit}>
+    <img src="icon.svg" alt="" width="48" height="48" />
+    <h1>nanobot</h1>
+    <p>${t("Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.")}</p>
+    <label class="field"><span class="name">${t("Token")}</span>
+      <input name="token" type="password" autocomplete="current-password" required autofocus /></label>
+    ${error && html`<p class="bad" role="alert">${error}</p>`}
+    <button class="button main" type="submit">${t("Open")}</button>
+  </form></main>`;
+}

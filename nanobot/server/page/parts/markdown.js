@@ -1,0 +1,83 @@
+/** Markdown from models and people as HTML that can do nothing: parsed by marked, cleaned by DOMPurify. */
+
+import { html, useEffect, useMemo, useRef } from "../lib.js";
+import { t } from "../i18n.js";
+import purify from "../vendor/dompurify.js";
+import { Marked } from "../vendor/marked.js";
+
+const LONGEST = 200_000;
+const marked = new Marked({ gfm: true, breaks: true });
+const TAGS = [
+  "a", "b", "blockquote", "br", "code", "del", "details", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "input", "kbd", "li",
+  "mark", "ol", "p", "pre", "s", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+];
+purify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName === "A") {
+    // A link leaves this page only with a click, and the other side learns nothing of this one.
+    node.setAttribute("target", "_blank");
+    node.setAttribute("rel", "noopener noreferrer nofollow");
+  }
+  if (node.tagName === "INPUT") {
+    if (node.getAttribute("type") !== "checkbox") node.remove();
+    node.setAttribute("disabled", "");
+    node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
+  }
+});
+
+/** Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader. */
+export function clean(text) {
+  const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n\n...` : text;
+  return purify.sanitize(marked.parse(cut), {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ["href", "class", "start", "type", "checked", "disabled", "align", "open"],
+    ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+    ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "open", "start", "type"],
+    ALLOW_DATA_ATTR: false,
+  });
+}
+
+let highlighter;
+const highlight = () => (highlighter ??= import("../vendor/highlight.js").then((module) => module.default));
+
+async function colour(blocks) {
+  const library = await highlight();
+  for (const block of blocks) {
+    const name = /language-([\w+#-]+)/.exec(block.className)?.[1];
+    if (name && library.getLanguage(name) && block.isConnected) library.highlightElement(block);
+  }
+}
+
+function withCopy(block) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = t("Copy");
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(block.textContent ?? "");
+    button.textContent = t("Copied");
+    setTimeout(() => (button.textContent = t("Copy")), 1_500);
+  });
+  block.parentElement.append(button);
+  block.parentElement.tabIndex = 0;
+}
+
+/** A text as Markdown; `still` once it does not grow any more, which is when code gets its colours. */
+export function Markdown({ text, still = true }) {
+  const element = useRef(null);
+  const content = useMemo(() => clean(text), [text]);
+  useEffect(() => {
+    if (!still) return;
+    const blocks = [...element.current.querySelectorAll("pre > code")];
+    for (const block of blocks) withCopy(block);
+    const named = blocks.filter((block) => block.className.includes("language-") && block.textContent.length < 50_000);
+    if (named.length) colour(named);
+    for (const table of element.current.querySelectorAll("table")) {
+      const frame = document.createElement("div");
+      frame.className = "scroll";
+      frame.tabIndex = 0;
+      table.replaceWith(frame);
+      frame.append(table);
+    }
+  }, [content, still]);
+  return html`<div ref=${element} class="markdown" dangerouslySetInnerHTML=${{ __html: content }}></div>`;
+}

@@ -1,0 +1,30 @@
+/** Short notices at the edge of the page, read out to whoever does not see it. */
+
+import { html, signal } from "../lib.js";
+import { t } from "../i18n.js";
+import { Icon } from "./icons.js";
+
+/** @type {import("../vendor/signals-core.js").Signal<{ id: number, text: string, tone: string }[]>} */
+const shown = signal([]);
+let last = 0;
+
+const drop = (id) => {
+  shown.value = shown.value.filter((notice) => notice.id !== id);
+};
+
+/** @param {string} text @param {"good" | "bad"} [tone] */
+export function tell(text, tone = "good") {
+  const id = ++last;
+  shown.value = [...shown.value.slice(-3), { id, text, tone }];
+  setTimeout(() => drop(id), tone === "bad" ? 12_000 : 4_000);
+}
+
+export const Notices = () => html`
+  <div class="notices" role="status" aria-live="polite">
+    ${shown.value.map(
+      ({ id, text, tone }) => html`<div key=${id} class=${`notice ${tone}`}>
+        <${Icon} name=${tone === "bad" ? "warning" : "check"} /><span>${text}</span>
+        <button type="button" aria-label=${t("Close")} onClick=${() => drop(id)}><${Icon} name="close" size=${14} /></button>
+      </div>`,
+    )}
+  </div>`;

@@ -1,0 +1,61 @@
+/** "Go to": views, conversations and jobs by a few letters of their names. */
+
+import { read } from "../api.js";
+import { t } from "../i18n.js";
+import { html, signal, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { go } from "../router.js";
+import { Icon } from "./icons.js";
+
+export const palette = signal(false);
+const MOST = 12;
+
+async function places(views) {
+  const own = Object.entries(views).map(([view, { name, icon }]) => ({ view, what: "", icon, text: t(name), more: "" }));
+  const [sessions, jobs] = await Promise.allSettled([read("sessions list", { limit: 500 }), read("cron list", { limit: 200 })]);
+  const chats = sessions.status === "fulfilled" ? sessions.value : [];
+  const scheduled = jobs.status === "fulfilled" ? jobs.value : [];
+  return [
+    ...own,
+    ...chats.map(({ key, title }) => ({ view: "chat", what: key, icon: "chat", text: title || key, more: key })),
+    ...scheduled.map(({ id, name }) => ({ view: "schedule", what: String(id), icon: "schedule", text: name, more: t("job") })),
+  ];
+}
+
+export function Palette({ views }) {
+  const [all, setAll] = useState([]);
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const element = useRef(null);
+  useEffect(() => {
+    element.current.showModal();
+    places(views).then(setAll);
+  }, []);
+  const matching = useMemo(() => {
+    const wanted = text.toLowerCase();
+    return all.filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted)).slice(0, MOST);
+  }, [all, text]);
+  const close = () => (palette.value = false);
+  const open = (one) => (close(), one && go(one.view, one.what));
+  const press = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && matching.length) {
+      event.preventDefault();
+      setAt((at + step + matching.length) % matching.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      open(matching[at]);
+    }
+  };
+  return html`<dialog ref=${element} class="palette" aria-label=${t("Go to")} onCancel=${close}
+    onMouseDown=${(event) => event.target === element.current && close()}>
+    <input type="text" role="combobox" aria-expanded="true" aria-controls="places" aria-label=${t("Go to")} placeholder=${t("A view, a conversation or a job")}
+      aria-activedescendant=${matching.length ? `place-${at}` : undefined}
+      value=${text} onInput=${(event) => (setText(event.target.value), setAt(0))} onKeyDown=${press} autofocus />
+    <ul id="places" role="listbox" aria-label=${t("Places")}>
+      ${matching.map(
+        (one, index) => html`<li id=${`place-${index}`} role="option" aria-selected=${index === at} onClick=${() => open(one)} onMouseMove=${() => setAt(index)}>
+          <${Icon} name=${one.icon} /><span>${one.text}</span><small>${one.more}</small></li>`,
+      )}
+    </ul>
+  </dialog>`;
+}

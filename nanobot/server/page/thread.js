@@ -1,0 +1,91 @@
+/** A conversation's log as people read it. Pure: entries go in, what is drawn comes out. */
+
+/**
+ * @typedef {{ seq: number, run_id: string, at: number, kind: string, body: any }} Entry
+ * @typedef {{ call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean, ms?: number, tainted?: boolean, started?: boolean }} Tool
+ * @typedef {{ type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased", key: string, at: number, seq: number, runId: string,
+ *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string }} Item
+ */
+
+const NOTES = {
+  fallback: (body) => ["warning", body.text],
+  overflow: (body) => ["plain", body.text],
+  failed: (body) => ["bad", body.text],
+  undelivered: (body) => ["bad", body.text],
+  denied: (body) => ["plain", body.text],
+  auxiliary_failed: (body) => ["plain", body.text],
+  cancel: () => ["plain", "Cancelled"],
+  decision: (body) => [body.verdict === "denied" ? "bad" : "good", body.verdict, body.by],
+  recall: (body) => ["plain", "Added from memory", body.text],
+};
+
+/** What the calls of a reply have become so far, by the results behind it. */
+function calls(entry, results, started) {
+  return (entry.body.tool_calls ?? []).map((call, index) => {
+    const id = `${entry.run_id}:${entry.body.call}:${index}`;
+    const result = results.get(id);
+    return {
+      call: entry.body.call,
+      index,
+      name: call.name,
+      arguments: call.arguments,
+      started: started.has(id),
+      ...(result ? { result: result.text, ok: result.ok ?? true, ms: result.ms ?? 0, tainted: result.tainted } : {}),
+    };
+  });
+}
+
+/** @param {Entry[]} entries in order @returns {Item[]} */
+export function itemsOf(entries) {
+  const results = new Map();
+  const started = new Set();
+  for (const { kind, body, run_id } of entries) {
+    if (kind === "tool_result" && body) results.set(`${run_id}:${body.call}:${body.index}`, body);
+    if (kind === "tool_started" && body) started.add(`${run_id}:${body.call}:${body.index}`);
+  }
+  const items = [];
+  const profiles = new Map();
+  const shownResults = new Set();
+  for (const entry of entries) {
+    const { seq, run_id: runId, at, kind, body } = entry;
+    const base = { key: String(seq), seq, at, runId };
+    if (body === null) {
+      items.push({ ...base, type: "erased" });
+    } else if (kind === "user") {
+      const name = body.sender_name || body.sender_id;
+      items.push({ ...base, type: "person", text: body.text, name, files: body.attachments ?? [], origin: body.origin ?? "user" });
+    } else if (kind === "model_call") {
+      profiles.set(`${runId}:${body.call}`, body.profile?.name);
+    } else if (kind === "reply") {
+      const model = profiles.get(`${runId}:${body.call}`);
+      if (body.text || body.reasoning) {
+        items.push({ ...base, type: "answer", text: body.text, reasoning: body.reasoning, partial: body.partial, model, ms: body.ms });
+      }
+      const tools = calls(entry, results, started);
+      for (const tool of tools) shownResults.add(`${runId}:${tool.call}:${tool.index}`);
+      if (tools.length) items.push({ ...base, key: `${seq}-tools`, type: "tools", tools });
+    } else if (kind === "tool_result" && !shownResults.has(`${runId}:${body.call}:${body.index}`)) {
+      // Its reply is above what is loaded.
+      const tool = { ...body, arguments: "", result: body.text, ok: body.ok ?? true };
+      items.push({ ...base, type: "tools", tools: [tool] });
+    } else if (kind === "post") {
+      items.push({ ...base, type: "post", text: body.text });
+    } else if (kind === "summary") {
+      items.push({ ...base, type: "summary", text: body.text });
+    } else if (kind === "window_reset") {
+      items.push({ ...base, type: "divider" });
+    } else if (kind in NOTES) {
+      const [tone, text, more] = NOTES[kind](body);
+      items.push({ ...base, type: "note", tone, text, more });
+    }
+  }
+  return items;
+}
+
+/** With newer or older entries: each once, in order. @param {Entry[]} known @param {Entry[]} more */
+export function merged(known, more) {
+  if (!more.length) return known;
+  const bySeq = new Map(known.map((entry) => [entry.seq, entry]));
+  for (const entry of more) bySeq.set(entry.seq, entry);
+  return [...bySeq.values()].sort((one, other) => one.seq - other.seq);
+}

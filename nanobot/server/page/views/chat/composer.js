@@ -1,0 +1,113 @@
+/** Where the next message is written: with files, commands, another model, and a way to stop. */
+
+import { change, newKey, read, request } from "../../api.js";
+import { size } from "../../format.js";
+import { t } from "../../i18n.js";
+import { html, useEffect, useRef, useState } from "../../lib.js";
+import { Button, said, useFetched } from "../../parts/basics.js";
+import { Icon } from "../../parts/icons.js";
+import { tell } from "../../parts/notices.js";
+
+const TALLEST = 240;
+
+/** The model that answers here, and those that could. */
+function Model({ session }) {
+  const model = useFetched((signal) => read("model", { session }, { signal }), [session]);
+  if (!model.value) return null;
+  const { models = [], name, label } = model.value;
+  const current = name ?? label;
+  const names = models.map((each) => each.name ?? each);
+  if (!names.includes(current)) names.unshift(current);
+  const choose = async (event) => {
+    try {
+      await change("model", { session, name: event.target.value });
+      tell(t("{model} answers here from now on.", { model: event.target.value }));
+    } catch (error) {
+      tell(said(error), "bad");
+    }
+    model.again();
+  };
+  return html`<label class="model"><span class="hidden">${t("Model")}</span>
+    <select value=${current} onChange=${choose}>${names.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
+}
+
+/** A file goes up at once, and is named in the message. */
+async function upload(file) {
+  const form = new FormData();
+  form.append("file", file, file.name);
+  return (await request("/api/uploads", { method: "POST", body: form })).json();
+}
+
+export function Composer({ session, draft, running, onSend, onStop }) {
+  const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
+  const [files, setFiles] = useState([]);
+  const [over, setOver] = useState(false);
+  const area = useRef(null);
+  const picker = useRef(null);
+  useEffect(() => {
+    if (!draft) return;
+    if (draft.send) send(draft.text, []);
+    else (setText(draft.text), area.current.focus());
+  }, [draft]);
+  useEffect(() => {
+    sessionStorage.setItem(`draft:${session}`, text);
+    const element = area.current;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight, TALLEST)}px`;
+  }, [text]);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) area.current.focus();
+  }, [session]);
+
+  const take = async (list) => {
+    for (const file of list) {
+      try {
+        const taken = await upload(file);
+        setFiles((before) => [...before, { ...taken, name: taken.name || file.name, size: file.size }]);
+      } catch (error) {
+        tell(`${file.name}: ${said(error)}`, "bad");
+      }
+    }
+  };
+  const send = async (words = text, with_ = files) => {
+    if (!words.trim() && !with_.length) return;
+    setText("");
+    setFiles([]);
+    try {
+      await onSend({ text: words, files: with_.map(({ id }) => id), key: newKey() });
+    } catch (error) {
+      tell(said(error), "bad");
+      setText((now) => now || words);
+      setFiles(with_);
+    }
+  };
+  const press = (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "Escape" && running) {
+      onStop();
+    }
+  };
+  const paste = (event) => {
+    if (event.clipboardData.files.length) (event.preventDefault(), take(event.clipboardData.files));
+  };
+  const drop = (event) => (event.preventDefault(), setOver(false), take(event.dataTransfer.files));
+  return html`<form class=${`composer ${over ? "over" : ""}`} onSubmit=${(event) => (event.preventDefault(), send())}
+    onDragOver=${(event) => (event.preventDefault(), setOver(true))} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    ${files.length > 0 && html`<ul class="attached">${files.map(
+      (file) => html`<li><${Icon} name="attach" size=${14} />${file.name} <small>${size(file.size)}</small>
+        <button type="button" aria-label=${t("Take {name} away", { name: file.name })} onClick=${() => setFiles(files.filter((each) => each !== file))}><${Icon} name="close" size=${12} /></button></li>`,
+    )}</ul>`}
+    <textarea ref=${area} rows="1" value=${text} placeholder=${t("Write a message")} aria-label=${t("Message")} maxlength="1000000"
+      onInput=${(event) => setText(event.target.value)} onKeyDown=${press} onPaste=${paste}></textarea>
+    <div class="row">
+      <input ref=${picker} type="file" multiple hidden onChange=${(event) => (take(event.target.files), (event.target.value = ""))} />
+      <${Button} kind="bare" icon="attach" label=${t("Attach files")} onClick=${() => picker.current.click()} />
+      <${Model} session=${session} />
+      <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>
+      ${running && html`<${Button} kind="stop" icon="stop" label=${t("Stop (Escape)")} onClick=${onStop}>${t("Stop")}<//>`}
+      <button type="submit" class="button main" disabled=${!text.trim() && !files.length} aria-label=${t("Send")}><${Icon} name="send" /></button>
+    </div>
+  </form>`;
+}

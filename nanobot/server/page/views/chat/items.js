@@ -1,0 +1,108 @@
+/** What stands in a conversation: what people said, answers, tool calls, and notes. */
+
+import { clock, duration, moment, size } from "../../format.js";
+import { t } from "../../i18n.js";
+import { html, useState } from "../../lib.js";
+import { Button } from "../../parts/basics.js";
+import { Icon } from "../../parts/icons.js";
+import { Markdown } from "../../parts/markdown.js";
+import { tell } from "../../parts/notices.js";
+import { link } from "../../router.js";
+
+const LONG = 4_000;
+
+/** The model's JSON, in lines; as it came where it is none. */
+export function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** A short line on what a call is about: its first word of text. */
+function gist(text) {
+  try {
+    const value = Object.values(JSON.parse(text)).find((each) => typeof each === "string" && each);
+    return value ? value.replace(/\s+/g, " ").slice(0, 90) : "";
+  } catch {
+    return text.slice(0, 90);
+  }
+}
+
+function Long({ text }) {
+  const [whole, setWhole] = useState(false);
+  if (text.length <= LONG || whole) return html`<pre tabindex="0">${text}</pre>`;
+  return html`<pre tabindex="0">${text.slice(0, LONG)}</pre>
+    <${Button} kind="small" onClick=${() => setWhole(true)}>${t("Show all {n} characters", { n: text.length })}<//>`;
+}
+
+/** A tool call, folded: what it was asked for, what it gave, how long it took. */
+export function Tool({ tool }) {
+  const state = tool.result === undefined && tool.ok === undefined ? "busy" : tool.ok ? "good" : "bad";
+  return html`<details class=${`tool ${state}`}>
+    <summary><span class=${`dot ${state}`}></span><b>${tool.name}</b> <span class="gist">${gist(tool.arguments)}</span>
+      ${tool.ms ? html`<small>${duration(tool.ms)}</small>` : null}
+      ${tool.tainted && html`<small class="tag" title=${t("It brought content from outside")}>${t("from outside")}</small>`}</summary>
+    ${tool.arguments && html`<h4>${t("Arguments")}</h4><pre tabindex="0">${pretty(tool.arguments)}</pre>`}
+    ${tool.result !== undefined && html`<h4>${tool.ok ? t("Result") : t("What went wrong")}</h4><${Long} text=${tool.result} />`}
+  </details>`;
+}
+
+function File({ file }) {
+  const address = file.path ? `/api/files/${file.path.split("/").map(encodeURIComponent).join("/")}` : "";
+  if (file.error) return html`<span class="file bad"><${Icon} name="warning" />${file.name || file.kind}: ${file.error}</span>`;
+  if (file.kind === "image" && address) {
+    return html`<a class="picture" href=${address} target="_blank" rel="noopener"><img src=${address} alt=${file.name || t("picture")} loading="lazy" /></a>`;
+  }
+  return html`<a class="file" href=${address || undefined} download=${file.name}><${Icon} name="attach" />${file.name || file.kind}
+    ${file.size ? html`<small>${size(file.size)}</small>` : null}${file.text && html`<q>${file.text}</q>`}</a>`;
+}
+
+const copy = async (text) => {
+  await navigator.clipboard.writeText(text);
+  tell(t("Copied"));
+};
+
+function Person({ item, onRetry, onEdit }) {
+  return html`<article class="message person" aria-label=${t("{name} said", { name: item.name })}>
+    <div class="bubble">${item.text && html`<p>${item.text}</p>`}
+      ${item.files.length > 0 && html`<div class="files">${item.files.map((file) => html`<${File} file=${file} />`)}</div>`}</div>
+    <footer><${Button} kind="bare" icon="edit" label=${t("Edit and send again")} onClick=${() => onEdit(item.text)} />
+      <${Button} kind="bare" icon="retry" label=${t("Send again")} onClick=${() => onRetry(item)} />
+      <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
+      ${item.origin !== "user" && html`<span class="tag">${t(item.origin)}</span>`}<span>${item.name}</span>
+      <time title=${moment(item.at)}>${clock(item.at)}</time></footer>
+  </article>`;
+}
+
+export const Reasoning = ({ text, open = false }) => html`
+  <details class="reasoning" open=${open}><summary>${t("Thoughts")}</summary><div>${text}</div></details>`;
+
+function Answer({ item }) {
+  return html`<article class="message answer" aria-label=${t("Answer")}>
+    ${item.reasoning && html`<${Reasoning} text=${item.reasoning} />`}
+    ${item.text && html`<${Markdown} text=${item.text} />`}
+    ${item.partial && html`<p class="tag">${t("cut off")}</p>`}
+    <footer>${item.model && html`<span>${item.model}</span>`}<time title=${moment(item.at)}>${clock(item.at)}</time>
+      ${item.ms > 0 && html`<span>${duration(item.ms)}</span>`}
+      <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
+      ${item.runId && html`<a class="button bare" href=${link("runs", item.runId)} aria-label=${t("Show the run")} title=${t("Show the run")}><${Icon} name="runs" /></a>`}</footer>
+  </article>`;
+}
+
+const KINDS = {
+  person: Person,
+  answer: Answer,
+  post: ({ item }) => html`<article class="message answer" aria-label=${t("Said unasked")}><${Markdown} text=${item.text} />
+    <footer><span class="tag">${t("unasked")}</span><time title=${moment(item.at)}>${clock(item.at)}</time></footer></article>`,
+  tools: ({ item }) => html`<div class="tools">${item.tools.map((tool) => html`<${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />`)}</div>`,
+  note: ({ item }) => html`<div class=${`note ${item.tone}`}>${item.more && item.more.length > 60
+    ? html`<details><summary>${t(item.text)}</summary><pre tabindex="0">${item.more}</pre></details>`
+    : html`<span>${t(item.text)}${item.more ? ` · ${item.more}` : ""}</span>`}</div>`,
+  summary: ({ item }) => html`<details class="note summary"><summary>${t("What was before is summed up")}</summary><${Markdown} text=${item.text} /></details>`,
+  divider: () => html`<div class="divider"><span>${t("A new conversation begins here")}</span></div>`,
+  erased: () => html`<div class="note">${t("erased")}</div>`,
+};
+
+export const Item = ({ item, ...rest }) => html`<${KINDS[item.type]} item=${item} ...${rest} />`;

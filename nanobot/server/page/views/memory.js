@@ -1,0 +1,1 @@
+import { html } from "../lib.js"; export default () => html`<div class="view">x</div>`;
