@@ -1,1 +1,75 @@
-import { html } from "../lib.js"; export default () => html`<div class="view">x</div>`;
+/** What is remembered: searched, accepted, forgotten, and where it came from. */
+
+import { change, read } from "../api.js";
+import { t } from "../i18n.js";
+import { html, useEffect, useState } from "../lib.js";
+import { changed } from "../live.js";
+import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
+import { Markdown } from "../parts/markdown.js";
+import { tell } from "../parts/notices.js";
+import { link } from "../router.js";
+import { Files } from "./memory/files.js";
+
+const PATIENCE = 250;
+const MOST = 200;
+
+/** Where it came from: a run, a conversation, or a file that people edit. */
+function From({ provenance = {} }) {
+  return html`<small class="from">
+    ${provenance.run_id ? html`<a href=${link("runs", provenance.run_id)}>${t("a run")}</a>` : provenance.file ? html`<code>${provenance.file}</code>` : null}
+    ${provenance.session_key && html` · <a href=${link("chat", provenance.session_key)}>${provenance.session_key}</a>`}
+    ${provenance.tainted && html` <span class="tag">${t("from outside")}</span>`}</small>`;
+}
+
+function Memory({ memory, again }) {
+  const [sure, setSure] = useState(false);
+  const act = (name, done) => async () => {
+    await change(name, { id: memory.id });
+    tell(done);
+    again();
+  };
+  return html`<li class="card memory">
+    <${Markdown} text=${memory.text} />
+    <footer><${From} provenance=${memory.provenance} />
+      ${memory.score !== undefined && html`<small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>`}
+      ${memory.scope && html`<small>${memory.scope}</small>`}${memory.kind && html`<small>${t(memory.kind)}</small>`}<small><${When} at=${memory.created_at} /></small>
+      ${memory.state && html`<${State} state=${memory.state} />`}
+      <span class="actions">
+        ${memory.state === "proposed" && html`<${Button} kind="main small" onClick=${act("memory accept", t("Remembered"))}>${t("Accept")}<//>
+          <${Button} kind="small" onClick=${act("memory reject", t("Rejected"))}>${t("Reject")}<//>`}
+        ${sure ? html`<${Button} kind="danger small" onClick=${act("memory forget", t("Forgotten"))}>${t("Yes, forget it")}<//>` : html`<${Button} kind="bare" icon="trash" label=${t("Forget")} onClick=${() => setSure(true)} />`}
+      </span></footer>
+  </li>`;
+}
+
+function List() {
+  const [state, setState] = useState("");
+  const [text, setText] = useState("");
+  const [wanted, setWanted] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text.trim()), PATIENCE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const list = useFetched(
+    (signal) => (wanted ? read("memory search", { text: wanted, limit: 50 }, { signal }) : read("memory list", { state, limit: MOST }, { signal })),
+    [wanted, state, changed.value],
+  );
+  return html`<div class="row spread">
+      <input type="search" class="grow" placeholder=${t("Search what is remembered")} aria-label=${t("Search what is remembered")} value=${text} onInput=${(event) => setText(event.target.value)} />
+      ${!wanted && html`<${Choice} label=${t("State")} value=${state} options=${[["", t("All")], ["proposed", t("Proposed")], ["active", t("Active")]]} onChange=${setState} />`}
+    </div>
+    <${Fetched} of=${list}>${(memories) =>
+      memories.length
+        ? html`<ul class="memories">${memories.map((memory) => html`<${Memory} key=${memory.id} memory=${memory} again=${list.again} />`)}</ul>`
+        : html`<${Empty} icon="memory" title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}>${t("What people ask to be remembered, and what lasts of long conversations, stands here.")}<//>`}<//>`;
+}
+
+export default function MemoryView() {
+  const [view, setView] = useState("list");
+  return html`<div class="view">
+    <${Head} title=${t("Memory")} about=${t("What the assistant knows of you and of what was said.")}>
+      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")]]} onChange=${setView} />
+    <//>
+    ${view === "list" ? html`<${List} />` : html`<${Files} />`}
+  </div>`;
+}

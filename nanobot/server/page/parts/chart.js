@@ -1,0 +1,66 @@
+/** Charts over days, drawn by uPlot, which is loaded when the first one is shown. */
+
+import { t } from "../i18n.js";
+import { html, useEffect, useRef } from "../lib.js";
+import { theme } from "../theme.js";
+
+let library;
+
+async function load() {
+  if (!library) {
+    const sheet = document.createElement("link");
+    sheet.rel = "stylesheet";
+    sheet.href = "vendor/uplot.css";
+    document.head.append(sheet);
+    library = import("../vendor/uplot.js").then((module) => module.default);
+  }
+  return library;
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const HEIGHT = 220;
+
+function options(plot, { width, series, value }) {
+  const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: `12px ${colour("--font")}` };
+  return {
+    width,
+    height: HEIGHT,
+    cursor: { points: { show: false }, drag: { x: false, y: false } },
+    scales: { x: { time: true }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    axes: [{ ...axis, space: 60 }, { ...axis, size: 64, values: (_, ticks) => ticks.map(value) }],
+    series: [
+      { label: t("Day"), value: (_, at) => (at ? new Date(at * 1_000).toLocaleDateString() : "") },
+      ...series.map(({ name, tint }) => ({
+        label: name,
+        stroke: colour(tint),
+        fill: colour(tint),
+        paths: plot.paths.bars({ size: [0.6, 40], radius: 0.15 }),
+        points: { show: false },
+        value: (_, amount) => (amount === null || amount === undefined ? "" : value(amount)),
+      })),
+    ],
+  };
+}
+
+/**
+ * Bars by day. @param {{ title: string, days: number[], series: { name: string, tint: string, values: number[] }[], value: (amount: number) => string }} props
+ */
+export function Bars({ title, days, series, value }) {
+  const element = useRef(null);
+  useEffect(() => {
+    let chart;
+    let gone = false;
+    const watching = new ResizeObserver(([{ contentRect }]) => chart?.setSize({ width: contentRect.width, height: HEIGHT }));
+    load().then((Plot) => {
+      if (gone) return;
+      const data = [days, ...series.map(({ values }) => values)];
+      chart = new Plot(options(Plot, { width: element.current.clientWidth, series, value }), data, element.current);
+      watching.observe(element.current);
+    });
+    return () => ((gone = true), watching.disconnect(), chart?.destroy());
+  }, [days, series, theme.value]);
+  const total = series.map(({ name, values }) => `${name}: ${value(values.reduce((sum, each) => sum + each, 0))}`).join(", ");
+  return html`<figure class="chart card"><figcaption>${title}</figcaption><div ref=${element} role="img" aria-label=${`${title}. ${total}`}></div></figure>`;
+}
+

@@ -1,0 +1,73 @@
+/** A job made or changed, with the times at which it would be due. */
+
+import { change, read } from "../../api.js";
+import { t } from "../../i18n.js";
+import { html, useEffect, useState } from "../../lib.js";
+import { Button, Dialog, Field, said } from "../../parts/basics.js";
+import { tell } from "../../parts/notices.js";
+
+const PATIENCE = 300;
+const EXAMPLES = ["0 8 * * 1-5", "every 2 hours", "tomorrow at 9:00", "*/15 9-17 * * *"];
+const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
+
+/** The next five times of a schedule, or what is wrong with it. */
+function Preview({ schedule, zone }) {
+  const [shown, setShown] = useState({ times: [], error: "" });
+  useEffect(() => {
+    if (!schedule.trim()) return setShown({ times: [], error: "" });
+    const control = new AbortController();
+    const timer = setTimeout(
+      () =>
+        read("cron preview", { text: schedule, zone, count: 5 }, { signal: control.signal }).then(
+          (times) => setShown({ times, error: "" }),
+          (error) => control.signal.aborted || setShown({ times: [], error: said(error) }),
+        ),
+      PATIENCE,
+    );
+    return () => (clearTimeout(timer), control.abort());
+  }, [schedule, zone]);
+  if (shown.error) return html`<p class="bad" role="alert">${shown.error}</p>`;
+  return html`<ol class="preview" aria-live="polite">${shown.times.map(({ time }) => html`<li>${time}</li>`)}</ol>`;
+}
+
+export function JobForm({ job, onClose, onDone }) {
+  const fresh = job.id === undefined;
+  const [values, setValues] = useState({
+    schedule: job.schedule ?? "",
+    zone: job.zone ?? own,
+    name: job.name ?? "",
+    text: job.text ?? "",
+    to: job.to ?? "",
+    send: job.kind === "message",
+    misfire: job.misfire ?? "skip",
+    overlap: job.overlap ?? "skip",
+  });
+  const put = (name) => (event) => setValues({ ...values, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
+  const save = async () => {
+    const given = Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== "" && (fresh || value !== (job[name] ?? ""))));
+    if (!fresh) delete given.send;
+    if (fresh) await change("cron add", given);
+    else await change("cron edit", { ...given, job: String(job.id) });
+    tell(fresh ? t("It is scheduled.") : t("It is changed."));
+    onDone();
+  };
+  return html`<${Dialog} title=${fresh ? t("New job") : t("Change {name}", { name: job.name })} onClose=${onClose}>
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <${Field} name=${t("What is to be done")} about=${t("As you would say it in a chat.")}><textarea rows="3" value=${values.text} onInput=${put("text")} required></textarea><//>
+      <${Field} name=${t("When")} about=${t("Cron, or words: {examples}", { examples: EXAMPLES.join(" · ") })}><input type="text" value=${values.schedule} onInput=${put("schedule")} required /><//>
+      <${Preview} schedule=${values.schedule} zone=${values.zone} />
+      <div class="two">
+        <${Field} name=${t("Time zone")}><input type="text" list="zones" value=${values.zone} onInput=${put("zone")} /><datalist id="zones">${zones.map((zone) => html`<option value=${zone}></option>`)}</datalist><//>
+        <${Field} name=${t("Name")}><input type="text" value=${values.name} onInput=${put("name")} maxlength="80" /><//>
+        <${Field} name=${t("Speaks in")} about=${t("CHANNEL:CHAT; empty: here")}><input type="text" value=${values.to} onInput=${put("to")} /><//>
+        <${Field} name=${t("Missed times")}><select value=${values.misfire} onChange=${put("misfire")}>
+          ${[["skip", t("skip them")], ["run_once", t("do it once")], ["run_all", t("do each")]].map(([key, text]) => html`<option value=${key}>${text}</option>`)}</select><//>
+        <${Field} name=${t("If the one before is not done")}><select value=${values.overlap} onChange=${put("overlap")}>
+          ${[["skip", t("skip it")], ["queue", t("do it afterwards")], ["replace", t("end the one before")]].map(([key, text]) => html`<option value=${key}>${text}</option>`)}</select><//>
+        ${fresh && html`<label class="check"><input type="checkbox" checked=${values.send} onChange=${put("send")} /> ${t("Send the text as it is, without the model")}</label>`}
+      </div>
+      <div class="row end"><${Button} onClick=${onClose}>${t("Cancel")}<//><${Button} kind="main" onClick=${save} disabled=${!values.text.trim() || !values.schedule.trim()}>${t("Save")}<//></div>
+    </form>
+  <//>`;
+}
