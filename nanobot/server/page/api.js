@@ -2,6 +2,9 @@
 
 import { signal } from "./lib.js";
 
+/** Who asks, as the gateway sees it: `{ name, role, session, csrf }`. */
+export const me = signal(null);
+
 /** Whether the gateway answers, and lets this browser in: "in" | "out" | "away". */
 export const access = signal("in");
 
@@ -26,7 +29,8 @@ function query(values) {
 export async function request(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    const headers = { ...options.headers, ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}) };
+    response = await fetch(path, { credentials: "same-origin", ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     access.value = "away";
@@ -44,20 +48,38 @@ export async function request(path, options = {}) {
   throw new ApiError(response.status, told.code, told.message);
 }
 
+const json = (values) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) });
+
+/** Something posted beside the operations. @param {string} path @param {Record<string, unknown>} values */
+export const post = async (path, values) => (await request(path, json(values))).json();
+
+/** What is got beside the operations. @param {string} path */
+export const get = async (path, values = {}, options = {}) => (await request(`${path}${query(values)}`, options)).json();
+
+/** The path of a conversation's own resources. @param {string} key */
+export const conversation = (key) => `/api/sessions/${encodeURIComponent(key)}`;
+
 /** An operation that only reads. @param {string} name as in the list: "runs list" */
-export async function read(name, values = {}, options = {}) {
-  const response = await request(`/api/${name.replaceAll(" ", "/")}${query(values)}`, options);
-  return response.json();
-}
+export const read = (name, values = {}, options = {}) => get(`/api/${name.replaceAll(" ", "/")}`, values, options);
 
 /** An operation that changes something. @param {string} name @param {Record<string, unknown>} values */
-export async function change(name, values = {}) {
-  const response = await request(`/api/${name.replaceAll(" ", "/")}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(values),
-  });
-  return response.json();
+export const change = (name, values = {}) => post(`/api/${name.replaceAll(" ", "/")}`, values);
+
+/** Learn who asks; whether anybody may. */
+export async function known() {
+  try {
+    me.value = await get("/api/me");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Get in with the secret of a link, or a token. @param {string} secret */
+export async function enter(secret) {
+  await post("/api/login", { secret });
+  access.value = "in";
+  await known();
 }
 
 /** A key that makes a message one message, however often it is sent. */

@@ -1,6 +1,6 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access } from "./api.js";
+import { access, enter, known } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { html, render, signal, useEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
@@ -89,6 +89,17 @@ function App() {
     <${Notices} />`;
 }
 
+/** A link that the gateway printed lets in once; its secret leaves the address at once. */
+async function letIn() {
+  const secret = /^#login=(.+)$/.exec(location.hash)?.[1];
+  if (secret) {
+    history.replaceState(null, "", location.pathname);
+    await enter(decodeURIComponent(secret)).catch(() => undefined);
+  }
+  if (!(await known())) access.value = "out";
+}
+
 await begin();
-follow();
+await letIn();
+if (access.value === "in") follow();
 render(html`<${App} />`, document.getElementById("app"));

@@ -1,27 +1,17 @@
 /** The door: who has the token, or a link with a one-time code, is let in by a cookie. */
 
-import { access, request } from "../api.js";
+import { enter } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useEffect, useState } from "../lib.js";
 import { said } from "./basics.js";
-
-/** @param {Record<string, string>} shown */
-export async function enter(shown) {
-  await request("/api/login", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(shown),
-  });
-  access.value = "in";
-  location.reload();
-}
 
 export function Login() {
   const [error, setError] = useState("");
   const submit = async (event) => {
     event.preventDefault();
     try {
-      await enter({ token: new FormData(event.target).get("token") });
+      await enter(String(new FormData(event.target).get("token")));
+      location.reload();
     } catch (problem) {
       setError(said(problem));
     }

@@ -63,7 +63,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     for (const file of list) {
       try {
         const taken = await upload(file);
-        setFiles((before) => [...before, { ...taken, name: taken.name || file.name, size: file.size }]);
+        setFiles((before) => [...before, taken]);
       } catch (error) {
         tell(`${file.name}: ${said(error)}`, "bad");
       }
@@ -74,7 +74,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     setText("");
     setFiles([]);
     try {
-      await onSend({ text: words, files: with_.map(({ id }) => id), key: newKey() });
+      await onSend({ text: words, files: with_, key: newKey() });
     } catch (error) {
       tell(said(error), "bad");
       setText((now) => now || words);

@@ -1,6 +1,6 @@
 /** One conversation: its log by range, the run that goes on, and what is said next. */
 
-import { change, read, request } from "../../api.js";
+import { change, conversation, get, post } from "../../api.js";
 import { day } from "../../format.js";
 import { t } from "../../i18n.js";
 import { Fragment, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../lib.js";
@@ -20,8 +20,7 @@ const PAGE = 100;
 const MOST = 600;
 const NEAR = 120;
 
-const entriesOf = async (session, range) =>
-  (await request(`/api/sessions/${encodeURIComponent(session)}/entries?${new URLSearchParams(range)}`)).json();
+const entriesOf = (session, range) => get(`${conversation(session)}/entries`, range);
 
 /** The part of the log that is loaded, and how to load more of it. */
 function useLog(session) {
@@ -120,7 +119,7 @@ export function Thread({ session }) {
   const items = useMemo(() => itemsOf(log.entries), [log.entries]);
   const bottom = useBottom([items, run, sending]);
   useEffect(() => {
-    log.latest().then(() => read("sessions list", { limit: 1 }).catch(() => []));
+    log.latest();
     change("sessions mark-read", { session }).catch(() => undefined);
   }, [session]);
   useEffect(() => {
@@ -132,11 +131,7 @@ export function Thread({ session }) {
     bottom.down();
     setSending((before) => [...before, { ...message, at: Date.now() / 1000 }]);
     try {
-      await request(`/api/sessions/${encodeURIComponent(session)}/messages`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ text: message.text, client_request_id: message.key, attachments: message.files }),
-      });
+      await post(`${conversation(session)}/messages`, { text: message.text, client_request_id: message.key, attachments: message.files });
       log.latest();
     } catch (error) {
       setSending((before) => before.filter(({ key }) => key !== message.key));
