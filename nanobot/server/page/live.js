@@ -1,62 +1,95 @@
-/** What happens now: the events of a conversation, and a look now and then at all of them. */
+/** What happens now, over one WebSocket: all conversations a little, the one that is looked at in full. */
 
-import { access, read } from "./api.js";
+import { access, known, read } from "./api.js";
 import { signal } from "./lib.js";
 
-const EVERY = 5_000;
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 10_000;
+const ALL = "";
 
-/** Whether the gateway answered last. */
-export const following = signal(true);
+/** Whether the gateway tells what happens. */
+export const following = signal(false);
 /** How many conversations have something unread, and how many questions wait. */
 export const unread = signal(0);
 export const waiting = signal(0);
 /** Counts up whenever something changed anywhere. */
 export const changed = signal(0);
 
-let newest = "";
+/** @type {Map<string, { after: string, hear: (item: any) => void }>} */
+const followed = new Map();
+/** @type {WebSocket | null} */
+let socket = null;
+let wait = FIRST_WAIT;
+let late = 0;
 
-async function look() {
-  if (document.hidden || access.value === "out") return;
-  try {
-    const [sessions, fresh, approvals] = await Promise.all([
-      read("sessions list", { limit: 5 }),
-      read("sessions list", { unread: true, limit: 100 }),
-      read("approvals list", { state: "open", limit: 100 }),
-    ]);
-    following.value = true;
-    unread.value = fresh.length;
-    waiting.value = approvals.length;
-    const mark = JSON.stringify([sessions.map(({ key, updated_at: at, run, waiting: left }) => [key, at, run, left]), fresh.length, approvals.map(({ id }) => id)]);
-    if (mark !== newest) changed.value += 1;
-    newest = mark;
-  } catch {
-    following.value = access.value !== "away";
-  }
+const ask = (request) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(request));
+
+/** Which stream an item belongs to, by the first part of its id; its snapshot says whose it is. */
+const owners = new Map();
+
+function hear({ data }) {
+  const item = JSON.parse(data);
+  if (item.type === "error") console.warn(item.error?.message);
+  const stream = item.id?.split("-")[0];
+  if (!stream) return;
+  if (item.type === "snapshot") owners.set(stream, item.session_key ?? ALL);
+  const one = followed.get(owners.get(stream));
+  if (!one) return;
+  one.after = item.id;
+  one.hear(item);
 }
 
-/** Look at all conversations from now on, while somebody looks at the page. */
+function connect() {
+  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`);
+  socket.addEventListener("open", () => {
+    wait = FIRST_WAIT;
+    following.value = true;
+    for (const [session, { after }] of followed) ask({ op: "follow", session, after });
+  });
+  socket.addEventListener("message", hear);
+  socket.addEventListener("close", async () => {
+    following.value = false;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+    // A cookie that ended is found out here, and not by trying for ever.
+    if (!(await known()) && access.value === "out") return;
+    connect();
+  });
+}
+
+async function recount() {
+  const [sessions, approvals] = await Promise.all([
+    read("sessions list", { unread: true, limit: 100 }),
+    read("approvals list", { state: "open", limit: 100 }),
+  ]);
+  unread.value = sessions.length;
+  waiting.value = approvals.length;
+}
+
+/** Something changed: said a moment later, for much changes at once. */
+function note() {
+  clearTimeout(late);
+  late = setTimeout(() => {
+    changed.value += 1;
+    recount().catch(() => undefined);
+  }, 200);
+}
+
+/** Hear of all conversations from now on. */
 export function follow() {
-  look();
-  setInterval(look, EVERY);
-  document.addEventListener("visibilitychange", look);
+  followed.set(ALL, { after: "", hear: note });
+  connect();
 }
 
 /**
- * The events of one conversation, also over lost connections. Returns how to stop.
- * @param {string} session @param {{ event: (event: any) => void, message: (message: any) => void, again: () => void }} to
+ * Hear of one conversation, also over lost connections. Returns how to stop.
+ * @param {string} session @param {(item: any) => void} listener
  */
-export function watch(session, to) {
-  const source = new EventSource(`/api/sessions/${encodeURIComponent(session)}/events`);
-  let opened = false;
-  source.addEventListener("open", () => {
-    if (opened) to.again();
-    opened = true;
-    following.value = true;
-  });
-  source.addEventListener("event", ({ data }) => to.event(JSON.parse(data)));
-  source.addEventListener("message", ({ data }) => to.message(JSON.parse(data)));
-  source.addEventListener("error", () => {
-    following.value = false;
-  });
-  return () => source.close();
+export function watch(session, listener) {
+  followed.set(session, { after: "", hear: listener });
+  ask({ op: "follow", session });
+  return () => {
+    followed.delete(session);
+    ask({ op: "leave", session });
+  };
 }

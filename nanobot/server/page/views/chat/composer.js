@@ -12,23 +12,22 @@ const TALLEST = 240;
 
 /** The model that answers here, and those that could. */
 function Model({ session }) {
-  const model = useFetched((signal) => read("model", { session }, { signal }), [session]);
+  const model = useFetched(async () => {
+    const [here, options] = await Promise.all([change("model", { session }), read("models list")]);
+    return { current: here.model, names: [...new Set([here.model, ...options.map(({ name }) => name)])] };
+  }, [session]);
   if (!model.value) return null;
-  const { models = [], name, label } = model.value;
-  const current = name ?? label;
-  const names = models.map((each) => each.name ?? each);
-  if (!names.includes(current)) names.unshift(current);
   const choose = async (event) => {
     try {
-      await change("model", { session, name: event.target.value });
-      tell(t("{model} answers here from now on.", { model: event.target.value }));
+      const { model: name } = await change("model", { session, name: event.target.value });
+      tell(t("{model} answers here from now on.", { model: name }));
     } catch (error) {
       tell(said(error), "bad");
     }
     model.again();
   };
   return html`<label class="model"><span class="hidden">${t("Model")}</span>
-    <select value=${current} onChange=${choose}>${names.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>`;
+    <select value=${model.value.current} onChange=${choose}>${model.value.names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
 }
 
 /** A file goes up at once, and is named in the message. */

@@ -6,6 +6,7 @@ import { t } from "../../i18n.js";
 import { Fragment, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../lib.js";
 import { watch } from "../../live.js";
 import { Button, Empty } from "../../parts/basics.js";
+import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
 import { go } from "../../router.js";
 import { after } from "../../running.js";
@@ -17,8 +18,10 @@ import { Now } from "./now.js";
 import { Questions } from "./questions.js";
 
 const PAGE = 100;
-const MOST = 600;
+const MOST = 500;
 const NEAR = 120;
+/** After these the log has more than before. */
+const LASTING = new Set(["assistant_message", "tool_result", "approval", "end"]);
 
 const entriesOf = (session, range) => get(`${conversation(session)}/entries`, range);
 
@@ -42,6 +45,15 @@ function useLog(session) {
       setLog((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
     }
   };
+  /** As a snapshot has it: the end of the log, or that there is none yet. */
+  const stands = ({ session: row, entries }) => {
+    if (!row) return setLog((before) => ({ ...before, loaded: true }));
+    const known = now.current.entries.at(-1)?.seq ?? 0;
+    // Between what is known and what came is a gap that only the store can fill.
+    if (known && entries.length && entries[0].seq > known + 1) return latest();
+    take({ session: row, entries }, "new");
+    return undefined;
+  };
   const older = async () => {
     const first = now.current.entries[0]?.seq ?? 1;
     if (first > 1) take(await entriesOf(session, { before: first, limit: PAGE }), "old");
@@ -51,26 +63,35 @@ function useLog(session) {
     now.current = { ...now.current, entries: [], loaded: false };
     await latest();
   };
-  return { ...log, latest, older, jump, behind: (log.entries.at(-1)?.seq ?? 0) < log.last };
+  return { ...log, latest, stands, older, jump, behind: (log.entries.at(-1)?.seq ?? 0) < log.last };
 }
 
 /** The run of the session that is alive, as its events tell of it. */
 function useRun(session, log) {
   const [run, setRun] = useState(null);
+  const [notices, setNotices] = useState([]);
+  const hear = (event) => {
+    setRun((before) => after(before, event));
+    if (LASTING.has(event.kind)) log.latest();
+    if (event.kind === "end") setTimeout(() => setRun((before) => (before?.id === event.run_id && before.ended ? null : before)), 150);
+  };
+  const resume = ({ session: row, entries, events, partial }) => {
+    setRun(null);
+    log.stands({ session: row, entries });
+    for (const event of events) setRun((before) => after(before, event));
+    if (events.length && partial?.text) setRun((before) => before && { ...before, call: partial.call, text: partial.text });
+  };
   useEffect(
     () =>
-      watch(session, {
-        event: (event) => {
-          setRun((before) => after(before, event));
-          if (["assistant_message", "tool_result", "approval", "end"].includes(event.kind)) log.latest();
-          if (event.kind === "end") setTimeout(() => setRun((before) => (before?.id === event.run_id && before.ended ? null : before)), 150);
-        },
-        message: () => log.latest(),
-        again: () => log.latest(),
+      watch(session, (item) => {
+        if (item.type === "event") hear(item.event);
+        else if (item.type === "snapshot") resume(item.snapshot);
+        else log.latest();
+        if (item.type === "message" && item.message.kind !== "reply") setNotices((before) => [...before.slice(-20), { ...item.message, id: item.id }]);
       }),
     [session],
   );
-  return [run, setRun];
+  return { run, setRun, notices };
 }
 
 /** Stay at the end while somebody reads there, and nowhere else. */
@@ -112,16 +133,15 @@ const dated = (items) =>
 
 export function Thread({ session }) {
   const log = useLog(session);
-  const [run, setRun] = useRun(session, log);
+  const { run, setRun, notices } = useRun(session, log);
   const [context, setContext] = useState(false);
   const [draft, setDraft] = useState(null);
   const [sending, setSending] = useState([]);
   const items = useMemo(() => itemsOf(log.entries), [log.entries]);
   const bottom = useBottom([items, run, sending]);
   useEffect(() => {
-    log.latest();
-    change("sessions mark-read", { session }).catch(() => undefined);
-  }, [session]);
+    if (log.entries.length && !document.hidden) change("sessions mark-read", { session }).catch(() => undefined);
+  }, [session, log.last]);
   useEffect(() => {
     const said = new Set(log.entries.filter((entry) => entry.kind === "user").map((entry) => entry.body?.message_id));
     setSending((before) => before.filter(({ key, at }) => !said.has(key) && !log.entries.some((entry) => entry.kind === "user" && entry.at >= at - 2)));
@@ -166,6 +186,7 @@ export function Thread({ session }) {
         )}
         ${sending.map((message) => html`<div key=${message.key} class="message person sending"><div class="bubble">${message.text}</div></div>`)}
         ${run && !run.ended && html`<${Now} run=${run} />`}
+        ${notices.map((notice) => html`<article key=${notice.id} class="message answer"><${Markdown} text=${notice.text} /></article>`)}
         <${Questions} session=${session} version=${log.entries.length} onDecided=${() => setRun((before) => before && { ...before, approval: null })} />
       </div>
     </div>

@@ -1,5 +1,55 @@
 /** The files that people and the assistant write for its prompt, edited in place. */
 
-import { html } from "../../lib.js";
+import { change, read } from "../../api.js";
+import { size } from "../../format.js";
+import { t } from "../../i18n.js";
+import { html, useEffect, useState } from "../../lib.js";
+import { Button, Fetched, useFetched, When } from "../../parts/basics.js";
+import { Markdown } from "../../parts/markdown.js";
+import { tell } from "../../parts/notices.js";
 
-export const Files = () => html`<p></p>`;
+const ABOUT = {
+  "AGENTS.md": "How it works and behaves",
+  "SOUL.md": "Who it is",
+  "USER.md": "Who you are",
+  "TOOLS.md": "What to know of tools here",
+  "IDENTITY.md": "Its name and looks",
+  "MEMORY.md": "What it remembers, line by line",
+  "HEARTBEAT.md": "What it looks after by itself",
+  "BOOT.md": "What it does when it starts",
+  "SHUTDOWN.md": "What it does before it stops",
+};
+
+function Editor({ name, onSaved }) {
+  const file = useFetched((signal) => read("prompts show", { name }, { signal }), [name]);
+  const [text, setText] = useState(null);
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    if (file.value) setText(file.value.text);
+  }, [file.value]);
+  const dirty = text !== null && file.value && text !== file.value.text;
+  const save = async () => {
+    await change("prompts write", { name, text, digest: file.value.digest });
+    tell(t("{name} is saved. New conversations have it.", { name }));
+    file.again();
+    onSaved();
+  };
+  return html`<section class="card editor"><header><h2>${name}</h2><span class="soft">${t(ABOUT[name] ?? "What it remembers of somebody")}</span>
+      <div class="actions"><${Button} onClick=${() => setShown(!shown)}>${shown ? t("Edit") : t("Preview")}<//>
+        <${Button} kind="main" disabled=${!dirty} onClick=${save}>${t("Save")}<//></div></header>
+    <${Fetched} of=${file}>${() =>
+      shown
+        ? html`<${Markdown} text=${text ?? ""} />`
+        : html`<textarea class="code" spellcheck="false" aria-label=${name} value=${text ?? ""} onInput=${(event) => setText(event.target.value)}
+            onKeyDown=${(event) => (event.ctrlKey || event.metaKey) && event.key === "s" && (event.preventDefault(), dirty && save())}></textarea>`}<//>
+  </section>`;
+}
+
+export function Files() {
+  const [name, setName] = useState("USER.md");
+  const files = useFetched((signal) => read("prompts list", {}, { signal }), []);
+  return html`<div class="files-view"><${Fetched} of=${files}>${(list) => html`<ul class="card flush" aria-label=${t("Files")}>
+      ${list.map((file) => html`<li><button type="button" aria-current=${file.name === name ? "true" : undefined} onClick=${() => setName(file.name)}>
+        <b>${file.name}</b><small>${file.size === null ? t("not there yet") : html`${size(file.size)} · <${When} at=${file.changed_at} />`}</small></button></li>`)}</ul>`}<//>
+    <${Editor} key=${name} name=${name} onSaved=${files.again} /></div>`;
+}
