@@ -11,6 +11,7 @@
 #   make servers  install the real servers that `make prove` tries channels with (once)
 #   make bench    measure
 #   make structure   draw the rooms of the house and what each imports (ROOM=store opens one)
+#   make vendor   fetch what the page uses of others again (needs npm)
 #   make lock     renew requirements/*.txt from pyproject.toml
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start install full test processes rules check prove servers bench structure lock clean
+.PHONY: start install full test processes rules check prove servers bench structure vendor lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -58,6 +59,9 @@ prove: check
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks
+
+vendor: $(INSTALLED_DEV)
+	$(BIN)/python requirements/vendor.py
 
 structure: $(INSTALLED_DEV)
 	@$(BIN)/python -m tests.structure $(ROOM)

@@ -67,7 +67,7 @@ def _renew(library: Any, scratch: Path) -> None:
                 sys.exit(f"{target} would have the hash {digest}, not {hashes.get(target)}")
             hashes[target] = digest
             (FOLDER / target).write_bytes(content)
-    print(f"{name} {version}")
+    sys.stdout.write(f"{name} {version}\n")
 
 
 def main() -> None:

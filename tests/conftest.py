@@ -15,6 +15,7 @@ _WITH_PROCESSES = [
     Path(__file__).parent / place
     for place in (
         "cli",
+        "page/test_page.py",
         "process",
         "test_benchmarks.py",
         "tools/mcp/test_pictures.py",

@@ -9,20 +9,21 @@ import { Icon } from "./icons.js";
 export const palette = signal(false);
 const MOST = 12;
 
+const own = (views) => Object.entries(views).map(([view, { name, icon }]) => ({ view, what: "", icon, text: t(name), more: "" }));
+
 async function places(views) {
-  const own = Object.entries(views).map(([view, { name, icon }]) => ({ view, what: "", icon, text: t(name), more: "" }));
   const [sessions, jobs] = await Promise.allSettled([read("sessions list", { limit: 500 }), read("cron list", { limit: 200 })]);
   const chats = sessions.status === "fulfilled" ? sessions.value : [];
   const scheduled = jobs.status === "fulfilled" ? jobs.value : [];
   return [
-    ...own,
+    ...own(views),
     ...chats.map(({ key, title }) => ({ view: "chat", what: key, icon: "chat", text: title || key, more: key })),
     ...scheduled.map(({ id, name }) => ({ view: "schedule", what: String(id), icon: "schedule", text: name, more: t("job") })),
   ];
 }
 
 export function Palette({ views }) {
-  const [all, setAll] = useState([]);
+  const [all, setAll] = useState(() => own(views));
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const element = useRef(null);

@@ -87,7 +87,7 @@ function useRun(session, log) {
         if (item.type === "event") hear(item.event);
         else if (item.type === "snapshot") resume(item.snapshot);
         else log.latest();
-        if (item.type === "message" && item.message.kind !== "reply") setNotices((before) => [...before.slice(-20), { ...item.message, id: item.id }]);
+        if (item.type === "message" && item.message.kind === "notice") setNotices((before) => [...before.slice(-20), { ...item.message, id: item.id }]);
       }),
     [session],
   );

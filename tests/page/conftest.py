@@ -1,0 +1,96 @@
+"""The page in a real browser, before a whole gateway in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+from tests.process.harness import World, open_world
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _BROWSERS)), None)
+PATIENCE_MS = 20_000
+
+
+class House:
+    """A gateway with its page, and a browser to look at it."""
+
+    def __init__(self, world: World, browser: Browser, url: str) -> None:
+        self.world = world
+        self.url = url
+        self.complaints: list[str] = []
+        self._browser = browser
+
+    async def link(self) -> str:
+        """An address that lets in once."""
+        ended = await self.world.run("web", "link")
+        assert ended.code == 0, ended.errors
+        return ended.output.split()[0]
+
+    @asynccontextmanager
+    async def looking(
+        self,
+        place: str = "",
+        *,
+        size: tuple[int, int] = (1280, 800),
+        scheme: Literal["light", "dark"] = "light",
+    ) -> AsyncIterator[Page]:
+        """Somebody who was let in, at a place of the page. What the page complains of is kept."""
+        context = await self._browser.new_context(
+            locale="en-US",
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        page = await context.new_page()
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        try:
+            await page.goto(await self.link())
+            await page.get_by_role("navigation", name="Views").wait_for()
+            if place:
+                await page.goto(f"{self.url}/#/{place}")
+            yield page
+        finally:
+            await context.close()
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    folder: Path = tmp_path_factory.mktemp("page")
+    async with open_world(folder) as world, async_playwright() as playwright:
+        world.configure(more="[web]\nport = 0")
+        gateway = await world.launch()
+        line = await gateway.ready()
+        url = next(word for word in line.split() if word.startswith("web=")).removeprefix("web=")
+        # A process of root's has no other way to be one of chromium's.
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        made = House(world, browser, url)
+        yield made
+        await browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_complaints(request: pytest.FixtureRequest) -> object:
+    """What the browser's console complains of fails the test that made it."""
+    yield
+    if "house" not in request.fixturenames:
+        return
+    made: House = request.getfixturevalue("house")
+    complaints, made.complaints = made.complaints, []
+    assert complaints == []

@@ -1,0 +1,66 @@
+"""The files of the page: others' as they were published, ours within what protects readers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
+VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
+OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
+FIRST = 300_000
+"""Bytes that the first view may have."""
+
+
+def test_what_others_made_is_as_they_published_it() -> None:
+    files = {name: digest for library in VENDOR for name, digest in library["sha256"].items()}
+    for name, digest in files.items():
+        assert hashlib.sha256((PAGE / "vendor" / name).read_bytes()).hexdigest() == digest, name
+    assert {file.name for file in (PAGE / "vendor").iterdir()} == {*files, "vendor.toml"}
+
+
+def test_each_library_names_its_version_licence_and_hash() -> None:
+    for library in VENDOR:
+        assert library["version"]
+        assert library["licence"]
+        assert library["integrity"].startswith("sha512-")
+        assert any(name.endswith(".LICENSE") for name in library["sha256"])
+
+
+def test_nothing_stands_in_the_page_that_its_policy_forbids() -> None:
+    for file in PAGE.glob("*.html"):
+        text = file.read_text("utf-8")
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|style=", text), file.name
+        assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text), file.name
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for file in [*OURS, *PAGE.rglob("*.css")]:
+        text = file.read_text("utf-8")
+        assert not re.search(r"(?:import|from|fetch|url)\W{1,3}(?:https?:)?//", text), file.name
+
+
+def test_every_text_of_the_page_is_there_in_chinese() -> None:
+    chinese = (PAGE / "locales" / "zh.js").read_text("utf-8")
+    known = set(re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE))
+    texts = {
+        text
+        for file in OURS
+        for text in re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text("utf-8"))
+    }
+    assert len(texts) > 200
+    assert texts - known == set()
+
+
+def test_what_the_first_view_loads_is_small() -> None:
+    lazy = {"highlight.js", "uplot.js", "uplot.css"}
+    first = [
+        file
+        for file in PAGE.rglob("*")
+        if file.suffix in (".js", ".css", ".html", ".svg")
+        and file.name not in lazy
+        and not file.name.startswith("docs.")
+    ]
+    assert sum(file.stat().st_size for file in first) < FIRST

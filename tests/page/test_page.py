@@ -1,0 +1,279 @@
+"""The page, driven as people do it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import count
+from typing import Literal
+
+import pytest
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
+from playwright.async_api import Page, expect
+
+from tests.page.conftest import House
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+expect.set_options(timeout=20_000)
+
+VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
+PARTS = ["model", "keys", "policy", "skills", "access"]
+HOSTILE = (
+    "say:<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    "<a href=\"javascript:document.title='owned'\">press</a>[link](javascript:alert(1))"
+    "<iframe src=//evil.test></iframe><form action=//evil.test><input name=q></form> **bold**"
+)
+_names = count(1)
+
+
+def fresh() -> str:
+    """A conversation that no other test has."""
+    return f"web:test{next(_names)}"
+
+
+async def say(page: Page, text: str) -> None:
+    await page.get_by_label("Message", exact=True).fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_link_lets_in_once_and_leaves_the_address(house: House) -> None:
+    link = await house.link()
+    async with house.looking() as page:
+        await page.goto(link)
+        await page.reload()
+        await expect(page.get_by_role("navigation", name="Views")).to_be_visible()
+        assert "login=" not in page.url
+
+
+async def test_whoever_was_not_let_in_sees_how_to_be(house: House) -> None:
+    async with house.looking() as page:
+        await page.context.clear_cookies()
+        await page.reload()
+        await expect(page.get_by_text("nanobot dashboard")).to_be_visible()
+        await page.get_by_label("Token").fill("wrong")
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("alert")).to_contain_text("opens nothing")
+        house.complaints.clear()  # browsers note each 401
+
+
+async def test_an_answer_grows_and_stays(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "pace:0.02\nsay:The **first** of many words, and `code`.")
+        await expect(page.locator(".growing")).to_be_visible()
+        answer = page.get_by_label("Answer", exact=True)
+        await expect(answer.locator("strong")).to_have_text("first")
+        await expect(page.locator(".growing")).to_have_count(0)
+        await page.reload()
+        await expect(answer).to_have_count(1)
+        await expect(page.locator(".message.person")).to_have_count(1)
+
+
+async def test_a_run_is_stopped_where_it_grows(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "pace:0.3\nsay:" + "and so on " * 80)
+        await page.get_by_role("button", name=re.compile("Stop")).click()
+        await expect(page.locator(".growing")).to_have_count(0)
+        await expect(page.get_by_text("Cancelled").first).to_be_visible()
+
+
+async def test_what_a_model_writes_can_do_nothing(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        await say(page, HOSTILE)
+        answer = page.get_by_label("Answer", exact=True)
+        await expect(answer.locator("strong")).to_have_text("bold")
+        assert await answer.locator("img, script, iframe, form, a[href^=javascript]").count() == 0
+        assert "owned" not in await page.title()
+        assert all(url.startswith(house.url) for url in requests)
+        # The cleaner reads it in a document that runs nothing; browsers note that, too.
+        assert all("Content Security Policy" in text for text in house.complaints)
+        house.complaints.clear()
+
+
+async def test_the_policy_holds_even_where_cleaning_failed(house: House) -> None:
+    async with house.looking() as page:
+        house.complaints.clear()
+        await page.evaluate(
+            """() => { const made = document.createElement('div');
+            made.innerHTML = '<img src="data:," onerror="document.title=1">';
+            document.body.append(made);
+            const script = document.createElement('script');
+            script.textContent = 'document.title = "owned"';
+            document.body.append(script); }"""
+        )
+        await expect(page).not_to_have_title("owned")
+        assert any("Content Security Policy" in text for text in house.complaints)
+        house.complaints.clear()
+
+
+async def test_a_call_is_approved_where_it_is_asked(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, 'tool:exec:{"command": "git push --force origin main"}\nsay:Pushed.')
+        question = page.get_by_label(re.compile(r"^Approval \d+"))
+        await expect(question).to_contain_text("git push --force")
+        await question.get_by_role("button", name="Deny").click()
+        await expect(page.get_by_text("Pushed.", exact=True)).to_be_visible()
+        await expect(question).to_have_count(0)
+        tool = page.locator(".tool").first
+        await tool.locator("summary").click()
+        await expect(tool).to_contain_text("Arguments")
+
+
+async def test_a_question_is_answered_in_own_words(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, 'tool:ask_user:{"question": "Which colour?", "choices": ["red", "blue"]}')
+        await page.get_by_label("Answer in your own words").fill("a dark green")
+        await page.get_by_role("button", name="Answer", exact=True).click()
+        await expect(page.locator(".message.answer").last).to_contain_text("a dark green")
+
+
+async def test_two_tabs_show_the_same_once(house: House) -> None:
+    place = f"chat/{fresh()}"
+    async with house.looking(place) as one, house.looking(place) as other:
+        await say(one, "say:Both of you.")
+        for page in (one, other):
+            await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+            await expect(page.locator(".message.person")).to_have_count(1)
+
+
+async def test_a_lost_connection_is_said_and_taken_up_again(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "say:Before.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+        await page.context.set_offline(True)
+        await page.evaluate("() => fetch('/healthz').catch(() => 0)")
+        await asyncio.sleep(0.5)
+        await page.context.set_offline(False)
+        await say(page, "say:After.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(2)
+        house.complaints.clear()  # browsers note what did not arrive
+
+
+async def test_an_unknown_command_and_a_slash_command_are_answered(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "say:Something first.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+        await say(page, "/status")
+        await expect(page.locator(".message.answer").last).to_contain_text("Model:")
+
+
+async def test_what_was_said_is_edited_and_sent_again(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "say:One.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+        await page.locator(".message.person").first.hover()
+        await page.get_by_role("button", name="Edit and send again").first.click()
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("say:One.")
+        await say(page, "say:Two.")
+        await expect(page.get_by_text("Two.", exact=True)).to_be_visible()
+
+
+async def test_a_job_is_scheduled_with_its_next_times_shown(house: House) -> None:
+    async with house.looking("schedule") as page:
+        await page.get_by_role("button", name="New job").click()
+        await page.get_by_label("What is to be done").fill("Water the garden")
+        await page.get_by_label("When").fill("every blue moon")
+        await expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
+        await page.get_by_label("When").fill("0 8 * * 1-5")
+        await expect(page.locator(".preview li")).to_have_count(5)
+        await page.get_by_label("Name").fill("Garden")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("link", name="Garden")).to_be_visible()
+        await page.get_by_role("button", name="The coming week").click()
+        await expect(page.locator(".week > li")).to_have_count(7)
+        await expect(page.locator(".week")).to_contain_text("Garden")
+        house.complaints.clear()  # what is no schedule is refused with a 400, which browsers note
+
+
+async def test_a_file_of_the_prompt_is_edited_in_place(house: House) -> None:
+    async with house.looking("memory") as page:
+        await page.get_by_role("button", name="Files").click()
+        editor = page.get_by_label("USER.md", exact=True)
+        await expect(editor).not_to_have_value("")
+        await editor.fill("# Who I am\n\nI live in Lisbon.")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("USER.md is saved")).to_be_visible()
+    text = (house.world.workspace / "USER.md").read_text("utf-8")
+    assert "Lisbon" in text
+
+
+async def test_a_setting_is_written_and_told_to_hold_from_the_next_start(house: House) -> None:
+    async with house.looking("settings/keys") as page:
+        await page.get_by_label("Search the settings").fill("agent.max_iterations")
+        field = page.get_by_label("agent.max_iterations")
+        await field.fill("0")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.locator(".notice.bad")).to_contain_text("agent.max_iterations")
+        await field.fill("12")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("from the next start on", exact=True)).to_be_visible()
+        house.complaints.clear()
+    assert "max_iterations = 12" in (house.world.home / "config.toml").read_text("utf-8")
+
+
+async def test_no_secret_reaches_the_page(house: House) -> None:
+    async with house.looking("settings/keys") as page:
+        await expect(page.get_by_label("channels.telegram.token")).to_be_visible()
+        assert house.world.telegram.token not in await page.content()
+        answers = await page.evaluate("() => fetch('/api/config/get').then((got) => got.text())")
+        assert house.world.telegram.token not in answers
+
+
+async def test_a_token_is_shown_once_and_revoked(house: House) -> None:
+    async with house.looking("settings/access") as page:
+        await page.get_by_label("Name").fill("laptop")
+        await page.get_by_role("button", name="Make a token").click()
+        await expect(page.locator(".token")).not_to_be_empty()
+        row = page.locator(".findings li", has_text="laptop")
+        await row.get_by_role("button", name="Revoke").click()
+        await expect(row).to_have_count(0)
+
+
+async def test_the_policy_says_which_rule_decides(house: House) -> None:
+    async with house.looking("settings/policy") as page:
+        await page.get_by_label("Its arguments").fill("git push --force")
+        await page.get_by_role("button", name="Ask the policy").click()
+        await expect(page.locator("form dl")).to_contain_text("ask")
+
+
+async def test_the_keyboard_is_enough(house: House) -> None:
+    async with house.looking() as page:
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("usage")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Usage", exact=True)).to_be_visible()
+        await page.keyboard.press("Alt+1")
+        await expect(page.get_by_role("heading", name="Chat", exact=True)).to_be_visible()
+        await page.keyboard.press("Control+k")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
+    async with house.looking("runs") as page:
+        await page.get_by_label("Language").select_option("zh")
+        await expect(page.get_by_role("heading", name="运行", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.locator("html")).to_have_attribute("lang", "zh")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_a_phone_needs_no_scrolling_sideways(house: House, view: str) -> None:
+    async with house.looking(view, size=(360, 740)) as page:
+        await page.locator(f"main[data-view={view}] > *").wait_for()
+        await expect(page.locator(".loading")).to_have_count(0)
+        wide = await page.evaluate("() => document.documentElement.scrollWidth")
+        assert wide <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS)])
+async def test_nobody_is_shut_out(
+    house: House, view: str, scheme: Literal["light", "dark"]
+) -> None:
+    async with house.looking(view, scheme=scheme) as page:
+        await page.locator(f"main[data-view={view.split('/')[0]}] > *").wait_for()
+        await expect(page.locator(".loading")).to_have_count(0)
+        results = await Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
