@@ -120,6 +120,8 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
             return _refused(refused)
         except ConnectionError:
             raise asyncio.CancelledError from None  # nobody is there to be told
+    if request.writer.output_size > 0:
+        raise asyncio.CancelledError  # a second answer would stand within the first
     problem = Problem(500, "internal", "Something went wrong here; the log says what.")
     return answer(problem.status, problem.body, {"Connection": "close"})
 

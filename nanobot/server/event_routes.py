@@ -47,6 +47,8 @@ class EventRoutes:
             response = web.StreamResponse(headers=_HEADERS)
             response.content_type = "text/event-stream"
             await response.prepare(request)
+            if request.method == "HEAD":
+                return response
             with suppress(TimeoutError):  # somebody who does not read
                 async with aclosing(self._watching.follow(key, after)) as items:
                     await self._write(request, response, items)

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from aiohttp import web
 
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
-from nanobot.messages import Attachment
+from nanobot.messages import Attachment, Role
+from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import BODY_SECONDS, problem_of
 from nanobot.server.session_routes import SentFile, all_sessions, refusing
@@ -45,7 +46,8 @@ class FileRoutes:
         kind = mime.partition("/")[0]
         kind = kind if kind in ("audio", "video") else "document"
         sent = Attachment(kind, name=safe_name(name, kind, mime), mime=mime)
-        kept = await self._received.keep(sent, content, self._now())
+        outside = principal_of(request).role is not Role.OWNER
+        kept = await self._received.keep(sent, content, self._now(), outside=outside)
         if not kept.blob:
             raise problem_of(StoreUnwritable(kept.error))
         file = SentFile(

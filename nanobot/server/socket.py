@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -112,10 +112,11 @@ class _Connection:
         """Until one side leaves."""
         async with asyncio.TaskGroup() as tasks:
             try:
-                async for message in self._socket:
-                    if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
-                        continue
-                    await self._obey(message.data, tasks)
+                # Within the group, which would wrap it: that a client goes away is no failure.
+                with suppress(ConnectionError):
+                    async for message in self._socket:
+                        if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                            await self._obey(message.data, tasks)
             finally:
                 for task in self._followed.values():
                     task.cancel()
@@ -164,7 +165,7 @@ class _Connection:
         return True
 
     async def _tell(self, session: str, after: str) -> None:
-        with boundary("following a session"):
+        with boundary("following a session"), suppress(ConnectionError):
             async with aclosing(self._route.watching.follow(session or None, after)) as items:
                 async for batch in items:
                     if not batch and not await self._route.admission.still(self._request):

@@ -52,6 +52,19 @@ async def test_only_pictures_are_shown(served: House) -> None:
         assert got.headers["Content-Disposition"].startswith("inline")
 
 
+async def test_what_others_upload_is_content_from_outside(served: House) -> None:
+    for client, marked in (
+        (await served.owner(), False),
+        (await served.program("anna", "member"), True),
+    ):
+        name = f"of {marked}.txt"
+        content = name.encode()
+        code, file = await client.ask("POST", "/api/uploads", params={"name": name}, data=content)
+        assert code == 200
+        tainted = await served.parts.operations.call("security files", {})
+        assert (file["path"] in {each.path for each in tainted}) is marked
+
+
 @pytest.mark.parametrize("digest", ["0" * 64, "x", "..%2f..%2fconfig.toml", "%00"])
 async def test_there_are_no_other_files(served: House, digest: str) -> None:
     owner, member = await served.owner(), await served.program("anna", "member")

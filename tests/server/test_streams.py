@@ -339,3 +339,30 @@ async def test_a_revoked_token_is_let_in_no_more(served: House) -> None:
         assert (await talk.ask("call", name="status"))["version"]
         await served.parts.operations.call("web tokens revoke", {"name": "laptop"})
         assert (await talk.ask("call", name="status"))["code"] == "unauthorized"
+
+
+async def test_who_leaves_a_socket_in_the_middle_is_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = Held("working")
+    async with house(tmp_path / "home", ScriptedProvider(held)) as served:
+        owner = await served.owner()
+        async with talking(owner) as talk:
+            await talk.follow("web:desk")
+            await talk.ask("say", session="web:desk", message={"text": "go"})
+            await held.reached.wait()
+        for number in range(20):
+            held.say(f" {number}")
+            await asyncio.sleep(0)
+        held.answer("done")
+        async with reading(owner, f"{DESK}/events") as reader:
+            await reader.item()
+    assert "ERROR" not in capsys.readouterr().err
+
+
+async def test_a_head_of_a_stream_ends(served: House) -> None:
+    owner = await served.owner()
+    async with asyncio.timeout(PATIENCE):
+        url = f"{served.url}{DESK}/events"
+        async with owner.session.head(url, headers=owner.headers) as got:
+            assert got.status == 200
