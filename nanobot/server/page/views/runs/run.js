@@ -52,7 +52,7 @@ function Body({ entry }) {
 function Steps({ entries, from }) {
   return html`<ol class="steps">${entries.map(
     (entry) => html`<li class="step card" id=${`step-${entry.seq}`} key=${entry.seq}>
-      <header><b>${t(entry.kind.replaceAll("_", " "))}</b><time>${clock(entry.at)}</time><small>+${duration((entry.at - from) * 1_000)}</small>
+      <header><b>${t(entry.kind.replaceAll("_", " "))}</b><time>${clock(entry.at)}</time><small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
         ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}</header>
       <${Body} entry=${entry} /></li>`,
   )}</ol>`;
