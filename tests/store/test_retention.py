@@ -140,3 +140,20 @@ async def test_a_conversation_that_waits_for_an_answer_goes_on_after_its_past_is
     claimed = await claim(home.journal(), "again")
     await answered(home.journal(), claimed, "here")
     assert await home.verify(KEY) > 0
+
+
+async def test_a_conversation_that_began_anew_is_archived_behind_the_one_that_was_deleted(
+    home: Home, tmp_path: Path
+) -> None:
+    await grown(home)
+    home.clock.advance(31 * DAY)
+    count = await keeper(home, tmp_path).archive()
+    await home.records().delete(KEY)
+    await grown(home, 3, 5)
+    home.clock.advance(31 * DAY)
+    again = await keeper(home, tmp_path).archive()
+    archive = lines(tmp_path)
+    assert 0 < again < count
+    assert [entry.seq for entry in archive] == [*range(1, count + 1), *range(1, again + 1)]
+    chained(archive[:count])
+    chained(archive[count:])

@@ -196,10 +196,11 @@ def append_to(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
-            last = _last_seq(file)
-            for entry in entries:
-                if entry.seq > last:
-                    file.write(msgspec.json.encode(entry) + b"\n")
+            last = _last(file)
+            # A log that began anew after it was deleted has the numbers of the one before.
+            known = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
+            for entry in entries[max(known, default=0) :]:
+                file.write(msgspec.json.encode(entry) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -211,14 +212,14 @@ def append_to(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
         raise StoreUnwritable(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _last_seq(file: Any) -> int:
-    """The last entry of an archive, whose end is where writing goes on: a line that a crash cut is
+def _last(file: Any) -> str:
+    """The hash of an archive's last entry, behind which writing goes on: a line that a crash cut is
     taken away."""
-    last = end = 0
+    last, end = "", 0
     for line in file:
         if not line.endswith(b"\n"):
             break
-        last, end = msgspec.json.decode(line, type=ArchivedEntry).seq, end + len(line)
+        last, end = msgspec.json.decode(line, type=ArchivedEntry).hash, end + len(line)
     file.seek(end)
     file.truncate()
     return last
