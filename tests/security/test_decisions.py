@@ -70,7 +70,7 @@ async def test_thumbs_of_others_elsewhere_taken_away_or_of_bots_decide_nothing(
     number = await asked(world)
     own = next(m.message_id for m in world.telegram.messages(MEMBER) if QUESTION in m.text)
     bot = user(OWNER) | {"is_bot": True}
-    gone = {"old_reaction": [{"type": "emoji", "emoji": "👍"}], "new_reaction": []}
+    gone: dict[str, Any] = {"old_reaction": [{"type": "emoji", "emoji": "👍"}], "new_reaction": []}
     custom = [{"type": "custom_emoji", "custom_emoji_id": "👍"}]
     for sender in (MEMBER, GUEST, STRANGER):
         for chat, message in ((OWNER, number), (MEMBER, own), (GROUP, number), (sender, number)):
