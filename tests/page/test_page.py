@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -12,10 +13,12 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House
+from tests.pictures import png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
 
+PICTURE = png()
 VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
 PARTS = ["model", "keys", "policy", "skills", "access"]
 HOSTILE = (
@@ -156,6 +159,31 @@ async def test_an_unknown_command_and_a_slash_command_are_answered(house: House)
         await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
         await say(page, "/status")
         await expect(page.locator(".message.answer").last).to_contain_text("Model:")
+
+
+async def test_files_go_along_and_pictures_are_shown(house: House, tmp_path: Path) -> None:
+    picture, notes = tmp_path / "red.png", tmp_path / "notes.txt"
+    picture.write_bytes(PICTURE)
+    notes.write_text("Buy bread.")
+    async with house.looking(f"chat/{fresh()}") as page:
+        await page.locator("input[type=file]").set_input_files([picture, notes])
+        await expect(page.locator(".attached li")).to_have_count(2)
+        await say(page, "say:I have both.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+        shown = page.locator(".message.person img")
+        await expect(shown).to_have_count(1)
+        assert await shown.evaluate("image => image.complete && image.naturalWidth") == 1
+        await expect(page.locator(".message.person .file")).to_contain_text("notes")
+
+
+async def test_conversations_are_found_by_a_word(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await say(page, "say:A zebra is striped.")
+        await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
+        await page.get_by_label("Search conversations").fill("zebra")
+        await expect(page.locator(".conversations li")).to_have_count(1)
+        await page.get_by_label("Search conversations").fill("no such word at all")
+        await expect(page.locator(".conversations li")).to_have_count(0)
 
 
 async def test_what_was_said_is_edited_and_sent_again(house: House) -> None:

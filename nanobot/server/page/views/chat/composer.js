@@ -31,11 +31,8 @@ function Model({ session }) {
 }
 
 /** A file goes up at once, and is named in the message. */
-async function upload(file) {
-  const form = new FormData();
-  form.append("file", file, file.name);
-  return (await request("/api/uploads", { method: "POST", body: form })).json();
-}
+const upload = async (file) =>
+  (await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file })).json();
 
 export function Composer({ session, draft, running, onSend, onStop }) {
   const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
@@ -89,9 +86,9 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     }
   };
   const paste = (event) => {
-    if (event.clipboardData.files.length) (event.preventDefault(), take(event.clipboardData.files));
+    if (event.clipboardData.files.length) (event.preventDefault(), take([...event.clipboardData.files]));
   };
-  const drop = (event) => (event.preventDefault(), setOver(false), take(event.dataTransfer.files));
+  const drop = (event) => (event.preventDefault(), setOver(false), take([...event.dataTransfer.files]));
   return html`<form class=${`composer ${over ? "over" : ""}`} onSubmit=${(event) => (event.preventDefault(), send())}
     onDragOver=${(event) => (event.preventDefault(), setOver(true))} onDragLeave=${() => setOver(false)} onDrop=${drop}>
     ${files.length > 0 && html`<ul class="attached">${files.map(
@@ -101,7 +98,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     <textarea ref=${area} rows="1" value=${text} placeholder=${t("Write a message")} aria-label=${t("Message")} maxlength="1000000"
       onInput=${(event) => setText(event.target.value)} onKeyDown=${press} onPaste=${paste}></textarea>
     <div class="row">
-      <input ref=${picker} type="file" multiple hidden onChange=${(event) => (take(event.target.files), (event.target.value = ""))} />
+      <input ref=${picker} type="file" multiple hidden onChange=${(event) => (take([...event.target.files]), (event.target.value = ""))} />
       <${Button} kind="bare" icon="attach" label=${t("Attach files")} onClick=${() => picker.current.click()} />
       <${Model} session=${session} />
       <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>

@@ -3,7 +3,7 @@
 import { read } from "../../api.js";
 import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
-import { html, useEffect, useMemo, useRef, useState } from "../../lib.js";
+import { html, useEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Choice, Fetched, useFetched } from "../../parts/basics.js";
 import { go, link } from "../../router.js";
@@ -11,6 +11,7 @@ import { go, link } from "../../router.js";
 const ROW = 62;
 const BEYOND = 8;
 const MOST = 1_000;
+const PATIENCE = 200;
 
 /** The rows that can be seen, and a little more: 5,000 conversations cost as much as 20. */
 function useWindow(length) {
@@ -52,11 +53,13 @@ function hash(text) {
 export function Conversations({ chosen }) {
   const [only, setOnly] = useState("all");
   const [text, setText] = useState("");
-  const list = useFetched((signal) => read("sessions list", { limit: MOST, unread: only === "unread" }, { signal }), [only, changed.value]);
-  const shown = useMemo(() => {
-    const wanted = text.trim().toLowerCase();
-    return (list.value ?? []).filter(({ key, title }) => `${key} ${title}`.toLowerCase().includes(wanted));
-  }, [list.value, text]);
+  const [wanted, setWanted] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text.trim()), PATIENCE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const list = useFetched((signal) => read("sessions list", { limit: MOST, unread: only === "unread", find: wanted }, { signal }), [only, wanted, changed.value]);
+  const shown = list.value ?? [];
   const { element, first, last } = useWindow(shown.length);
   const begin = () => go("chat", `web:${Date.now().toString(36)}`);
   return html`<section class="conversations" aria-label=${t("Conversations")}>

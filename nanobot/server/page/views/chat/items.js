@@ -50,7 +50,7 @@ export function Tool({ tool }) {
 }
 
 function File({ file }) {
-  const address = file.path ? `/api/files/${file.path.split("/").map(encodeURIComponent).join("/")}` : "";
+  const address = file.blob ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}` : "";
   if (file.error) return html`<span class="file bad"><${Icon} name="warning" />${file.name || file.kind}: ${file.error}</span>`;
   if (file.kind === "image" && address) {
     return html`<a class="picture" href=${address} target="_blank" rel="noopener"><img src=${address} alt=${file.name || t("picture")} loading="lazy" /></a>`;
