@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.home import open_to_others
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
-from tests.process.harness import World
+from tests.process.harness import PATIENCE, World
 
 
 async def start(home: Path, text: str = "") -> None:
@@ -92,3 +96,26 @@ async def test_a_workspace_that_holds_the_home_is_refused(tmp_path: Path, above:
     (tmp_path / "user" / "link").symlink_to(tmp_path)
     with pytest.raises(ConfigError, match="name a folder beside or below the home"):
         await start(home, f'workspace = "{home / above}"')
+
+
+UNKNOWN = ("unshare", "-U", "--map-user=54321", "--map-group=54321")
+
+
+def can_be_unknown() -> bool:
+    """Whether there are user namespaces here."""
+    tried = shutil.which("unshare") and subprocess.run([*UNKNOWN, "true"], check=False)
+    return not isinstance(tried, str | None) and tried.returncode == 0
+
+
+@pytest.mark.skipif(not can_be_unknown(), reason="there are no user namespaces here")
+@pytest.mark.parametrize("with_home", [True, False])
+async def test_a_user_whom_the_machine_has_no_name_for_is_answered(
+    world: World, tmp_path: Path, with_home: bool
+) -> None:
+    environ = world.environ() | ({"HOME": str(tmp_path)} if with_home else {})
+    command = (*UNKNOWN, sys.executable, "-m", "nanobot", "agent", "-m", "say:hello")
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert (process.returncode, output.decode().strip()) == (0, "hello")
