@@ -119,3 +119,23 @@ async def test_a_user_whom_the_machine_has_no_name_for_is_answered(
     )
     output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert (process.returncode, output.decode().strip()) == (0, "hello")
+
+
+async def test_a_backup_goes_to_no_file_that_somebody_put_in_its_way(
+    world: World, tmp_path: Path
+) -> None:
+    gateway = await world.start()
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    own.write_text("the owner's own")
+    (shared / ".backup.db.part").symlink_to(own)
+    (shared / ".other.db.part").mkdir()
+    assert (await world.run("db", "backup", str(shared / "backup.db"))).code == 0
+    refused = await world.run("db", "backup", str(shared / "other.db"))
+    assert await gateway.stop() == 0
+    assert own.read_text() == "the owner's own"
+    assert stat.S_IMODE((shared / "backup.db").stat().st_mode) == 0o600
+    assert not (shared / "backup.db").is_symlink()
+    assert refused.code != 0
+    assert "cannot be made" in refused.errors
+    assert not (shared / "other.db").exists()
