@@ -6,10 +6,19 @@ import gc
 import os
 import sys
 
+_INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line. What it makes is for its user alone: keys and conversations."""
     os.umask(0o077)
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules are loaded: afterwards the commands see to it
+        raise SystemExit(_INTERRUPTED) from None
+
+
+def _run() -> None:
     if os.environ.get("NO_COLOR"):
         from nanobot.cli.output import without_colours  # noqa: PLC0415 - only where it is asked for
 

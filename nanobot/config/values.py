@@ -29,6 +29,8 @@ _URL_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s]+)=[^&#;\s]*")
 _KEY_LIKE = re.compile(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
+_CORRECT = "Correct this line; text belongs in double quotes."
+_TWICE = ("Cannot overwrite a value", "twice")
 _PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _TRUE = frozenset({"true", "yes", "on", "1"})
@@ -179,9 +181,11 @@ def _toml_error(file: Path, text: str, message: str) -> str:
     line = int(place[1]) if place and place[1] else len(lines)
     column = int(place[2]) if place and place[2] else len(lines[-1]) + 1
     shown = _shown_line(lines[line - 1]) if line <= len(lines) else ""
+    twice = any(words in reason for words in _TWICE)
+    remedy = "It is there twice: keep one of them." if twice else _CORRECT
     return (
         f"{file}, line {line}, column {column}: not valid TOML: {_shown_line(reason)}.\n"
-        f"    {shown}\nCorrect this line; text belongs in double quotes."
+        f"    {shown}\n{remedy}"
     )
 
 

@@ -61,7 +61,7 @@ class Dispatcher:
     def find(self, text: str) -> tuple[Operation, str] | None:
         """The operation a message asks for, with its argument; None for ordinary text.
 
-        `/sessions` alone is `/sessions list`.
+        `/sessions` alone is `/sessions list`, and `/web tokens` is `/web tokens list`.
         """
         if not text.startswith("/"):
             return None
@@ -70,7 +70,8 @@ class Dispatcher:
         name = head[1:].split("@", 1)[0].lower()
         for count in (2, 1):
             words = argument.split(maxsplit=count)
-            longer = self._by_alias.get(" ".join([name, *words[:count]]).lower())
+            several = " ".join([name, *words[:count]]).lower()
+            longer = self._by_alias.get(several) or self._by_alias.get(f"{several} list")
             if words and longer is not None:
                 return longer, "".join(words[count:])
         if name == "start":  # what stands behind it is a link's
@@ -86,6 +87,8 @@ class Dispatcher:
             return ""
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
+        if name in names:
+            return f"/{name} goes on with another word: /help {name} says with which."
         near = difflib.get_close_matches(name, names, 1)
         if near:
             return f"There is no /{name}. Did you mean /{near[0]}? /help lists what there is."

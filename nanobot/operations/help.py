@@ -54,10 +54,10 @@ def _text(commands: list[CommandHelp], _: float) -> str:
     lines = []
     for name, family in families.items():
         if len(family) == 1:
-            lines.append(f"- `{family[0].usage}` {family[0].help}")
+            lines.append(f"- `{family[0].usage}`: {family[0].help}")
         else:
             words = [command.usage.split()[1] for command in family if _has_word(command)]
-            lines.append(f"- `{name}` {', '.join(words)} (`/help {name[1:]}` says more)")
+            lines.append(f"- `{name}`: {', '.join(words)} (`/help {name[1:]}` says more)")
     return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
 
 
@@ -109,7 +109,7 @@ def _welcome(first: FirstSteps, _: float) -> str:
         "You may also send pictures, files and voice messages. A few commands:",
         "",
     ]
-    return "\n".join([*lines, *(f"`{each.example}` {each.help}" for each in first.commands)])
+    return "\n".join([*lines, *(f"`{each.example}`: {each.help}" for each in first.commands)])
 
 
 @operation("start", reads=True, role=Role.GUEST, text=_welcome, listed=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from nanobot.messages import Address
 from nanobot.session.states import RunState, as_people_see
 
 # What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
@@ -98,6 +99,8 @@ def cell(field: str, value: Any, now: float, *, whole: bool = False) -> str:
         return moment(value, now, whole=whole)
     if isinstance(value, list | tuple):
         return ", ".join(cell("", item, now) for item in value) or "-"
+    if isinstance(value, Address):
+        return str(value)
     if isinstance(value, dict | msgspec.Struct):
         pairs = value if isinstance(value, dict) else msgspec.structs.asdict(value)
         return ", ".join(f"{name} {cell(name, item, now)}" for name, item in pairs.items()) or "-"

@@ -44,13 +44,17 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
     return context.engine.skills.view(context.engine.skills.named(name))
 
 
-@operation("skills enable", example="weather")
+def _switch_text(skill: SkillView, _: float) -> str:
+    return f"The skill {skill.name} is {skill.state}{f': {skill.why}' if skill.why else ''}."
+
+
+@operation("skills enable", text=_switch_text, example="weather")
 async def enable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
     """Show a skill to the model again, in new conversations."""
     return await _switched(context, name, enabled=True)
 
 
-@operation("skills disable", example="weather")
+@operation("skills disable", text=_switch_text, example="weather")
 async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
     """No longer show a skill to the model."""
     return await _switched(context, name, enabled=False)

@@ -228,11 +228,11 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
 
 def still_waits(approval: Approval) -> OutboundMessage:
     """What is said where it was asked for when a message came that did not decide it."""
-    number = approval.id
-    how = f"/answer {number} TEXT" if approval.question else f"/approve {number} or /deny {number}"
+    number, here = approval.id, bool(message(approval, approval.address).choices)
+    how = f"/approve {number} or /deny {number}" if here else "an owner decides"
     return OutboundMessage(
         address=approval.address,
-        text=f"#{number} still waits: {how}.",
+        text=f"#{number} still waits: {f'/answer {number} TEXT' if approval.question else how}.",
         key=APPROVALS.of(number, "waits"),
         kind=OutboundKind.NOTICE,
     )

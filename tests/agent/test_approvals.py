@@ -312,7 +312,7 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
         await bot.channel.push("act", sender=MEMBER)
         number = await asked_in(bot)
         await bot.channel.push("are you there?", sender=MEMBER)
-        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
         assert (await bot.channel.pop("1")).text.startswith("Never mind, then.")
         assert results(bot)[0].startswith(f"not yet approved (#{number})")
         assert last_text(model.requests[2]) == "are you there?"
@@ -330,7 +330,7 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
 async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> None:
     async with waiting("waits for approval", "hello owner") as (bot, number, _made):
         await bot.channel.push("hello")
-        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
         assert (await bot.channel.pop("1")).text == "waits for approval"
         assert (await bot.channel.pop("1")).text == "hello owner"
 
@@ -347,7 +347,7 @@ async def test_a_message_that_a_restart_finds_joins_the_run_too() -> None:
             with pytest.raises(Exception, match="dead"):
                 await bot.channel.push("are you there?", sender=MEMBER)
         async with gateway(model, tools=risky(made), home=home) as bot:
-            assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
+            assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
             assert (await bot.channel.pop("1")).text.startswith("I am here.")
             assert last_text(model.requests[-1]) == "are you there?"
 
@@ -360,7 +360,7 @@ async def test_a_late_refusal_is_noted_for_the_model() -> None:
         await bot.channel.push("act", sender=MEMBER)
         number = await asked_in(bot)
         await bot.channel.push("well?", sender=MEMBER)
-        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
         await bot.channel.pop("1")
         await bot.channel.push(f"/deny {number}", chat="9")
         await bot.channel.pop("9")

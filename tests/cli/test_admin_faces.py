@@ -116,7 +116,7 @@ async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
         await bot.channel.push("/people hail Bob")
         assert (await bot.channel.pop()).text == "Hello Bob. (in fake:1)"
         await bot.channel.push("/help")
-        usage = "`/people greet NAME [times=TIMES] [loud=yes]` greets somebody"
+        usage = "`/people greet NAME [times=TIMES] [loud=yes]`: greets somebody"
         await bot.channel.until(lambda: usage in "".join(one.text for one in bot.channel.sent))
 
 
@@ -241,6 +241,23 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     talking = {"start", "help", "new", "stop", "status", "model", "runs feedback"}
     assert for_members <= talking | deciding | own | looking | {"runs list", "runs show"}
     assert talking | deciding | {"usage"} <= for_members
+
+
+async def test_an_interrupt_while_commands_are_loaded_is_no_trace() -> None:
+    script = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "sys.argv = ['nanobot', 'status']\n"
+        "from nanobot.cli import main; main()"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await process.communicate()
+    assert (process.returncode, err) == (130, b"")
 
 
 async def test_help_loads_nothing_heavy() -> None:

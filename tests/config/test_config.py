@@ -468,6 +468,11 @@ def test_broken_toml_is_shown_with_line_and_column(
     assert line in said
 
 
+def test_what_is_there_twice_is_called_that(home: Path) -> None:
+    for text in ("[agent]\na = 1\na = 2\n", "[agent]\n[agent]\n"):
+        assert refused(home, text).endswith("It is there twice: keep one of them.")
+
+
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000, "a." * 3000 + "a = 1"])
 def test_monstrous_toml_is_refused_not_a_crash(home: Path, text: str) -> None:
     home.mkdir()

@@ -42,9 +42,9 @@ async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_a
         assert first.startswith("Hello!")
         assert (len(second) < 100, blank) == (True, "")
         assert len(lines) <= 5
-        assert [line.split()[0].strip("`") for line in lines][: len(commands)] == commands
+        assert [line.split()[0].strip("`:") for line in lines][: len(commands)] == commands
         if sender == OWNER:
-            assert lines[2].startswith("`/model openai/gpt-5-mini` show or change")
+            assert lines[2].startswith("`/model openai/gpt-5-mini`: show or change")
 
 
 async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:
@@ -105,6 +105,8 @@ async def test_what_is_no_command_goes_to_the_model(text: str) -> None:
         ("/stauts", "There is no /stauts. Did you mean /status? /help lists what there is."),
         ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists what there is."),
         ("/xyzzy", "There is no /xyzzy; /help lists what there is."),
+        ("/web", "/web goes on with another word: /help web says with which."),
+        ("/web tokens", "There is nothing. `web tokens add laptop` makes one for a program."),
     ],
 )
 async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, said: str) -> None:

@@ -82,7 +82,7 @@ async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world:
     gateway = await world.start()
     await asked(world)
     world.telegram.say(MEMBER, "say:go on without it")
-    assert "#1 still waits" in (await world.telegram.reply_in(MEMBER)).text
+    assert (await world.telegram.reply_in(MEMBER)).text == "#1 still waits: an owner decides."
     assert "go on without it" in (await world.telegram.reply_in(MEMBER)).text
     listed = await world.run("approvals", "list", "--json")
     (waiting,) = json.loads(listed.output)

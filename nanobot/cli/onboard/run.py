@@ -99,6 +99,7 @@ def _greet(channel: NewChannel, config: Config) -> None:
         asyncio.run(tell(channel.name, config.channels[channel.name], address, _GREETING))
     except NanobotError as error:
         say(f"\n{channel.setup.title} did not take a first message to {address.chat_id}: {error}")
+        say("Write to the assistant there first; that is how most chats let it answer.")
     else:
         say(f"\n{channel.setup.title}: look there, I have just written to you.")
 
