@@ -23,6 +23,7 @@ from tests.store.making import ANN, CHAT, KEY, admit, answered, approval, begun,
 IDENTITIES = {
     "approval_rules": "session_key tool by",
     "approvals": "session_key run_id state",
+    "archived_logs": "session_key",
     "background_commands": "session_key channel chat_id thread_id sender_id role owner",
     "entries": "session_key run_id kind digest hash salt",
     "inbound": "session_key channel chat_id dedupe_key sender_id role origin state run_id account",
@@ -184,6 +185,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
                 "seen_at": 0.0,
             },
         ),
+        (schema.archived_logs, {"session_key": KEY, "last": 0}),
         (schema.prompts, {"digest": "d1", "body": word("prompts.body").encode()}),
         (schema.prompt_uses, {"session_key": KEY, "digest": "d1"}),
         (
@@ -270,6 +272,8 @@ async def test_of_a_deleted_session_nothing_that_was_said_is_in_any_file(
     assert word.left(tmp_path) == set(word.words)
     await new_home.eraser(blobs).delete(KEY)
     assert word.left(tmp_path) == set()
+    archived = sa.select(schema.archived_logs.c.session_key)
+    assert await new_home.do(lambda connection: connection.scalars(archived).all()) == []
     (again,) = await admit(new_home.journal(), said("again", key="first"))
     assert not again.fresh
 
