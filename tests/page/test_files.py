@@ -64,3 +64,20 @@ def test_what_the_first_view_loads_is_small() -> None:
         and not file.name.startswith("docs.")
     ]
     assert sum(file.stat().st_size for file in first) < FIRST
+
+
+def test_all_that_the_first_view_imports_is_fetched_at_once() -> None:
+    """Without it, each file would be asked for once the one that imports it has come."""
+    found: set[Path] = set()
+    left = [PAGE / "app.js", PAGE / "views" / "chat.js"]
+    while left:
+        file = left.pop()
+        if file in found:
+            continue
+        found.add(file)
+        text = file.read_text("utf-8")
+        imports = re.findall(r'(?:\bfrom|^import)\s*"(\.[^"]+)"', text, re.MULTILINE)
+        left += [(file.parent / path).resolve() for path in imports]
+    index = (PAGE / "index.html").read_text("utf-8")
+    named = set(re.findall(r'<link rel="modulepreload" href="([^"]+)">', index))
+    assert named | {"app.js"} == {file.relative_to(PAGE).as_posix() for file in found}

@@ -381,4 +381,10 @@ export default {
   "What it does when it starts": "启动时做的事",
   "What it does before it stops": "停止前做的事",
   "What it remembers of somebody": "对某人的记忆",
+  "Choose a model": "选择模型",
+  "With its key, or one on this machine; it is tried before it is kept.": "填写密钥，或使用本机模型；保存前会先测试。",
+  "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.": "Telegram、Discord、Slack、Matrix、邮件：在你常用的地方与它交谈。",
+  "Say who you are": "介绍你自己",
+  "What stands there is in every conversation.": "其中的内容会出现在每个会话中。",
+  "Correct it": "更正",
 };

@@ -7,7 +7,7 @@ import { changed } from "../live.js";
 import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
 import { Markdown } from "../parts/markdown.js";
 import { tell } from "../parts/notices.js";
-import { link } from "../router.js";
+import { go, link } from "../router.js";
 import { Files } from "./memory/files.js";
 
 const PATIENCE = 250;
@@ -34,6 +34,7 @@ function Memory({ memory, again }) {
       ${memory.score !== undefined && html`<small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>`}
       ${memory.scope && html`<small>${memory.scope}</small>`}${memory.kind && html`<small>${t(memory.kind)}</small>`}<small><${When} at=${memory.created_at} /></small>
       ${memory.state && html`<${State} state=${memory.state} />`}
+      ${memory.provenance?.file && html`<a href=${link("memory", memory.provenance.file)}>${t("Correct it")}</a>`}
       <span class="actions">
         ${memory.state === "proposed" && html`<${Button} kind="main small" onClick=${act("memory accept", t("Remembered"))}>${t("Accept")}<//>
           <${Button} kind="small" onClick=${act("memory reject", t("Rejected"))}>${t("Reject")}<//>`}
@@ -64,12 +65,12 @@ function List() {
         : html`<${Empty} icon="memory" title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}>${t("What people ask to be remembered, and what lasts of long conversations, stands here.")}<//>`}<//>`;
 }
 
-export default function MemoryView() {
-  const [view, setView] = useState("list");
+export default function MemoryView({ what }) {
+  const view = what ? "files" : "list";
   return html`<div class="view">
     <${Head} title=${t("Memory")} about=${t("What the assistant knows of you and of what was said.")}>
-      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")]]} onChange=${setView} />
+      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")]]} onChange=${(chosen) => go("memory", chosen === "files" ? "USER.md" : "")} />
     <//>
-    ${view === "list" ? html`<${List} />` : html`<${Files} />`}
+    ${view === "list" ? html`<${List} />` : html`<${Files} name=${what} />`}
   </div>`;
 }

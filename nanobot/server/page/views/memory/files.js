@@ -7,6 +7,7 @@ import { html, useEffect, useState } from "../../lib.js";
 import { Button, Fetched, useFetched, When } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
+import { go } from "../../router.js";
 
 const ABOUT = {
   "AGENTS.md": "How it works and behaves",
@@ -45,11 +46,10 @@ function Editor({ name, onSaved }) {
   </section>`;
 }
 
-export function Files() {
-  const [name, setName] = useState("USER.md");
+export function Files({ name }) {
   const files = useFetched((signal) => read("prompts list", {}, { signal }), []);
   return html`<div class="files-view"><${Fetched} of=${files}>${(list) => html`<ul class="card flush" aria-label=${t("Files")}>
-      ${list.map((file) => html`<li><button type="button" aria-current=${file.name === name ? "true" : undefined} onClick=${() => setName(file.name)}>
+      ${list.map((file) => html`<li><button type="button" aria-current=${file.name === name ? "true" : undefined} onClick=${() => go("memory", file.name)}>
         <b>${file.name}</b><small>${file.size === null ? t("not there yet") : html`${size(file.size)} · <${When} at=${file.changed_at} />`}</small></button></li>`)}</ul>`}<//>
     <${Editor} key=${name} name=${name} onSaved=${files.again} /></div>`;
 }
