@@ -89,9 +89,6 @@ async def test_what_a_model_writes_can_do_nothing(house: House) -> None:
         assert await answer.locator("img, script, iframe, form, a[href^=javascript]").count() == 0
         assert "owned" not in await page.title()
         assert all(url.startswith(house.url) for url in requests)
-        # The cleaner reads it in a document that runs nothing; browsers note that, too.
-        assert all("Content Security Policy" in text for text in house.complaints)
-        house.complaints.clear()
 
 
 async def test_the_policy_holds_even_where_cleaning_failed(house: House) -> None:

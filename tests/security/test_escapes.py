@@ -45,6 +45,13 @@ LISTED = {
     "hooks list": (),
     "security audit": (),
     "security files": (),
+    "channels list": (),
+    "channels types": (),
+    "config get": (),
+    "models list": (),
+    "prompts list": (),
+    "prompts show": (("USER.md",),),
+    "web tokens list": (),
 }
 """Commands that show something, and with what arguments (none: without any)."""
 
@@ -54,6 +61,9 @@ CHANGES = {
     *("sessions delete", "approvals approve", "approvals deny", "approvals answer"),
     *("runs cancel", "runs retry", "outbox retry", "outbox drop", "pair approve", "pair revoke"),
     *("memory accept", "memory reject", "memory forget", "security trust"),
+    *("config set", "config unset", "config schema", "doctor", "restart", "channels connect"),
+    *("mcp enable", "mcp disable", "models try", "prompts write", "skills enable"),
+    *("skills disable", "runs feedback", "web link", "web tokens add", "web tokens revoke"),
     *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
 }
 """Those that do something; what they print of it is printed in the same way."""

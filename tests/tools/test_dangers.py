@@ -180,3 +180,18 @@ def test_what_stands_within_options_is_looked_at_up_to_a_bound(line: str) -> Non
     calls = parse(line)
     assert len(calls.calls) <= MAX_CALLS
     assert calls.unclear or line.startswith("env A")
+
+
+@pytest.mark.parametrize(
+    ("typed", "dangers"),
+    [
+        ("print(6 * 7)", []),
+        ("select * from t where (a = 'b'", []),
+        ("rm -rf /", ["delete"]),
+        ("sh -c 'rm -rf ~'", ["delete"]),
+    ],
+)
+def test_what_is_typed_into_a_terminal_need_not_be_shell(typed: str, dangers: list[str]) -> None:
+    line = f"tmux -S .tmux/main send-keys -t work -l {shlex.quote(typed)} && tmux ls"
+    assert [risk.kind for risk in command_risks(line)] == dangers
+    assert command_risks("echo $(")[0].kind == "unclear"

@@ -199,7 +199,8 @@ def verify_within(connection: sa.Connection, key: str, head: bytes | None = None
             if row.payload is None:
                 missing.add(row.seq)
             elif row.kind == "erased":
-                missing -= _told(row.payload)
+                first, last = _told(row.payload)
+                missing = {seq for seq in missing if not first <= seq <= last}
             seen_head = seen_head or chain == head
     if missing:
         raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
@@ -226,9 +227,9 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
     return log.link_hash(chain, link)
 
 
-def _told(payload: bytes) -> set[int]:
-    """Which entries an `erased` entry tells of."""
+def _told(payload: bytes) -> tuple[int, int]:
+    """The first and the last entry that an `erased` entry tells of, however many these are."""
     body = log.decode(payload)
     if not isinstance(body, log.ErasedEntry):
-        return set()
-    return set(range(body.seq, max(body.seq, body.last) + 1))
+        return 0, 0
+    return body.seq, max(body.seq, body.last)

@@ -18,7 +18,7 @@ import msgspec
 from nanobot.tools.shell import words as spelling
 from nanobot.tools.shell.bombs import Functions, is_endless
 from nanobot.tools.shell.hidden_programs import matters
-from nanobot.tools.shell.inner_calls import SHELLS, inner_lines, inner_words, printed
+from nanobot.tools.shell.inner_calls import SHELLS, TERMINALS, inner_lines, inner_words, printed
 from nanobot.tools.shell.program_call import ProgramCall
 from nanobot.tools.shell.words import COMPUTED, Word
 
@@ -52,13 +52,13 @@ class CommandLine(msgspec.Struct, frozen=True):
 
 def parse(command: str) -> CommandLine:
     """The command line as bash would understand it."""
-    reading = _Reading()
+    reading, unclear = _Reading(), False
     try:
         reading.read(command, 0)
     except RecursionError:
-        reading.unclear = True
+        unclear = True
     bombs = (*reading.bombs, *reading.functions.bombs())
-    return CommandLine(tuple(reading.calls), bombs, reading.unclear)
+    return CommandLine(tuple(reading.calls), bombs, unclear or reading.unclear)
 
 
 @lru_cache(maxsize=1)
@@ -79,21 +79,32 @@ class _Reading:
         self._lines = 0
         self.bombs: list[str] = []
         self.functions = Functions()
-        self.unclear = False
+        self._exhausted = False
+        self._broken = False
         self._variables: dict[str, list[Word]] = {}
         # Whose output a variable holds, and what was written into a file.
         self._sources: dict[str, tuple[ProgramCall, ...]] = {}
         self._files: dict[str, str] = {}
 
-    def read(self, command: str, depth: int) -> list[ProgramCall]:
-        """The calls of a line; everything found is kept too."""
+    def read(self, command: str, depth: int, *, typed: bool = False) -> list[ProgramCall]:
+        """The calls of a line; everything found is kept too. What is `typed` into a terminal may be
+        meant for another program than a shell."""
         self._lines += 1
         if depth > MAX_DEPTH or self._lines > MAX_LINES:
-            self.unclear = True
+            self._exhausted = True
             return []
         root = _parser().parse(command.encode("utf-8", "replace")).root_node
-        self.unclear = self.unclear or root.has_error
-        return self._walk(root, depth)
+        broken = self._broken
+        self._broken = broken or root.has_error
+        calls = self._walk(root, depth)
+        if typed:
+            self._broken = broken
+        return calls
+
+    @property
+    def unclear(self) -> bool:
+        """Whether some of it was not understood, or not looked at."""
+        return self._exhausted or self._broken
 
     def _walk(self, node: Node, depth: int) -> list[ProgramCall]:
         match node.type:
@@ -124,7 +135,7 @@ class _Reading:
             # Two words without a space between them: the grammar did not understand a variable.
             before = child.prev_sibling
             if before is not None and before.end_byte == child.start_byte and before.is_named:
-                self.unclear = True
+                self._broken = True
             if child.type == "variable_assignment":
                 self._assign(child, depth)
             elif child.type == "herestring_redirect":
@@ -204,7 +215,7 @@ class _Reading:
     def _kept(self, call: ProgramCall, depth: int) -> ProgramCall:
         """The call, written down with every call that it makes in turn."""
         if len(self.calls) >= MAX_CALLS or self._words > MAX_WORDS:
-            self.unclear = True
+            self._exhausted = True
             return call
         self.calls.append(call)
         self._words += len(call.words)
@@ -212,12 +223,12 @@ class _Reading:
         if call.name in _READERS:
             self._read_into(call)
         if depth > MAX_DEPTH:
-            self.unclear = True
+            self._exhausted = True
             return call
         for words in inner_words(call):
             self._kept(msgspec.structs.replace(call, words=words), depth + 1)
         for line in (*inner_lines(call), *self._run_files(call)):
-            self.read(line, depth + 1)
+            self.read(line, depth + 1, typed=call.name in TERMINALS)
         return call
 
     def _note_files(self, call: ProgramCall) -> None:

@@ -26,6 +26,8 @@ WRAPPERS = frozenset(
 """Programs that run the program named in their arguments."""
 
 _TAKE_A_LINE = frozenset({"entr", "eval", "hyperfine", "parallel", "ssh", "su", "tmux", "watch"})
+TERMINALS = frozenset({"tmux"})
+"""Programs that type into a terminal what stands in their arguments."""
 _SCHEDULED = frozenset({"at", "batch"})
 _LOADER = re.compile(r"ld-linux[\w.-]*\.so\.\d+|ld-musl[\w.-]*\.so\.\d+|ld\.so")
 _EXECUTE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"})
