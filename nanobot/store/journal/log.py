@@ -199,8 +199,7 @@ def verify_within(connection: sa.Connection, key: str, head: bytes | None = None
             if row.payload is None:
                 missing.add(row.seq)
             elif row.kind == "erased":
-                first, last = _told(row.payload)
-                missing = {seq for seq in missing if not first <= seq <= last}
+                missing = _untold(missing, row.payload)
             seen_head = seen_head or chain == head
     if missing:
         raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
@@ -227,9 +226,9 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
     return log.link_hash(chain, link)
 
 
-def _told(payload: bytes) -> tuple[int, int]:
-    """The first and the last entry that an `erased` entry tells of, however many these are."""
+def _untold(missing: set[int], payload: bytes) -> set[int]:
+    """Those that an `erased` entry does not tell of, however many it tells of."""
     body = log.decode(payload)
     if not isinstance(body, log.ErasedEntry):
-        return 0, 0
-    return body.seq, max(body.seq, body.last)
+        return missing
+    return {seq for seq in missing if not body.seq <= seq <= max(body.seq, body.last)}
