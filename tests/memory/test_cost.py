@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -30,8 +32,19 @@ T = TypeVar("T")
 MANY = 3_000
 
 
+def effort() -> float:
+    """What a piece of work that never changes takes this processor now, about 8 ms: what else is
+    measured is told as a multiple of it."""
+    text = bytes(1_000_000)
+    begin = time.thread_time()
+    for _ in range(8):
+        hashlib.sha256(text).digest()
+    return time.thread_time() - begin
+
+
 class TimedDatabase:
-    """Knows how much processor time the longest transaction took."""
+    """Knows how much processor time the longest transaction took, the collection of garbage, which
+    is all the tests', left out."""
 
     def __init__(self, database: Database) -> None:
         self.dialect = database.dialect
@@ -40,10 +53,12 @@ class TimedDatabase:
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         def timed(connection: Any) -> T:
+            gc.disable()
             begin = time.thread_time()
             try:
                 return work(connection)
             finally:
+                gc.enable()
                 self.longest = max(self.longest, time.thread_time() - begin)
 
         return await self._database.transact(timed, verb)
@@ -83,7 +98,7 @@ async def test_what_a_memory_costs_does_not_grow_with_its_scope(
         await mem.show(saved.id, OWNER)
     again = Memory(MemoryFiles(tmp_path), store, ManualClock())
     assert len(await again.listed(scopes=None, limit=2 * MANY)) == MANY + 3
-    assert database.longest < 0.03  # 0.15 s before, and 0.005 now
+    assert database.longest < 6 * effort()  # 20 times it before, and once now
 
 
 async def test_files_of_years_are_read_for_the_first_time_without_a_long_transaction(
@@ -99,7 +114,7 @@ async def test_files_of_years_are_read_for_the_first_time_without_a_long_transac
         lines.append(MemoryLine(text, digest_of(text), text.lower(), "MEMORY.md", "note"))
     for batch in FileChanges(lines=tuple(lines)).batches():
         await store.follow(OWNER, batch)
-    assert database.longest < 0.012  # 0.017 s before, growing with the index, and 0.005 now
+    assert database.longest < 3 * effort()  # growing with the index before, and once now
     assert len(await store.find(OWNER, ["word7"], 500)) > 40
 
 
