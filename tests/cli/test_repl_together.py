@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.cli.talking import Home, answered
@@ -56,6 +58,7 @@ async def test_who_comes_back_sees_what_runs_and_for_how_long(home: Home) -> Non
         async with home.terminal() as terminal:
             terminal.type(WAITS + "\\" + ENTER + "say:done" + ENTER)
             await terminal.shows(f"{RUNNING} · ")
+            await asyncio.sleep(2.2)  # so long it runs when somebody comes back
             terminal.type(CTRL_D)
             assert await terminal.ended() == 0
             assert "cut off" not in terminal.screen.text
