@@ -61,6 +61,7 @@ from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
@@ -282,6 +283,7 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
+            notices=SqlNotices(self.store.database),
             tasks=self.tasks,
             starter=starter,
             pairing=Pairing(

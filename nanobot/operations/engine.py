@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
+    from nanobot.operations.notices import Notices
     from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -53,6 +54,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: Models
     records: Records
+    notices: Notices
     tasks: TaskRecords
     starter: TaskStarter
     pairing: Pairing

@@ -8,9 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UnknownId
+from nanobot.messages import WEB
+from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
+from nanobot.operations.web_chats import chat_of
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
 _QUOTED = 2_000
@@ -137,3 +140,42 @@ async def export_session(
     row = await _session_of(context, session)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
+
+
+def _notices_text(notices: list[NoticeView], _: float) -> str:
+    if not notices:
+        return "Nothing beside its log."
+    return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))
+
+
+@operation("sessions notices", reads=True, text=_notices_text, example="telegram:1001")
+async def list_notices(
+    context: OperationContext,
+    _: Caller,
+    session: PositionalSession = "",
+    since: Annotated[float, Meta(ge=0, description="Only after that time (unix seconds).")] = 0.0,
+    limit: Limit = 20,
+) -> list[NoticeView]:
+    """List the commands that were given in a conversation, with their answers."""
+    rows = await context.engine.notices.latest(
+        session, _chats_of(session), since=since, limit=limit
+    )
+    return [
+        NoticeView(
+            id=number,
+            key=answer.key,
+            at=at,
+            said="" if message is None else message.text,
+            by="" if message is None else message.sender.name or message.sender.id,
+            text=answer.text,
+        )
+        for number, at, answer, message in rows
+    ]
+
+
+def _chats_of(session: str) -> list[str]:
+    """The chats that a session of that name may be of: that of the page, and, as names of chats
+    may have colons in them, each that its own name begins with."""
+    channel, *parts = session.split(":")
+    own = [":".join([channel, *parts[:count]]) for count in range(1, len(parts) + 1)]
+    return own if channel == WEB else [f"{WEB}:{chat_of(session)}", *own]

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import web
 
+from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
 from nanobot.server.application import Route
 from nanobot.server.login import Me
 from nanobot.server.operation_routes import path_of
-from nanobot.server.session_routes import NewMessage, TakenMessage, Window
+from nanobot.server.session_routes import NewMessage, Span, TakenMessage, Window
 from nanobot.server.wire import QUIET
 from nanobot.session.views import SessionPage
 
@@ -75,6 +76,13 @@ _EXTRAS = (
         summary="Shows entries of a conversation by range.",
         query=Window,
         returns=SessionPage,
+    ),
+    _Extra(
+        method="get",
+        path="/api/sessions/{key}/notices",
+        summary="Shows what was answered beside the log of a conversation: commands, refusals.",
+        query=Span,
+        returns=list[NoticeView],
     ),
     _Extra(
         method="post",

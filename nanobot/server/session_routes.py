@@ -12,11 +12,11 @@ from msgspec import Meta
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.web import chat_of
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.operations.web_chats import chat_of
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import OWN, caller_of, problem_of, sent
@@ -37,6 +37,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     before: Annotated[int, Meta(ge=1)] | None = None
     after: Annotated[int, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=_MOST_ENTRIES)] = _USUAL_ENTRIES
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which notices: the last, of those after that time."""
+
+    since: Annotated[float, Meta(ge=0)] = 0.0
     limit: Annotated[int, Meta(ge=1, le=_MOST_ENTRIES)] = _USUAL_ENTRIES
 
 
@@ -101,6 +108,7 @@ class Conversations:
         at = "/api/sessions/{key}"
         return [
             Route(method="GET", path=f"{at}/entries", handler=refusing(self._entries)),
+            Route(method="GET", path=f"{at}/notices", handler=refusing(self._notices)),
             Route(method="POST", path=f"{at}/messages", handler=refusing(self._take)),
         ]
 
@@ -112,6 +120,12 @@ class Conversations:
             if (value := getattr(window, name)) is not None:
                 arguments[name] = value
         return answer(200, await self._operations.call("sessions show", arguments))
+
+    async def _notices(self, request: web.Request) -> web.StreamResponse:
+        key = session_of(request)
+        span = query_of(request, Span)
+        arguments = {"session": key, "since": span.since, "limit": span.limit}
+        return answer(200, await self._operations.call("sessions notices", arguments))
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         key, caller = session_of(request), caller_of(principal_of(request))

@@ -55,6 +55,7 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
@@ -276,6 +277,7 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
+            notices=SqlNotices(self.process),
             tasks=self.tasks,
             starter=self.starter,
             pairing=Pairing(self.process.pairings, clock),

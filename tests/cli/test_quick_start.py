@@ -66,6 +66,7 @@ def same(line: str) -> str:
     """The line without what differs from day to day."""
     line = re.sub(r"\d+\.\d s\b", "T s", line)
     line = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", line)
+    line = re.sub(r"#login=[\w-]+", "#login=CODE", line)
     return re.sub(r"\bup \d+ \w+", "up T", line)
 
 

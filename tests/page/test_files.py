@@ -54,30 +54,30 @@ def test_every_text_of_the_page_is_there_in_chinese() -> None:
     assert texts - known == set()
 
 
+def imported(*names: str) -> set[Path]:
+    """These modules, and all that they import before they run."""
+    modules: set[Path] = set()
+    left = [PAGE / name for name in names]
+    while left:
+        file = left.pop()
+        if file in modules:
+            continue
+        modules.add(file)
+        text = file.read_text("utf-8")
+        imports = re.findall(r'(?:\bfrom|^import)\s*"(\.[^"]+)"', text, re.MULTILINE)
+        left += [(file.parent / path).resolve() for path in imports]
+    return modules
+
+
 def test_what_the_first_view_loads_is_small() -> None:
-    lazy = {"highlight.js", "uplot.js", "uplot.css"}
-    first = [
-        file
-        for file in PAGE.rglob("*")
-        if file.suffix in (".js", ".css", ".html", ".svg")
-        and file.name not in lazy
-        and not file.name.startswith("docs.")
-    ]
+    first = imported("app.js", "views/chat.js", "locales/zh.js")
+    first |= {PAGE / "index.html", PAGE / "icon.svg", *(PAGE / "styles").glob("*.css")}
     assert sum(file.stat().st_size for file in first) < FIRST
 
 
 def test_all_that_the_first_view_imports_is_fetched_at_once() -> None:
     """Without it, each file would be asked for once the one that imports it has come."""
-    found: set[Path] = set()
-    left = [PAGE / "app.js", PAGE / "views" / "chat.js"]
-    while left:
-        file = left.pop()
-        if file in found:
-            continue
-        found.add(file)
-        text = file.read_text("utf-8")
-        imports = re.findall(r'(?:\bfrom|^import)\s*"(\.[^"]+)"', text, re.MULTILINE)
-        left += [(file.parent / path).resolve() for path in imports]
     index = (PAGE / "index.html").read_text("utf-8")
     named = set(re.findall(r'<link rel="modulepreload" href="([^"]+)">', index))
-    assert named | {"app.js"} == {file.relative_to(PAGE).as_posix() for file in found}
+    first = imported("app.js", "views/chat.js")
+    assert named | {"app.js"} == {file.relative_to(PAGE).as_posix() for file in first}

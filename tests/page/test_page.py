@@ -150,12 +150,20 @@ async def test_a_lost_connection_is_said_and_taken_up_again(house: House) -> Non
         house.complaints.clear()  # browsers note what did not arrive
 
 
-async def test_an_unknown_command_and_a_slash_command_are_answered(house: House) -> None:
+async def test_commands_are_answered_and_still_there_after_a_reload(house: House) -> None:
     async with house.looking(f"chat/{fresh()}") as page:
         await say(page, "say:Something first.")
         await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
         await say(page, "/status")
-        await expect(page.locator(".message.answer").last).to_contain_text("Model:")
+        answer = page.get_by_label("Answer to a command")
+        await expect(answer).to_contain_text("Model:")
+        await expect(page.locator(".message.sending")).to_have_count(0)
+        await page.reload()
+        await expect(answer).to_contain_text("Model:")
+        await expect(page.locator(".message.person").last).to_contain_text("/status")
+        await say(page, "/nosuchthing")
+        await expect(answer).to_have_count(2)
+        await expect(page.locator(".message.person").last).to_contain_text("/nosuchthing")
 
 
 async def test_files_go_along_and_pictures_are_shown(house: House, tmp_path: Path) -> None:

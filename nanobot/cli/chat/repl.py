@@ -16,7 +16,7 @@ from nanobot.cli.chat.markdown import Ink
 from nanobot.cli.chat.mentions import say_typed
 from nanobot.cli.chat.page import TerminalPage
 from nanobot.cli.chat.plain import LEAVING
-from nanobot.cli.chat.sessions import greeting, last_lines
+from nanobot.cli.chat.sessions import greeting, last_lines, page_line
 from nanobot.cli.chat.transcript import Transcript
 from nanobot.cli.exit_codes import INTERRUPTED
 from nanobot.cli.logs import to_function
@@ -67,7 +67,8 @@ class Repl:
         with suppress(NanobotError):  # a session that is not there yet
             earlier = await last_lines(client, self._session)
         self._hello = await client.attach(self._session)
-        for line in [*greeting(self._hello, __version__), *earlier]:
+        page = await page_line(client, self._hello)
+        for line in [*greeting(self._hello, __version__), *page, *earlier]:
             self._page.note(line)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,9 +14,10 @@ import msgspec
 
 from nanobot.cli.output import say
 from nanobot.cli.questions import choose
-from nanobot.errors import UsageError
+from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.operations.rendering import cell
+from nanobot.operations.web_access import PageLink
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
 from nanobot.session.keys import ONCE
@@ -58,6 +60,16 @@ def greeting(hello: Hello, version: str) -> list[str]:
             f"{hello.session} goes on (last entry {ago}); `nanobot agent --new` begins another."
         )
     return [*lines, "/help shows what I can do besides talking; Ctrl-D leaves."]
+
+
+async def page_line(client: ControlClient, hello: Hello) -> list[str]:
+    """How the page is opened, where this terminal itself serves it."""
+    if hello.gateway:
+        return []
+    with suppress(NanobotError):  # nothing is served
+        link = msgspec.json.decode(await client.call("web link", {}), type=PageLink)
+        return [f"The page: {link.url}"]
+    return []
 
 
 async def last_lines(client: ControlClient, session: str, count: int = 2) -> list[str]:

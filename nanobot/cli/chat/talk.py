@@ -14,7 +14,7 @@ from nanobot.cli.chat.mentions import Typed, absolute, typed
 from nanobot.cli.chat.once import OneAnswer, OneMessage
 from nanobot.cli.chat.piped import piped
 from nanobot.cli.chat.plain import PlainConversation
-from nanobot.cli.chat.sessions import Begins, greeting, session_for
+from nanobot.cli.chat.sessions import Begins, greeting, page_line, session_for
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
@@ -75,7 +75,8 @@ async def _talk(
         hello = await client.attach(session)
         if message is not None:
             return await OneAnswer(client, json=json).to(message)
-        for line in greeting(hello, __version__):
+        page = await page_line(client, hello) if sys.stdin.isatty() else []
+        for line in [*greeting(hello, __version__), *page]:
             warn(line)
         return await PlainConversation(client, json=json).run()
 

@@ -2,8 +2,9 @@
 
 /**
  * @typedef {{ seq: number, run_id: string, at: number, kind: string, body: any }} Entry
+ * @typedef {{ id: number, key: string, at: number, said: string, by: string, text: string }} Notice a command with its answer, or a refusal
  * @typedef {{ call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean, ms?: number, tainted?: boolean, started?: boolean }} Tool
- * @typedef {{ type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased", key: string, at: number, seq: number, runId: string,
+ * @typedef {{ type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased" | "notice", key: string, at: number, seq: number, runId: string,
  *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string }} Item
  */
 
@@ -88,4 +89,23 @@ export function merged(known, more) {
   const bySeq = new Map(known.map((entry) => [entry.seq, entry]));
   for (const entry of more) bySeq.set(entry.seq, entry);
   return [...bySeq.values()].sort((one, other) => one.seq - other.seq);
+}
+
+/**
+ * The items with the notices that came between them. What is older or newer than what is loaded stands
+ * with it where the log `begins` or `ends` there.
+ * @param {Item[]} items @param {Notice[]} notices @param {{ begins: boolean, ends: boolean }} loaded @returns {Item[]}
+ */
+export function withNotices(items, notices, { begins, ends }) {
+  const from = begins ? -Infinity : (items[0]?.at ?? Infinity);
+  const to = ends ? Infinity : (items.at(-1)?.at ?? -Infinity);
+  const between = notices.filter(({ at }) => at >= from && at <= to);
+  if (!between.length) return items;
+  /** @type {Item[]} */
+  const more = between.flatMap(({ id, at, said, by, text }) => [
+    ...(said ? [/** @type {Item} */ ({ type: "person", key: `notice-${id}-said`, at, seq: 0, runId: "", text: said, name: by, files: [], origin: "user" })] : []),
+    /** @type {Item} */ ({ type: "notice", key: `notice-${id}`, at, seq: 0, runId: "", text }),
+  ]);
+  // In the order of time, and as they were at the same time: what was said before its answer.
+  return [...items, ...more].map((item, index) => ({ item, index })).sort((one, other) => one.item.at - other.item.at || one.index - other.index).map(({ item }) => item);
 }

@@ -89,6 +89,10 @@ export function useFetched(fetching, watched, every = 0) {
   return { ...state, again: () => setTurn((value) => value + 1) };
 }
 
+/** Something is on its way: lines in the place of what will stand there. @param {{ rows?: number }} props */
+export const Loading = ({ rows = 6 }) => html`
+  <div class="loading" role="status" aria-label=${t("Loading")}>${Array.from({ length: rows }, () => html`<span></span>`)}</div>`;
+
 /** What was fetched, or that it is on its way, or why it did not come. */
 export function Fetched({ of, children, rows = 6 }) {
   if (of.value !== undefined) return children(of.value);
@@ -96,7 +100,7 @@ export function Fetched({ of, children, rows = 6 }) {
     return html`<div class="empty bad" role="alert"><${Icon} name="warning" size=${28} /><h2>${t("This could not be loaded")}</h2>
       <p>${said(of.error)}</p><${Button} onClick=${of.again}>${t("Try again")}<//></div>`;
   }
-  return html`<div class="loading" role="status" aria-label=${t("Loading")}>${Array.from({ length: rows }, () => html`<span></span>`)}</div>`;
+  return html`<${Loading} rows=${rows} />`;
 }
 
 /** A dialog over the page; Escape and a click beside it close it. */

@@ -96,6 +96,8 @@ const KINDS = {
   answer: Answer,
   post: ({ item }) => html`<article class="message answer" aria-label=${t("Said unasked")}><${Markdown} text=${item.text} />
     <footer><span class="tag">${t("unasked")}</span><time title=${moment(item.at)}>${clock(item.at)}</time></footer></article>`,
+  notice: ({ item }) => html`<article class="message answer" aria-label=${t("Answer to a command")}><${Markdown} text=${item.text} />
+    <footer><span class="tag">${t("not in the log")}</span><time title=${moment(item.at)}>${clock(item.at)}</time></footer></article>`,
   tools: ({ item }) => html`<div class="tools">${item.tools.map((tool) => html`<${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />`)}</div>`,
   note: ({ item }) => html`<div class=${`note ${item.tone}`}>${item.more && item.more.length > 60
     ? html`<details><summary>${t(item.text)}</summary><pre tabindex="0">${item.more}</pre></details>`

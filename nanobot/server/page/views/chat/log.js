@@ -1,0 +1,134 @@
+/** The part of a conversation's log that is loaded: a window that moves over it as somebody reads. */
+
+import { conversation, get } from "../../api.js";
+import { useEffect, useRef, useState } from "../../lib.js";
+import { watch } from "../../live.js";
+import { after } from "../../running.js";
+import { merged } from "../../thread.js";
+
+const PAGE = 100;
+/** Entries that are held, and drawn, at once: 100,000 cost as much as these. */
+const MOST = 400;
+const MOST_NOTICES = 100;
+/** After these the log has more than before. */
+const LASTING = new Set(["assistant_message", "tool_result", "approval", "end"]);
+
+/**
+ * @typedef {import("../../thread.js").Entry} Entry
+ * @typedef {import("../../thread.js").Notice} Notice
+ * @typedef {import("../../running.js").Running} Running
+ * @typedef {{ entries: Entry[], last: number, loaded: boolean, error: any }} Log `last`: how many there are in all
+ * @typedef {{ session: { entries: number } | null, entries: Entry[] }} Page
+ */
+
+/** @param {string} session @param {Record<string, number>} range @returns {Promise<Page>} */
+const entriesOf = (session, range) => get(`${conversation(session)}/entries`, range);
+
+/** The window on the log of a session, and how it moves. @param {string} session */
+export function useLog(session) {
+  const [log, setLog] = useState(/** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null }));
+  const now = useRef(log);
+  const moving = useRef(false);
+  now.current = log;
+  const put = (/** @type {(before: Log) => Log} */ change) => setLog((before) => (now.current = change(before)));
+  /** @param {Page} page @param {"old" | "new"} keep which end stays where the window is full */
+  const take = (page, keep) =>
+    put((before) => {
+      const all = merged(before.entries, page.entries);
+      const entries = keep === "old" ? all.slice(0, MOST) : all.slice(-MOST);
+      return { entries, last: Math.max(page.session?.entries ?? 0, before.last), loaded: true, error: null };
+    });
+  const known = () => now.current.entries.at(-1)?.seq ?? 0;
+  const behind = () => now.current.entries.length > 0 && known() < now.current.last;
+  /** One move at a time: what was asked for twice would come twice. @param {() => Promise<unknown>} move */
+  const alone = async (move) => {
+    if (moving.current) return;
+    moving.current = true;
+    try {
+      await move();
+    } catch (error) {
+      put((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
+    } finally {
+      moving.current = false;
+    }
+  };
+  /** What is new; to somebody who reads further up only that there is something. */
+  const latest = async () => {
+    try {
+      if (behind()) {
+        const { session: row } = await entriesOf(session, { limit: 1 });
+        put((before) => ({ ...before, last: Math.max(row?.entries ?? 0, before.last) }));
+      } else {
+        take(await entriesOf(session, known() ? { after: known(), limit: MOST } : { limit: PAGE }), "new");
+      }
+    } catch (error) {
+      put((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
+    }
+  };
+  /** As a snapshot has it: the end of the log, or that there is none yet. @param {{ session: any, entries: Entry[] }} snapshot */
+  const stands = ({ session: row, entries }) => {
+    if (!row) return put((before) => ({ ...before, loaded: true }));
+    // Between what is known and what came is a gap that only the store can fill.
+    if (known() && entries.length && entries[0].seq > known() + 1) return latest();
+    return take({ session: row, entries }, "new");
+  };
+  const older = () =>
+    alone(async () => {
+      const first = now.current.entries[0]?.seq ?? 1;
+      if (first > 1) take(await entriesOf(session, { before: first, limit: PAGE }), "old");
+    });
+  const newer = () =>
+    alone(async () => {
+      if (behind()) take(await entriesOf(session, { after: known(), limit: PAGE }), "new");
+    });
+  /** The window at one end of the log. @param {"first" | "last"} end */
+  const jump = (end) =>
+    alone(async () => {
+      const page = await entriesOf(session, end === "first" ? { after: 0, limit: PAGE } : { limit: PAGE });
+      put((before) => ({ ...before, entries: [] }));
+      take(page, "old");
+    });
+  return { ...log, latest, stands, older, newer, jump, first: log.entries[0]?.seq ?? 1, behind: log.entries.length > 0 && (log.entries.at(-1)?.seq ?? 0) < log.last };
+}
+
+/** Commands and their answers, which no log has. @param {string} session */
+export function useNotices(session) {
+  const [notices, setNotices] = useState(/** @type {Notice[]} */ ([]));
+  const again = () => get(`${conversation(session)}/notices`, { limit: MOST_NOTICES }).then(setNotices, () => undefined);
+  useEffect(() => void again(), [session]);
+  return { notices, again };
+}
+
+/**
+ * The run of the session that is alive, as its events tell of it.
+ * @param {string} session @param {ReturnType<typeof useLog>} log @param {() => void} onNotice
+ */
+export function useRun(session, log, onNotice) {
+  const [run, setRun] = useState(/** @type {Running | null} */ (null));
+  // What listens lives as long as the conversation is looked at, and is to see the log as it is then.
+  const current = useRef(log);
+  current.current = log;
+  const hear = (/** @type {import("../../running.js").RunEvent} */ event) => {
+    setRun((before) => after(before, event));
+    if (LASTING.has(event.kind)) current.current.latest();
+    if (event.kind === "end") setTimeout(() => setRun((before) => (before?.id === event.run_id && before.ended ? null : before)), 150);
+  };
+  const resume = ({ session: row, entries, events, partial }) => {
+    setRun(null);
+    current.current.stands({ session: row, entries });
+    for (const event of events) setRun((before) => after(before, event));
+    if (events.length && partial?.text) setRun((before) => before && { ...before, call: partial.call, text: partial.text });
+  };
+  useEffect(
+    () =>
+      watch(session, (item) => {
+        if (item.type === "event") return hear(item.event);
+        if (item.type === "snapshot") resume(item.snapshot);
+        else current.current.latest();
+        if (item.type === "snapshot" || item.message?.kind === "notice") onNotice();
+        return undefined;
+      }),
+    [session],
+  );
+  return { run, setRun };
+}

@@ -1,0 +1,51 @@
+/** Where somebody reads: at the end, which moves on with what is said, or at a place that stays. */
+
+import { useLayoutEffect, useRef, useState } from "../../lib.js";
+
+const NEAR = 120;
+/** So far before an end of what is loaded, more is asked for. */
+const AHEAD = 800;
+
+/**
+ * The scroller of a conversation. What is read stays where it is when something comes above it.
+ * @param {unknown[]} watched what changes what is drawn
+ * @param {{ more: boolean, behind: boolean, older: () => Promise<void>, newer: () => Promise<void> }} log
+ */
+export function useReading(watched, { more, behind, older, newer }) {
+  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const atEnd = useRef(true);
+  const held = useRef(/** @type {{ node: Element, top: number } | null} */ (null));
+  const [away, setAway] = useState(false);
+  /** The first thing that can be seen, and where. */
+  const hold = () => {
+    const top = element.current?.getBoundingClientRect().top ?? 0;
+    const node = [...(element.current?.firstElementChild?.children ?? [])].find((each) => each.getBoundingClientRect().bottom > top && !each.matches(".older"));
+    held.current = node ? { node, top: node.getBoundingClientRect().top } : null;
+  };
+  const look = () => {
+    const scroller = element.current;
+    if (!scroller) return;
+    const { scrollTop, scrollHeight, clientHeight } = scroller;
+    const below = scrollHeight - scrollTop - clientHeight;
+    atEnd.current = below < NEAR && !behind;
+    setAway(!atEnd.current);
+    hold();
+    if (scrollTop < AHEAD && more) older();
+    else if (below < AHEAD && behind) newer();
+  };
+  useLayoutEffect(() => {
+    const scroller = element.current;
+    if (!scroller) return;
+    if (atEnd.current) scroller.scrollTop = scroller.scrollHeight;
+    else if (held.current?.node.isConnected) scroller.scrollTop += held.current.node.getBoundingClientRect().top - held.current.top;
+    hold();
+  }, watched);
+  /** To one end of what is loaded. @param {"first" | "last"} end */
+  const to = (end) => {
+    atEnd.current = end === "last";
+    held.current = null;
+    setAway(!atEnd.current);
+    if (element.current) element.current.scrollTop = end === "last" ? element.current.scrollHeight : 0;
+  };
+  return { element, look, away, to };
+}
