@@ -283,6 +283,23 @@ async def test_the_keyboard_is_enough(house: House) -> None:
         await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+async def test_no_letter_of_a_fast_typist_is_lost_and_the_focus_goes_back(house: House) -> None:
+    async with house.looking(f"chat/{fresh()}") as page:
+        await page.get_by_label("Message", exact=True).focus()
+        focused = await page.evaluate(
+            """async () => {
+              const press = { key: "k", ctrlKey: true, bubbles: true, cancelable: true };
+              document.activeElement.dispatchEvent(new KeyboardEvent("keydown", press));
+              await null;  // as far as a browser comes before the next key: nothing is drawn yet
+              return document.activeElement.getAttribute("role");
+            }"""
+        )
+        assert focused == "combobox"
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(page.get_by_label("Message", exact=True)).to_be_focused()
+
+
 async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
     async with house.looking("runs") as page:
         await page.get_by_label("Language").select_option("zh")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
+from nanobot.server.peers import PeerProcesses, ThisProcess
 from nanobot.server.presence import GONE_SECONDS, Presence
 from nanobot.server.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
 from nanobot.server.signals import Gone, Here, Watches
+from nanobot.store.database.notices import Notices
 from nanobot.testing.machine import ManualClock
 
 NAMES = [f"p{number}" for number in range(5)]
@@ -129,3 +132,36 @@ def test_a_run_of_which_nothing_is_heard_is_doubted_from_time_to_time() -> None:
     assert list(runs.doubtful(DOUBT_AFTER + 1)) == []
     runs.forget("r1")
     assert list(runs.doubtful(10 * DOUBT_AFTER)) == []
+
+
+class Unheard(Notices):
+    """A line that nobody listens at."""
+
+    def __init__(self) -> None:
+        self.own = "me"
+
+
+async def never_ends(_: str) -> bool:
+    return False
+
+
+async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> None:
+    """They say it once it is committed and acknowledged, which may be after the tool has ended."""
+    bus = Bus(None)
+    this = ThisProcess(
+        drives=lambda: True,
+        schedules=lambda: False,
+        serves=set,
+        holds=lambda _: True,
+        partial=lambda _: None,
+        ended=never_ends,
+        jobs_changed=lambda: None,
+    )
+    peers = PeerProcesses(Unheard(), bus, ManualClock(), this)
+    peers.emitted(event(EventKind.TOOL_RESULT))
+    assert not bus.mail_came("telegram:1")
+    peers.presence.take("other", here("other", "telegram"))
+    peers.emitted(event(EventKind.TOOL_CALL))
+    assert not bus.mail_came("telegram:1")
+    peers.emitted(event(EventKind.TOOL_RESULT))
+    assert bus.mail_came("telegram:1")

@@ -2,7 +2,7 @@
 
 import { access, enter, known } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
-import { html, render, signal, useEffect } from "./lib.js";
+import { html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
 import { Icon } from "./parts/icons.js";
 import { Login } from "./parts/login.js";
@@ -59,6 +59,7 @@ function Navigation({ view }) {
 }
 
 function keys(event) {
+  if (access.value === "out") return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
     palette.value = !palette.value;
@@ -71,7 +72,7 @@ function keys(event) {
 function App() {
   const name = place.value.view in VIEWS ? place.value.view : "chat";
   const View = loaded.value[name];
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
   }, []);

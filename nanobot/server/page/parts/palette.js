@@ -2,7 +2,7 @@
 
 import { read } from "../api.js";
 import { t } from "../i18n.js";
-import { html, signal, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { html, signal, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
 import { go } from "../router.js";
 import { Icon } from "./icons.js";
 
@@ -27,9 +27,12 @@ export function Palette({ views }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const element = useRef(null);
-  useEffect(() => {
-    element.current.showModal();
+  // Before the next key: what is drawn comes later, and letters would go elsewhere until then.
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    dialog.showModal();
     places(views).then(setAll);
+    return () => dialog.close(); // the focus goes back to where it was
   }, []);
   const matching = useMemo(() => {
     const wanted = text.toLowerCase();
