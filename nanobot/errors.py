@@ -287,4 +287,7 @@ class OutcomeUnknown(DeliveryError):
 
 
 class Uncertain(DeliveryError):
-    """The platform cannot tell whether a part was applied, and asking again will not help."""
+    """The platform cannot tell whether a part was applied, and asking again will not help. It may
+    be one of the messages `perhaps`, if any are named, and no other."""
+
+    perhaps: tuple[str, ...] = ()

@@ -38,8 +38,8 @@ class SentMessages:
 
         `since`: when its first send began, by Discord's clock. The history has no nonces as a rule.
         Without one, a message of ours counts that reads the same and is no other part's: one from
-        before the send is an earlier answer that says the same. Raises Uncertain for one so close
-        to the beginning that the clocks cannot tell.
+        before the send is an earlier answer that says the same. Raises Uncertain, with their ids,
+        for those so close to the beginning that the clocks cannot tell.
         """
         nonce = nonce_of(part)
         ours = [message for message in history if message.author.id == me]
@@ -56,8 +56,11 @@ class SentMessages:
         after = [message.number for message in alike if since and moments[message.id] >= since]
         if after:
             return str(min(after))
-        if any(moment > since - CLOCK_MARGIN for moment in moments.values()):
-            raise Uncertain("the same text stands there from about the time of the send")
+        about = [number for number, moment in moments.items() if moment > since - CLOCK_MARGIN]
+        if about:
+            error = Uncertain("the same text stands there from about the time of the send")
+            error.perhaps = tuple(about)
+            raise error
         return None
 
 

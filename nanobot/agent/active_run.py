@@ -142,10 +142,7 @@ class ActiveRun:
         if self.answer is None:
             return self.log.entries
         last = self.log.entries[-1].seq if self.log.entries else 0
-        return [
-            *self.log.entries,
-            Entry(last + 1, self.run.id, self._clock.now(), self.answer),
-        ]
+        return [*self.log.entries, Entry(last + 1, self.run.id, self._clock.now(), self.answer)]
 
     @property
     def bodies(self) -> list[Body]:

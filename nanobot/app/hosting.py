@@ -155,6 +155,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             text_of=self.text_of,
             blobs=self.received.blobs,
             fetcher=fetcher,
+            arrived=self.operations.engine.records.arrived,
             shared=self.shared,
             menus=self._menus(channel, settings),
         )

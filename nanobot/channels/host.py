@@ -23,7 +23,7 @@ from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
-from nanobot.channels.sender import PartSender
+from nanobot.channels.sender import Arrived, PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import (
@@ -58,8 +58,8 @@ class _Silent(ChannelDown):
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
-    `menus` are for the platform's menus of commands. `shared`: other processes work on the same
-    store."""
+    `menus` are for the platform's menus of commands, `arrived` tells which messages of a platform
+    are known to be ours. `shared`: other processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
@@ -68,6 +68,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     blobs: BlobReader | None = None
     fetcher: AttachmentFetcher | None = None
     menus: MenuSettings = MenuSettings()
+    arrived: Arrived | None = None
     shared: bool = False
 
 
@@ -97,7 +98,9 @@ class ChannelHost:
         self._bus = bus
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
-        self._sender = sender = PartSender(channel, clock, self.moved, hosting.blobs)
+        self._sender = sender = PartSender(
+            channel, clock, self.moved, hosting.blobs, hosting.arrived
+        )
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from loguru import logger
@@ -21,6 +21,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    Uncertain,
 )
 from nanobot.messages import Address, Attachment, OutboundMessage, Step
 from nanobot.ports import (
@@ -39,6 +40,9 @@ _LONG = 4_000
 
 T = TypeVar("T")
 
+Arrived: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[list[str]]]
+"""Which of these messages of a channel are known to be ours, see session.views."""
+
 
 class PartSender:
     """Renders messages for one channel, and sends their parts at the pace the platform allows.
@@ -52,11 +56,13 @@ class PartSender:
         clock: Clock,
         moved: MovedChats,
         blobs: BlobReader | None = None,
+        arrived: Arrived | None = None,
     ) -> None:
         self.rates = RateLimiter(clock, channel.capabilities)
         self.channel = self._channel = channel
         self.moved = moved
         self._blobs = blobs
+        self._arrived = arrived
 
     # Rendering
 
@@ -168,9 +174,22 @@ class PartSender:
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Look a part up, see ports.Channel. Raises OutcomeUnknown for whatever an adapter raises
-        that is no DeliveryError."""
+        that is no DeliveryError.
+
+        Of messages that the platform cannot tell from it, those that other parts became are none:
+        it is the one that is left, or was not applied if none is."""
         there = self.moved.there(address)
-        return await self._contained(address, lambda: self._channel.find(there, part, since))
+        try:
+            return await self._contained(address, lambda: self._channel.find(there, part, since))
+        except Uncertain as uncertain:
+            if self._arrived is None or not uncertain.perhaps:
+                raise
+            others = await self._arrived(address.channel, uncertain.perhaps)
+            left = [number for number in uncertain.perhaps if number not in others]
+            if len(left) > 1:
+                raise
+            logger.info("{}: {} is {}", address, part.key, left[0] if left else "not there")
+            return left[0] if left else None
 
     async def _paced(
         self, address: Address, work: Callable[[], Awaitable[str]], *, edit: bool = False

@@ -226,6 +226,10 @@ class Records(Protocol):
         """One message."""
         ...
 
+    async def arrived(self, channel: str, message_ids: tuple[str, ...]) -> list[str]:
+        """Those that messages of ours are known to be on that platform."""
+        ...
+
     async def retry(self, number: int) -> Address | None:
         """A dead message becomes unsent again; its chat, or None when it is not dead."""
         ...

@@ -315,7 +315,10 @@ class FakeGateway:
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
         hosting = msgspec.structs.replace(
-            options.hosting, text_of=self.loop.text_so_far, fetcher=fetcher
+            options.hosting,
+            text_of=self.loop.text_so_far,
+            fetcher=fetcher,
+            arrived=self.engine.records.arrived,
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(

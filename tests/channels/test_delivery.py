@@ -226,6 +226,12 @@ async def test_what_an_adapter_must_not_raise_leaves_the_outcome_unknown() -> No
 # Where the platform can tell
 
 
+def perhaps(*message_ids: str) -> Uncertain:
+    error = Uncertain("they read the same")
+    error.perhaps = message_ids
+    return error
+
+
 def telling() -> FakeChannel:
     return FakeChannel(capabilities=Capabilities(reconciles=True))
 
@@ -305,6 +311,35 @@ async def test_what_nobody_can_tell_is_repeated_at_once_with_a_line(error: Excep
         assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
         await bot.settle()
         assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
+
+
+async def test_of_what_cannot_be_told_apart_what_other_messages_became_is_none_of_it() -> None:
+    """Two answers that read the same, within a minute: the ids of the earlier one are known."""
+    async with gateway(channel=telling()) as bot:
+        await owe(bot, "OK", "OK then")
+        await bot.settle()
+        earlier = [one.id for one in bot.channel.sent]
+        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.append(perhaps(*earlier, f"m{int(earlier[-1][1:]) + 1}"))
+        await owe(bot, "OK again", "next")
+        await bot.channel.until(lambda: "next" in texts(bot))
+        assert texts(bot) == ["OK", "OK then", "OK again", "next"]
+        assert rows(bot)[1].parts[0].receipt == bot.channel.sent[2].id
+
+        bot.channel.fail(OutcomeUnknown("no answer"))
+        bot.channel.lookups.append(perhaps(*earlier))
+        await owe(bot, "OK now")
+        await bot.channel.until(lambda: "OK now" in texts(bot))
+        await bot.settle()
+        assert not any(row.maybe_duplicate for row in rows(bot))
+
+
+async def test_two_strange_messages_that_cannot_be_told_from_it_leave_it_in_doubt() -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.append(perhaps("x1", "x2"))
+        await owe(bot, "hello")
+        assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", MARKED]
 
 
 async def test_what_was_once_repeated_is_never_sent_again_without_the_line() -> None:

@@ -264,12 +264,13 @@ async def test_the_same_words_from_before_the_send_are_an_earlier_answer(
 async def test_the_same_words_from_about_the_time_of_the_send_leave_it_uncertain(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
-    await channel.send(DM, PART)
+    earlier = await channel.send(DM, PART)
     discord.now += 5
     part = msgspec.structs.replace(PART, key="run:1")
     async with opened(discord, ManualClock(discord.now)) as next_process:
-        with pytest.raises(Uncertain):
+        with pytest.raises(Uncertain) as uncertain:
             await next_process.find(DM, part, discord.now)
+    assert uncertain.value.perhaps == (earlier,)
 
 
 async def test_a_wrong_clock_of_the_machine_makes_no_earlier_answer_of_the_send(

@@ -239,7 +239,7 @@ class DiscordServer(GatewayServer):
         return [("READY", ready), ("GUILD_CREATE", guild)]
 
     def _number(self) -> str:
-        return snowflake(self.now, next(self._numbers))
+        return snowflake(self.clock(), next(self._numbers))
 
     def _keep(self, channel: str, message: dict[str, Any]) -> dict[str, Any]:
         number = self._number()

@@ -170,13 +170,19 @@ class OnTelegram(Platform):
         return self._once(f"{method} {fault}", fail)
 
 
+class LiveDiscord(DiscordServer):
+    """Its time goes on: what it dates by when somebody spoke last is older than its sending."""
+
+    def clock(self) -> float:
+        return time.time()
+
+
 class OnDiscord(Platform):
     name = "discord"
 
-    def __init__(self, server: DiscordServer, rng: Random, chats: int) -> None:
+    def __init__(self, server: LiveDiscord, rng: Random, chats: int) -> None:
         super().__init__(rng, [str(601 + number) for number in range(chats)])
         self._server = server
-        server.now = time.time()  # its Date and the ids of its messages are of one clock
         server.channels |= {chat: {"id": chat, "type": 1} for chat in self.chats}
         server.without = set(self.chats[::2])
         self._last: dict[str, Any] = {}
@@ -198,7 +204,6 @@ class OnDiscord(Platform):
         self.breaks = [self._trouble(act) for act in breaks]
 
     async def say(self, chat: str, text: str) -> None:
-        self._server.now = time.time()
         self._last = await self._server.say(chat, text)
 
     def shown(self, chat: str) -> list[str]:

@@ -6,10 +6,9 @@ import json
 import re
 from random import Random
 
-from tests.doubles.discord_server import DiscordServer
 from tests.doubles.reactions import on_telegram
 from tests.process.harness import PATIENCE, World
-from tests.process.platforms import OnDiscord
+from tests.process.platforms import LiveDiscord, OnDiscord
 
 OWNER, MEMBER = 1, 101
 COMMAND = json.dumps({"command": "echo done >> effects"})
@@ -122,7 +121,7 @@ async def test_one_question_on_the_command_line_asks_nobody(world: World) -> Non
 async def test_two_platforms_wait_at_once_over_a_kill_and_each_is_answered_in_its_own(
     world: World,
 ) -> None:
-    async with DiscordServer() as server:
+    async with LiveDiscord() as server:
         discord = OnDiscord(server, Random(1), chats=1)
         (place,) = discord.chats
         world.configure(more=discord.table())

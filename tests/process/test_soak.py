@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import MailServer
 from tests.doubles.matrix_server import MatrixServer
 from tests.process.harness import World
-from tests.process.platforms import DenseSlack, OnDiscord, OnSlack, OnTelegram
+from tests.process.platforms import DenseSlack, LiveDiscord, OnDiscord, OnSlack, OnTelegram
 from tests.process.slow_platforms import OnMail, OnMatrix
 from tests.process.soaking import Soak
 from tests.process.unasked import OnHooks
@@ -41,7 +40,7 @@ class Size(NamedTuple):
 
 async def soak(world: World, seed: int, size: Size) -> Soak:
     async with AsyncExitStack() as stack:
-        discord = await stack.enter_async_context(DiscordServer())
+        discord = await stack.enter_async_context(LiveDiscord())
         slack = await stack.enter_async_context(DenseSlack())
         matrix = await stack.enter_async_context(MatrixServer())
         mail = await stack.enter_async_context(MailServer())

@@ -27,16 +27,12 @@ def take_inbound(
 ) -> Consumed | None:
     if done is not None:
         log.fence(connection, done.lane)
-        settled = sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled")
-        connection.execute(settled)
+        connection.execute(sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled"))
         lanes.free(connection, done.lane)
+    due = (_i.c.state == "pending", _i.c.not_before <= writer.clock.now())
     query = (
         sa.select(_i.c.session_key, sa.func.min(_i.c.id))
-        .where(
-            schema.INBOUND_OPEN,
-            _i.c.state == "pending",
-            _i.c.not_before <= writer.clock.now(),
-        )
+        .where(schema.INBOUND_OPEN, *due)
         .group_by(_i.c.session_key)
         .order_by(sa.func.min(_i.c.id))
     )

@@ -9,12 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced
-from nanobot.messages import (
-    Address,
-    Attachment,
-    OutboundKind,
-    OutboundMessage,
-)
+from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry

@@ -15,6 +15,8 @@ _s = schema.sessions
 _o = schema.outbound
 _p = schema.outbound_parts
 
+_LATELY = 10_000
+"""Messages among which a receipt is looked for that has no index."""
 
 _INDEXED = {
     "pending": schema.OUTBOUND_OPEN,
@@ -38,6 +40,21 @@ def listing(
             query = query.where(_INDEXED[state]).order_by(None).order_by((_o.c.id + 0).desc())
     rows = connection.execute(query).all()
     return [outbox.with_parts(connection, row) for row in rows]
+
+
+def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
+    """Those that are parts of what was sent lately."""
+    latest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
+    known = (
+        sa.select(_p.c.receipt)
+        .join(_o, _o.c.id == _p.c.outbound_id)
+        .where(
+            _p.c.outbound_id > latest - _LATELY,
+            _p.c.receipt.in_(message_ids),
+            _o.c.channel == channel,
+        )
+    )
+    return list(connection.scalars(known))
 
 
 def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Address | None:

@@ -38,6 +38,7 @@ class SqlRecords(SqlStore):
     cancel = verb(journal_runs.cancel, "cancel")
     outbox = bare_verb(views.outbox_list)
     owed = bare_verb(views.one_outbox)
+    arrived = bare_verb(outbox_rows.arrived)
     retry = verb(outbox_rows.retry, "retry")
     drop = verb(outbox_rows.drop, "drop")
     approvals = bare_verb(approval_rows.listing)
