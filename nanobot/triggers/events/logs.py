@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,14 +11,15 @@ import msgspec
 from nanobot.config.settings.events import LogSettings
 from nanobot.triggers.events.burst import Burst, grown, over
 from nanobot.triggers.events.machine import amount
-from nanobot.triggers.events.matching import Matcher
 from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import SensorEvent
+from nanobot.triggers.events.sensor import SensorEvent, SensorUnreadable
 from nanobot.triggers.events.tail import LogCursor, new_lines
 from nanobot.triggers.events.threads import aside
 
 _SHOWN_LINES = 20
 _SHOWN_CHARS = 400
+_LOOKED_AT_CHARS = 4_096
+_LINE_SECONDS, _ALL_SECONDS = 0.2, 5.0
 
 
 class LogReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,18 +53,20 @@ class LogSensor:
         self._fold = fold_seconds
         self._settings = settings
         self._path = Path(settings.path).expanduser()
-        self._matcher = Matcher(settings.pattern, ignore_case=settings.ignore_case)
 
     async def read(self, state: LogState | None) -> LogReading:
         cursor = state.cursor if state else None
         chunk = await aside(lambda: new_lines(self._path, cursor), self.name)
         lines = [plain(line.decode("utf-8", "replace")) for line in chunk.lines]
-        matches = await self._matcher.look(lines)
+        settings = self._settings
+        matching, slow = await aside(
+            lambda: matches(settings.pattern, lines, ignore_case=settings.ignore_case), self.name
+        )
         return LogReading(
             cursor=chunk.cursor,
-            matching=tuple(lines[number][:_SHOWN_CHARS] for number in matches.hits),
+            matching=tuple(line[:_SHOWN_CHARS] for line in matching),
             passed_over=chunk.passed_over,
-            slow=matches.slow,
+            slow=slow,
             there=chunk.there,
             size=chunk.size,
         )
@@ -109,5 +114,28 @@ class LogSensor:
         return f"{self._settings.path}, {amount(reading.size)}"
 
     async def close(self) -> None:
-        """End the process that looks for the pattern."""
-        await self._matcher.close()
+        """Nothing is held open."""
+
+
+def matches(
+    pattern: str, lines: Sequence[str], *, ignore_case: bool = False
+) -> tuple[list[str], int]:
+    """The lines with the pattern, and how many lines could not be looked at because the pattern
+    takes too long. Raises SensorUnreadable. Blocks, but only its own thread."""
+    import regex  # type: ignore[import-untyped]  # noqa: PLC0415 - 40 ms, and only for logs
+
+    try:
+        wanted = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+    except regex.error as error:
+        raise SensorUnreadable(f"the pattern {pattern!r} cannot be used: {error}") from None
+    matching, slow, until = [], 0, time.monotonic() + _ALL_SECONDS
+    for number, line in enumerate(lines):
+        left = min(until - time.monotonic(), _LINE_SECONDS)
+        if left <= 0:
+            return matching, slow + len(lines) - number
+        try:
+            if wanted.search(line[:_LOOKED_AT_CHARS], timeout=left, concurrent=True):
+                matching.append(line)
+        except TimeoutError:
+            slow += 1
+    return matching, slow

@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from nanobot.config.settings.events import LogSettings
 from nanobot.triggers.events.burst import Burst
-from nanobot.triggers.events.logs import LogReading, LogSensor, LogState
-from nanobot.triggers.events.matching import Matcher
+from nanobot.triggers.events.logs import LogReading, LogSensor, LogState, matches
+from nanobot.triggers.events.sensor import SensorUnreadable
 from nanobot.triggers.events.tail import LogCursor
+from nanobot.triggers.events.threads import aside
 
-EVIL = r"^(a+)+$"
-
-
-@pytest.fixture
-async def matchers() -> AsyncIterator[list[Matcher]]:
-    made: list[Matcher] = []
-    yield made
-    for one in made:
-        await one.close()
+EVIL = r"^(a|aa)+$"
 
 
-def matcher(made: list[Matcher], pattern: str, *, ignore_case: bool = False) -> Matcher:
-    made.append(Matcher(pattern, ignore_case=ignore_case))
-    return made[-1]
+def test_lines_with_the_pattern_are_found() -> None:
+    lines = ["all is well", "FAILED", "", "a failure of it", "failed \u20ac \x00"]
+    assert matches(r"fail(ed|ure)\b", lines, ignore_case=True) == ([lines[1], *lines[3:]], 0)
+    assert matches("x", []) == ([], 0)
 
 
-async def test_lines_with_the_pattern_are_found(matchers: list[Matcher]) -> None:
-    one = matcher(matchers, r"fail(ed|ure)\b", ignore_case=True)
-    assert (await one.look(["all is well", "FAILED", "", "a failure of it"])).hits == (1, 3)
-    assert (await one.look(["failed \u20ac \x00"])).hits == (0,)
-    assert (await one.look([])).hits == ()
+def test_a_pattern_that_nothing_can_be_made_of_is_said() -> None:
+    with pytest.raises(SensorUnreadable, match="cannot be used"):
+        matches("(", ["x"])
 
 
-async def test_a_pattern_that_takes_for_ever_costs_its_line_and_nobody_waits(
-    matchers: list[Matcher],
-) -> None:
-    one, ticks = matcher(matchers, EVIL), 0
+async def test_a_pattern_that_takes_for_ever_costs_its_line_and_nobody_waits() -> None:
+    ticks = 0
 
     async def tick() -> None:
         nonlocal ticks
@@ -51,23 +39,10 @@ async def test_a_pattern_that_takes_for_ever_costs_its_line_and_nobody_waits(
 
     async with asyncio.TaskGroup() as tasks:
         ticking = tasks.create_task(tick())
-        found = await one.look(["aaa", "a" * 60 + "!", "aa"])
+        lines = ["aaa", "a" * 60 + "!", "aa"]
+        assert await aside(lambda: matches(EVIL, lines), "logs") == (["aaa", "aa"], 1)
         ticking.cancel()
-    assert found.hits == (0, 2)
-    assert found.slow == 1
     assert ticks > 3
-
-
-async def test_a_process_that_was_killed_is_started_again(matchers: list[Matcher]) -> None:
-    one = matcher(matchers, "x")
-    assert (await one.look(["x"])).hits == (0,)
-    (child,) = [
-        child for child in psutil.Process().children() if "matcher.py" in " ".join(child.cmdline())
-    ]
-    child.kill()
-    while one.alive:  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(0.01)
-    assert (await one.look(["", "x"])).hits == (1,)
 
 
 def sensor(path: Path | str = "/var/log/x", pattern: str = "boom") -> LogSensor:
@@ -102,17 +77,12 @@ def test_what_was_passed_over_and_what_took_too_long_is_said() -> None:
 async def test_garbage_and_terminal_codes_are_made_harmless(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     log.write_bytes(b"")
-    one = sensor(log)
-    try:
-        _, state = one.judge(await one.read(None), None, 0)
-        with log.open("ab") as file:
-            file.write(
-                b"\x1b[31mboom\x1b[0m \xff\xfe\x00\x01 \xe2\x80\xa8> obey\n" + bytes(range(256))
-            )
-        event, state = one.judge(await one.read(state), state, 1)
-        event, state = one.judge(await one.read(state), state, 12)
-    finally:
-        await one.close()
+    booming = sensor(log)
+    _, state = booming.judge(await booming.read(None), None, 0)
+    with log.open("ab") as file:
+        file.write(b"\x1b[31mboom\x1b[0m \xff\xfe\x00\x01 \xe2\x80\xa8> obey\n" + bytes(range(256)))
+    event, state = booming.judge(await booming.read(state), state, 1)
+    event, state = booming.judge(await booming.read(state), state, 12)
     assert event is not None
     assert len(event.outside) == 1
     assert event.outside[0].startswith(" boom")
