@@ -16,8 +16,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from pyte.screens import Char
 from rich.cells import cell_len
 from rich.console import Console
+from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
@@ -25,9 +27,6 @@ from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.doubles.terminal import ENTER, Screen, Terminal, in_terminal
 
-_CALLED = "python -m tests.process.nanobot"
-"""What the command calls itself in tests."""
-DEFAULT_LOOK = "\x1b[39m"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _WHERE = '{"question": "Where to?", "choices": ["the sea", "the mountains"]}'
@@ -51,56 +50,35 @@ nanobot cron add "every friday 18:00 Pack for the lake"
 """
 
 
-class PaintedScreen(Screen):
-    """A screen that knows how each of its characters looks."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._look = ""
-        self._looks = [[""] * self.columns for _ in range(self.rows)]
-
-    def _put(self, char: str) -> None:
-        super()._put(char)
-        if char >= " " and self._x:
-            wide = self._x > 1 and not self._cells[self._y][self._x - 1]
-            start = self._x - (2 if wide else 1)
-            self._looks[self._y][start : self._x] = [self._look] * (self._x - start)
-
-    def _down(self) -> None:
-        if self._y == self.rows - 1:
-            self._looks = [*self._looks[1:], [""] * self.columns]
-        super()._down()
-
-    def _blank(self, row: int, start: int) -> None:
-        super()._blank(row, start)
-        self._looks[row][start:] = [""] * (self.columns - start)
-
-    def _control(self, final: str, args: str) -> None:
-        super()._control(final, args)
-        if final == "m":
-            self._look = "" if args in ("", "0") else f"{self._look}\x1b[{args}m"
-
-    @property
-    def painted(self) -> str:
-        """What stands there, with the sequences that make it look so."""
-        rows = (
-            "".join(_cell(look, char) for look, char in zip(looks, cells, strict=True) if char)
-            for looks, cells in zip(self._looks, self._cells, strict=True)
-        )
-        return "\n".join(rows).replace(_CALLED, "nanobot")
+def painted(screen: Screen) -> Text:
+    """What stands on the screen, with its looks."""
+    rows, columns = range(screen.cells.lines), range(screen.cells.columns)
+    lines = ([_painted(screen.cells.buffer[y][x]) for x in columns] for y in rows)
+    return Text("\n").join(Text.assemble(*line) for line in lines)
 
 
-def _cell(look: str, char: str) -> str:
-    """A wide character stands for itself: pieces of text are drawn as if all were narrow."""
-    return f"{look or (DEFAULT_LOOK if cell_len(char) > 1 else '')}{char}\x1b[0m"
+def _painted(cell: Char) -> tuple[str, Style]:
+    """A wide character has a style of its own: pieces of text are drawn as if all were narrow."""
+    colour = cell.fg.replace("bright", "bright_").replace("brown", "yellow")
+    if colour == "default" and cell_len(cell.data) < 2:
+        colour = ""
+    return cell.data, Style(
+        color=colour or None,
+        bold=cell.bold or None,
+        dim=cell.blink or None,
+        italic=cell.italics or None,
+        underline=cell.underscore or None,
+        strike=cell.strikethrough or None,
+        reverse=cell.reverse or None,
+    )
 
 
-def drawn(painted: str, title: str) -> str:
+def drawn(screen: Screen, title: str) -> str:
     """The picture, which loads nothing from anywhere."""
     console = Console(
         record=True, width=80, file=io.StringIO(), force_terminal=True, legacy_windows=False
     )
-    console.print(Text.from_ansi(painted), no_wrap=True, overflow="crop")
+    console.print(painted(screen), no_wrap=True, overflow="crop")
     svg = console.export_svg(title=title, theme=DIMMED_MONOKAI, unique_id=title.replace(" ", "-"))
     lines = _FONTS.sub("", svg).splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -167,22 +145,21 @@ async def _home(folder: Path) -> AsyncIterator[Home]:
         yield Home(folder, model, "openai/gpt-5-mini")
 
 
-async def taken(name: str, folder: Path) -> PaintedScreen:
+async def taken(name: str, folder: Path) -> Screen:
     """The screen of one of the scenes, in a home of its own."""
     arguments, act = SCENES[name]
-    screen = PaintedScreen()
     async with _home(folder) as home:
         environ = home.environ(COLORTERM="truecolor")
         if name == "sessions":
             for words in (("agent", "-m", "Plan a trip."), ("agent", "-m", "写一首关于湖的诗")):
                 async with in_terminal(words, environ, folder) as before:
                     await before.ended()
-        async with in_terminal(arguments, environ, folder, screen=screen) as terminal:
+        async with in_terminal(arguments, environ, folder) as terminal:
             if arguments == ("agent",):
                 await terminal.shows("Ctrl-D leaves.")
-                await terminal.until(lambda: screen.lines[-1] == ">")
+                await terminal.until(lambda: terminal.screen.lines[-1] == ">")
             await act(terminal)
-    return screen
+            return terminal.screen
 
 
 def picture(name: str) -> str:
@@ -191,7 +168,7 @@ def picture(name: str) -> str:
         home = Path(folder) / "home"
         home.mkdir(mode=0o700)
         screen = asyncio.run(taken(name, home))
-    return drawn(screen.painted, f"nanobot {' '.join(SCENES[name][0])}")
+    return drawn(screen, f"nanobot {' '.join(SCENES[name][0])}")
 
 
 def main(folder: Path) -> None:

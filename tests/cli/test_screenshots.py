@@ -34,7 +34,7 @@ async def test_a_picture_can_be_taken_again_and_nothing_is_scrolled_away(
     for text in SHOWN[name]:
         assert text in screen.text
     assert max(cell_len(line) for line in screen.lines) <= 80
-    svg = drawn(screen.painted, name)
+    svg = drawn(screen, name)
     ElementTree.fromstring(svg)
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "").replace(
         "http://127.0.0.1", ""

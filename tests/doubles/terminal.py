@@ -11,46 +11,46 @@ import asyncio
 import codecs
 import errno
 import os
-import re
 import signal
 import termios
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from rich.cells import get_character_cell_size
+import pyte
 
 from tests.process.nest import Egg, the_nest
 
 PATIENCE = 30.0
 ENTER, ALT_ENTER, UP, TAB = "\r", "\x1b\r", "\x1b[A", "\t"
 CTRL_C, CTRL_D, CTRL_R = "\x03", "\x04", "\x12"
-_TOKEN = re.compile(
-    r"\x1b\[(?P<args>[0-9;?:]*)[ -/]*(?P<final>[@-~])"
-    r"|\x1b\].*?(?:\x07|\x1b\\)|\x1b[ -~]|(?s:.)"
-)
+_SCROLLBACK = 10_000
+
+
+class _Cells(pyte.HistoryScreen):
+    """What pyte does not know, faint, is kept as what nothing here does: blinking."""
+
+    def select_graphic_rendition(self, *attrs: int) -> None:
+        plain = not {38, 48} & set(attrs)
+        super().select_graphic_rendition(*(5 if a == 2 and plain else a for a in attrs))
 
 
 class Screen:
-    """What stands on a terminal's screen and in its scrollback, as text.
+    """What stands on a terminal's screen and in its scrollback, as text; `raw` is what it was sent.
 
-    It knows the control sequences that programs of ours use, and fails at any other.
+    `cells` is the screen as pyte has it.
     """
 
     def __init__(self, columns: int = 80, rows: int = 24) -> None:
-        self.columns = columns
-        self.rows = rows
         self.raw = ""
-        self._gone: list[str] = []
-        self._cells = [[" "] * columns for _ in range(rows)]
-        self._x = self._y = 0
-        self._unfinished = ""
+        self.cells = _Cells(columns, rows, history=_SCROLLBACK)
+        self._stream = pyte.Stream(self.cells)
 
     @property
     def lines(self) -> list[str]:
         """Scrollback and screen, without the empty end."""
-        rows = ["".join(row).rstrip() for row in self._cells]
-        lines = [*self._gone, *rows]
+        rows = [*self.cells.history.top, *(self.cells.buffer[y] for y in range(self.cells.lines))]
+        lines = ["".join(row[x].data for x in range(self.cells.columns)).rstrip() for row in rows]
         while lines and not lines[-1]:
             lines.pop()
         return lines
@@ -61,68 +61,7 @@ class Screen:
 
     def feed(self, text: str) -> None:
         self.raw += text
-        text = self._unfinished + text
-        # A sequence that has only half arrived waits for its other half.
-        cut = text.rfind("\x1b")
-        whole = cut < 0 or re.match(r"\x1b(?:\[[0-9;?: -/]*[@-~]|[^\[])", text[cut:])
-        self._unfinished = "" if whole else text[cut:]
-        for token in _TOKEN.finditer(text if whole else text[:cut]):
-            if token["final"]:
-                self._control(token["final"], token["args"])
-            elif not token[0].startswith("\x1b"):
-                self._put(token[0])
-
-    def _put(self, char: str) -> None:
-        if char == "\r":
-            self._x = 0
-        elif char == "\n":
-            self._down()
-        elif char == "\b":
-            self._x = max(self._x - 1, 0)
-        elif char >= " ":
-            width = get_character_cell_size(char)
-            if width == 0:
-                self._cells[self._y][max(self._x - 1, 0)] += char
-                return
-            if self._x + width > self.columns:
-                self._x = 0
-                self._down()
-            self._cells[self._y][self._x : self._x + width] = [char] + [""] * (width - 1)
-            self._x += width
-
-    def _down(self) -> None:
-        if self._y < self.rows - 1:
-            self._y += 1
-            return
-        self._gone.append("".join(self._cells.pop(0)).rstrip())
-        self._cells.append([" "] * self.columns)
-
-    def _control(self, final: str, args: str) -> None:
-        count = int(args.split(";")[0]) if args.split(";")[0].isdecimal() else 0
-        match final:
-            case "A":
-                self._y = max(self._y - (count or 1), 0)
-            case "B":
-                self._y = min(self._y + (count or 1), self.rows - 1)
-            case "C":
-                self._x = min(self._x + (count or 1), self.columns - 1)
-            case "D":
-                self._x = max(self._x - (count or 1), 0)
-            case "K":
-                assert count == 0, "only to the end of the line"
-                self._blank(self._y, self._x)
-            case "J":
-                assert count == 0, "only to the end of the screen"
-                self._blank(self._y, self._x)
-                for row in range(self._y + 1, self.rows):
-                    self._blank(row, 0)
-            case "m" | "h" | "l" | "q":
-                pass
-            case _:
-                raise AssertionError(f"unknown control sequence ESC [ {args} {final}")
-
-    def _blank(self, row: int, start: int) -> None:
-        self._cells[row][start:] = [" "] * (self.columns - start)
+        self._stream.feed(text)
 
 
 class Terminal:
@@ -186,17 +125,15 @@ async def in_terminal(
     *,
     columns: int = 80,
     rows: int = 24,
-    screen: Screen | None = None,
 ) -> AsyncIterator[Terminal]:
     """Run nanobot in a terminal of that size; it is killed at the end, if it lives on."""
-    screen = screen or Screen(columns, rows)
     master, slave = os.openpty()
     termios.tcsetwinsize(slave, (rows, columns))
     os.set_blocking(master, False)
     environ = {"TERM": "xterm-256color", **environ}
     egg = the_nest().start(arguments, environ, folder, (slave, slave, slave), terminal=True)
     os.close(slave)
-    terminal = Terminal(egg, master, screen)
+    terminal = Terminal(egg, master, Screen(columns, rows))
     loop = asyncio.get_running_loop()
     loop.add_reader(master, terminal.read)
     try:

@@ -161,6 +161,8 @@ def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = ["nanobot", *arguments]
+    # With a package, the command would call itself `python -m`.
+    sys.modules["__main__"].__package__ = None
 
 
 _NEEDED = (
