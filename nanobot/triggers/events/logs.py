@@ -128,7 +128,8 @@ def matches(
         wanted = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except regex.error as error:
         raise SensorUnreadable(f"the pattern {pattern!r} cannot be used: {error}") from None
-    matching, slow, until = [], 0, time.monotonic() + _ALL_SECONDS
+    matching: list[str] = []
+    slow, until = 0, time.monotonic() + _ALL_SECONDS
     for number, line in enumerate(lines):
         left = min(until - time.monotonic(), _LINE_SECONDS)
         if left <= 0:
