@@ -119,7 +119,7 @@ async def test_a_lane_is_not_lost_with_the_answer_to_the_commit_that_claimed_it(
         database = PostgresDatabase(url, workers=1, patience=0.5)
         journal = home.journal(database=database)
         await journal.ready()
-        proxy.swallow = b"Q\x00\x00\x00\x0bCOMMIT"
+        proxy.swallow = b"\x00COMMIT\x00"
         with pytest.raises(StoreError):
             await journal.claim(KEY, "r1", "UTC")
         proxy.swallow, proxy.silent = None, False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.pipeline import PIPELINE, Pipeline
 from nanobot.store.database.sqlite import Work
 
 T = TypeVar("T")
@@ -61,10 +63,13 @@ def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
     connection.adapters.register_dumper(str, Text)
 
 
-def _answers(connection: sa.Connection) -> bool:
-    driver: Any = connection.connection.driver_connection
-    driver.pgconn.exec_(b"")  # begins no transaction: what comes first in one may say what kind
-    return not driver.closed
+def _have_pipeline(connection: Any, record: Any) -> None:
+    record.info[PIPELINE] = Pipeline(connection)
+
+
+def _send_what_waits(connection: sa.Connection, *_: object) -> None:
+    """Before a statement that does not go by the pipeline."""
+    connection.info[PIPELINE].flush()
 
 
 class _Unit:
@@ -87,12 +92,39 @@ class _Unit:
     def _look(self) -> None:
         descriptor, at = self._began or (None, time.monotonic())
         left = at + self._patience - time.monotonic()
+        again = self._patience if left <= 0 else max(left, 0.01)
+        self._timer = self._loop.call_later(again, self._look)
         if descriptor is None or left > 0:
-            self._timer = self._loop.call_later(max(left, 0.01), self._look)
             return
         # A copy of the descriptor: closing it leaves the driver's own, which it closes itself.
         with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
+
+
+def _done(connection: sa.Connection, work: Work[T]) -> T:
+    """In a transaction. What fails leaves none behind, if need be no connection."""
+    committed = False
+    try:
+        result = work(connection)
+        connection.info[PIPELINE].commit()
+        if connection.in_transaction():
+            connection.commit()
+        committed = True
+    finally:
+        if not committed:
+            _roll_back(connection)
+    return result
+
+
+def _roll_back(connection: sa.Connection) -> None:
+    with suppress(DBAPIError):  # it is broken
+        if connection.in_transaction():
+            connection.rollback()
+        if not connection.invalidated:
+            driver: Any = connection.connection.driver_connection
+            connection.info[PIPELINE].roll_back()
+            if driver.closed:
+                connection.invalidate()
 
 
 class PostgresDatabase:
@@ -116,13 +148,16 @@ class PostgresDatabase:
         limits: Mapping[str, str] = LIMITS,
     ) -> None:
         address = _address(url, limits)
-        self._engine = sa.create_engine(address, pool_size=workers)
+        self._engine = sa.create_engine(address, poolclass=sa.pool.NullPool)
         self.connect_args: Mapping[str, Any] = self._engine.dialect.create_connect_args(address)[1]
         """What psycopg is given for a connection of one's own."""
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
+        sa.event.listen(self._engine, "connect", _have_pipeline)
+        sa.event.listen(self._engine, "before_cursor_execute", _send_what_waits)
+        self._own = threading.local()
+        self._connections: list[sa.Connection] = []
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
         self._crasher = crasher or Failpoints()
-        self._workers = workers
         self._tries = tries
         self._patience = patience
 
@@ -139,33 +174,63 @@ class PostgresDatabase:
         """Run `work` in a transaction on the calling thread, however long it takes: to change
         tables, or to wait for another process that does."""
 
-        def unhurried(connection: sa.Connection) -> None:
+        def unhurried(connection: sa.Connection) -> T:
             for name in ("lock_timeout", "statement_timeout"):
                 connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+            return work(connection)
 
-        return self._perform(work, "", unhurried)
+        try:
+            with self._engine.connect() as connection:
+                return self._committed(connection, unhurried, "", lambda _: None)
+        except DBAPIError as error:
+            raise as_store_error(error.orig) from error
 
     def _perform(self, work: Work[T], verb: str, begin: Callable[[sa.Connection], None]) -> T:
+        try:
+            return self._committed(self._connection(), work, verb, begin)
+        except DBAPIError as error:
+            raise as_store_error(error.orig) from error
+
+    def _connection(self) -> sa.Connection:
+        """This thread's own. To take one from a pool and to give it back costs more than a
+        statement does."""
+        connection: sa.Connection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = self._engine.connect()
+            self._connections.append(connection)
+        return connection
+
+    def _committed(
+        self,
+        connection: sa.Connection,
+        work: Work[T],
+        verb: str,
+        begin: Callable[[sa.Connection], None],
+    ) -> T:
         self._crasher.before(verb)
-        result = self._committed(work, begin, self._tries)
+        result = self._tried(connection, work, begin, self._tries)
         self._crasher.after(verb)
         return result
 
-    def _committed(self, work: Work[T], begin: Callable[[sa.Connection], None], tries: int) -> T:
+    def _tried(
+        self,
+        connection: sa.Connection,
+        work: Work[T],
+        begin: Callable[[sa.Connection], None],
+        tries: int,
+    ) -> T:
+        begin(connection)
+        if not connection.info[PIPELINE].begin():
+            connection.invalidate()  # it ended while nobody used it
+            begin(connection)
+        pipeline: Pipeline = connection.info[PIPELINE]
         try:
-            with self._engine.connect() as connection:
-                for _ in range(self._workers):
-                    begin(connection)
-                    if _answers(connection):
-                        break
-                    connection.invalidate()  # it ended while nobody used it
-                result = work(connection)
-                connection.commit()
-                return result
+            return _done(connection, work)
         except DBAPIError as error:
-            if tries == 1 or code_of(error.orig) not in _AGAIN:
-                raise as_store_error(error.orig) from error
-        return self._committed(work, begin, tries - 1)
+            never_came = connection.invalidated and not pipeline.heard
+            if tries == 1 or not (never_came or code_of(error.orig) in _AGAIN):
+                raise
+        return self._tried(connection, work, begin, tries - 1)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -199,4 +264,7 @@ class PostgresDatabase:
     def shut(self) -> None:
         """As `close`, where no loop runs."""
         self._threads.shutdown()
+        for connection in self._connections:
+            with suppress(DBAPIError):  # it is broken
+                connection.close()
         self._engine.dispose()

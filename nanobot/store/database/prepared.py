@@ -1,57 +1,34 @@
-"""Statements that are executed again and again: compiled once, handed to SQLite's driver directly.
+"""Statements that are executed again and again: compiled once, handed to the driver directly.
 
 SQLAlchemy spends about 30 us on every execution, which for some thirty statements a turn was a
-quarter of what the store costs. PostgreSQL gets them from SQLAlchemy as any other.
+quarter of what the store costs on SQLite, and much more on PostgreSQL: see there Pipeline.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.store.database.pipeline import PIPELINE, NumberedStatement, Pipeline
+from nanobot.store.database.results import PreparedResult, row_type
+
 Values: TypeAlias = Mapping[str, Any]
-
-
-class PreparedResult:
-    """What an execution gave: the part of SQLAlchemy's result that the store uses."""
-
-    __slots__ = ("_rows", "rowcount")
-
-    def __init__(self, rows: list[Any], rowcount: int) -> None:
-        self._rows = rows
-        self.rowcount = rowcount
-
-    def first(self) -> Any:
-        return self._rows[0] if self._rows else None
-
-    def one(self) -> Any:
-        (row,) = self._rows
-        return row
-
-    def all(self) -> list[Any]:
-        return self._rows
-
-    def scalar(self) -> Any:
-        return self._rows[0][0] if self._rows else None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._rows)
 
 
 class Prepared:
     """A statement that is given the same parameter names at every execution. Errors come as
     SQLAlchemy's."""
 
-    __slots__ = ("_compiled", "statement")
+    __slots__ = ("_compiled", "_numbered", "statement")
 
     def __init__(self, statement: sa.Executable) -> None:
         self.statement = statement
         self._compiled: _Compiled | None = None
+        self._numbered: NumberedStatement | None = None
 
     def execute(
         self, connection: sa.Connection, values: Values | None = None, /, **named: Any
@@ -59,8 +36,7 @@ class Prepared:
         """With the parameters in `values`, or by their names."""
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
-            result = connection.execute(self.statement, parameters)
-            return PreparedResult([*result] if result.returns_rows else [], result.rowcount)
+            return self._pipelined(connection, parameters)
         compiled = self._compiled or self._compile(connection, parameters)
         try:
             cursor = _driver(connection).execute(compiled.sql, compiled.values(parameters))
@@ -74,17 +50,25 @@ class Prepared:
         """The first column of the first row, or None."""
         return self.execute(connection, values, **named).scalar()
 
-    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> int:
-        """Once with each of some parameters (at least one); returns how many rows changed."""
+    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
+        """Once with each of some parameters (at least one)."""
         if connection.dialect.name != "sqlite":
-            return connection.execute(self.statement, rows).rowcount
+            for row in rows:
+                self._pipelined(connection, row)
+            return
         compiled = self._compiled or self._compile(connection, rows[0])
         try:
-            values = map(compiled.values, rows)
-            changed: int = _driver(connection).executemany(compiled.sql, values).rowcount
+            _driver(connection).executemany(compiled.sql, map(compiled.values, rows))
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
-        return changed
+
+    def _pipelined(self, connection: sa.Connection, parameters: Values) -> PreparedResult:
+        numbered = self._numbered
+        if numbered is None:
+            numbered = NumberedStatement(self.statement, connection.dialect, list(parameters))
+            self._numbered = numbered
+        pipeline: Pipeline = connection.info[PIPELINE]
+        return pipeline.add(numbered, parameters)
 
     def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
         self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))
@@ -124,18 +108,5 @@ class _Compiled:
         if not rows:
             return rows
         if self._row is None:
-            self._row = _row_type([column[0] for column in cursor.description])
+            self._row = row_type([column[0] for column in cursor.description])
         return [self._row._make(row) for row in rows]
-
-
-def _row_type(names: list[str]) -> Any:
-    base = namedtuple("Row", names, rename=True)  # type: ignore[misc]
-
-    class Row(base):
-        __slots__ = ()
-
-        @property
-        def _mapping(self) -> dict[str, Any]:
-            return dict(zip(names, self, strict=True))
-
-    return Row

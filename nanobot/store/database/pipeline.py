@@ -1,0 +1,249 @@
+"""Statements on their way over one connection to PostgreSQL.
+
+A way there and back costs more than most statements do, and SQLAlchemy's and the driver's layers
+more than both. So a statement is prepared once for each connection and waits here until somebody
+looks at a result, or the transaction ends: then all that wait go in one packet, in their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import select
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from nanobot.store.database.results import PreparedResult, row_type
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg.pq.abc import PGconn, PGresult
+
+PIPELINE = "pipeline"
+"""Where a connection's Pipeline is, in its `info`."""
+
+_numbers = itertools.count()
+_NAME = re.compile(r"%\((\w+)\)s|%%")
+_BINARY = 1
+_IDLE, _OK = 0, 0  # of a transaction, of a connection
+_FINE = (1, 2)
+
+
+class NumberedStatement:
+    """A statement with its parameters numbered, as PostgreSQL knows them."""
+
+    __slots__ = ("_fixed", "_order", "name", "row", "sql")
+
+    def __init__(self, statement: sa.Executable, dialect: sa.Dialect, names: Sequence[str]) -> None:
+        compiled = statement.compile(  # type: ignore[attr-defined]
+            dialect=dialect, column_keys=list(names)
+        )
+        order: dict[str, int] = {}
+
+        def numbered(match: re.Match[str]) -> str:
+            name = match[1]
+            return "%" if name is None else f"${order.setdefault(name, len(order) + 1)}"
+
+        self.sql = _NAME.sub(numbered, str(compiled)).encode()
+        self.name = b"nanobot_%d" % next(_numbers)
+        self.row: Callable[[Sequence[Any]], Any] | None = None
+        self._order = list(order)
+        self._fixed = {name: bind.value for name, bind in compiled.binds.items()}
+
+    def values(self, parameters: Mapping[str, Any]) -> tuple[list[bytes | None], list[int]]:
+        """As they are sent, each with its format."""
+        fixed = self._fixed
+        dumped = [
+            _dumped(parameters[name] if name in parameters else fixed[name]) for name in self._order
+        ]
+        return [value for value, _ in dumped], [form for _, form in dumped]
+
+
+def _dumped(value: Any) -> tuple[bytes | None, int]:
+    if value is None:
+        return None, 0
+    if isinstance(value, str):
+        # PostgreSQL's text cannot hold zero bytes; the log, which is bytes, keeps what was said.
+        return str.encode(value.replace("\0", "")), 0
+    if isinstance(value, bool):
+        return (b"t" if value else b"f"), 0
+    if isinstance(value, bytes):
+        return value, _BINARY
+    if isinstance(value, int | float):
+        return repr(value).encode(), 0
+    raise TypeError(f"a parameter of type {type(value).__name__}")
+
+
+class PipelinedResult(PreparedResult):
+    """Whoever looks at it has all that waits sent first."""
+
+    __slots__ = ("_pipeline",)
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    def __getattr__(self, name: str) -> Any:  # of slots that are empty yet
+        self._pipeline.flush()
+        return object.__getattribute__(self, name)
+
+    def fill(self, rows: list[Any], rowcount: int) -> None:
+        """It has come."""
+        self._rows = rows
+        self.rowcount = rowcount
+
+
+_Expected: TypeAlias = "Callable[[PGresult], object]"
+_Waiting: TypeAlias = tuple[NumberedStatement, list[bytes | None], list[int], PipelinedResult]
+
+
+def _lost() -> Exception:
+    from psycopg import OperationalError  # noqa: PLC0415
+
+    return OperationalError("the connection to the server was lost")
+
+
+def _nothing(_: PGresult) -> None:
+    """To be done with that result."""
+
+
+class Pipeline:
+    """Of one connection, which one thread works with at a time. A transaction begins with the
+    first statement; errors come as SQLAlchemy's, from whatever has the statements sent."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        import psycopg  # noqa: PLC0415 - comes with an extra
+        from psycopg.adapt import Transformer  # noqa: PLC0415
+
+        self.heard = False
+        """Whether the server may have heard, and done, anything of this transaction."""
+        self._connection = connection
+        self._error = psycopg.Error
+        connection.prepare_threshold = None  # it would deallocate all that are prepared, ours too
+        self._pgconn: PGconn = connection.pgconn
+        self._rows = Transformer(connection)
+        self._poll = select.poll()
+        self._poll.register(connection.fileno(), select.POLLIN)
+        self._prepared: set[bytes] = set()
+        self._waiting: list[_Waiting] = []
+
+    def add(self, statement: NumberedStatement, values: Mapping[str, Any]) -> PreparedResult:
+        """Its result, once it has come."""
+        result = PipelinedResult(self)
+        self._waiting.append((statement, *statement.values(values), result))
+        return result
+
+    def begin(self) -> bool:
+        """Forget what waits, for another transaction. False: the connection ended meanwhile."""
+        self._waiting.clear()
+        self.heard = False
+        try:
+            while self._poll.poll(0):
+                self._pgconn.consume_input()
+        except self._error:
+            return False
+        return self._pgconn.status == _OK and self._pgconn.transaction_status == _IDLE
+
+    def flush(self) -> None:
+        """Send what waits, and hear of all of it."""
+        if self._waiting:
+            self._send(b"")
+
+    def commit(self) -> None:
+        """Send what waits, and end the transaction; nothing, where none has begun."""
+        if self._waiting or self._pgconn.transaction_status != _IDLE:
+            self._send(b"COMMIT")
+
+    def roll_back(self) -> None:
+        """Nothing of the transaction is kept; nothing, where none has begun. The connection may be
+        closed afterwards."""
+        self._waiting.clear()
+        try:
+            if self._pgconn.pipeline_status:  # something went wrong between
+                self._connection.close()
+            self._connection.rollback()
+        except self._error:
+            self._connection.close()
+
+    def _send(self, last: bytes) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            self._pgconn.enter_pipeline_mode()
+            self._communicate(waiting, last)
+        except self._error as error:
+            sql = waiting[-1][0].sql.decode() if waiting else last.decode()
+            raise DBAPIError(sql, None, error) from error
+
+    def _communicate(self, waiting: list[_Waiting], last: bytes) -> None:
+        pgconn = self._pgconn
+        expected: list[_Expected] = []
+        if pgconn.transaction_status == _IDLE and waiting:
+            pgconn.send_query_params(b"BEGIN", None)
+            expected.append(_nothing)
+        prepared: set[bytes] = set()
+        for statement, values, formats, result in waiting:
+            name = statement.name
+            if name not in self._prepared and name not in prepared:
+                prepared.add(name)
+                pgconn.send_prepare(name, statement.sql)
+                expected.append(partial(self._is_prepared, name))
+            pgconn.send_query_prepared(name, values, formats, _BINARY)
+            expected.append(partial(self._fill, statement, result))
+        if last:
+            self.heard = True
+            pgconn.send_query_params(last, None)
+            expected.append(_nothing)
+        pgconn.pipeline_sync()
+        self._receive(expected)
+
+    def _receive(self, expected: Sequence[_Expected]) -> None:
+        while self._pgconn.flush():
+            self._wait(select.POLLIN | select.POLLOUT)
+        failed: PGresult | None = None
+        for take in expected:
+            came = self._next()
+            if came is None:
+                raise _lost()
+            self._next()  # behind each is nothing
+            if failed is None and came.status in _FINE:
+                take(came)
+            else:
+                failed = failed or came
+        self._next()  # what was sent is done
+        self._pgconn.exit_pipeline_mode()
+        self.heard = True
+        if failed is not None:
+            from psycopg.errors import error_from_result  # noqa: PLC0415
+
+            raise error_from_result(failed)
+
+    def _is_prepared(self, name: bytes, _: PGresult) -> None:
+        self._prepared.add(name)
+
+    def _fill(self, statement: NumberedStatement, result: PipelinedResult, came: PGresult) -> None:
+        result.fill(self._loaded(statement, came), came.command_tuples or 0)
+
+    def _next(self) -> PGresult | None:
+        pgconn = self._pgconn
+        while pgconn.is_busy():
+            self._poll.poll()
+            pgconn.consume_input()
+        return pgconn.get_result()
+
+    def _wait(self, events: int) -> None:
+        self._poll.modify(self._connection.fileno(), events)
+        self._poll.poll()
+        self._poll.modify(self._connection.fileno(), select.POLLIN)
+        self._pgconn.consume_input()
+
+    def _loaded(self, statement: NumberedStatement, came: PGresult) -> list[Any]:
+        if not came.nfields or not came.ntuples:
+            return []
+        if statement.row is None:
+            names = [(came.fname(i) or b"").decode() for i in range(came.nfields)]
+            statement.row = row_type(names)._make
+        self._rows.set_pgresult(came)
+        return self._rows.load_rows(0, came.ntuples, statement.row)

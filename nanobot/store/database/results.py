@@ -1,0 +1,47 @@
+"""What the execution of a prepared statement gave, on either store."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from typing import Any
+
+
+class PreparedResult:
+    """What an execution gave: the part of SQLAlchemy's result that the store uses."""
+
+    __slots__ = ("_rows", "rowcount")
+
+    def __init__(self, rows: list[Any], rowcount: int) -> None:
+        self._rows = rows
+        self.rowcount = rowcount
+
+    def first(self) -> Any:
+        return self._rows[0] if self._rows else None
+
+    def one(self) -> Any:
+        (row,) = self._rows
+        return row
+
+    def all(self) -> list[Any]:
+        return self._rows
+
+    def scalar(self) -> Any:
+        return self._rows[0][0] if self._rows else None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+
+def row_type(names: list[str]) -> Any:
+    """A named tuple with the part of SQLAlchemy's rows that the store uses."""
+    base = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+
+    class Row(base):
+        __slots__ = ()
+
+        @property
+        def _mapping(self) -> dict[str, Any]:
+            return dict(zip(names, self, strict=True))
+
+    return Row
