@@ -78,9 +78,12 @@ async def list_sessions(
     ] = False,
     find: Find = "",
     limit: Limit = 20,
+    skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Leave so many out.")] = 0,
 ) -> list[SessionView]:
     """List the conversations that changed last."""
-    return await context.engine.records.sessions(limit=limit, unread=unread, find=find, once=all)
+    return await context.engine.records.sessions(
+        limit=limit, unread=unread, find=find, once=all, skip=skip
+    )
 
 
 @operation("sessions show", reads=True, text=page_text, example="telegram:1001 limit=50")

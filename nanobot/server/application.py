@@ -23,9 +23,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to ask for. A part of `path` like `{name}` stands for any one part, which the
-    handler finds decoded in the request's `match_info`. `open`: nothing has to be shown.
-    `always`: answered while draining too."""
+    """One thing to ask for. A part of `path` like `{name}` stands for any one part, `{name:.+}` for
+    all that follow; the handler finds them decoded in the request's `match_info`. `open`: nothing
+    has to be shown. `always`: answered while draining too."""
 
     method: str
     path: str

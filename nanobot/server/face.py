@@ -21,7 +21,7 @@ from nanobot.server.metrics import MetricsRoute
 from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
-from nanobot.server.page_files import page_routes
+from nanobot.server.page_files import PageFiles
 from nanobot.server.routes import health, hooks_route
 from nanobot.server.session_routes import Conversations
 from nanobot.server.socket import Socket
@@ -51,15 +51,18 @@ async def application_of(served: Served) -> Application:
     if served.hooks:
         routes += hooks_route(served.hooks)
     if served.api is not None and served.watching is not None:
-        routes += _routes(served.api, served.watching, admission)
+        page = await asyncio.to_thread(PageFiles)
+        routes += _routes(served.api, served.watching, admission, page)
     return await Application(routes, admission, ending=served.ending).start()
 
 
-def _routes(api: ApiParts, watching: Watching, admission: Admission) -> list[Route]:
+def _routes(
+    api: ApiParts, watching: Watching, admission: Admission, page: PageFiles
+) -> list[Route]:
     operations = api.operations
     conversations = Conversations(operations, api.intake, watching.streams)
     return [
-        *login_routes(admission),
+        *login_routes(admission, page.digest),
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine.now).routes(),
         *OpenAIRoutes(api).routes(),
@@ -69,5 +72,5 @@ def _routes(api: ApiParts, watching: Watching, admission: Admission) -> list[Rou
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),
         openapi_route(operations.listed, __version__),
-        *page_routes(),
+        *page.routes(),
     ]

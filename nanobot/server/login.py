@@ -18,16 +18,18 @@ _LIMIT = 4_096
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks. `session` is the conversation that is theirs; `csrf` goes into X-CSRF-Token with
-    every change that a browser asks for."""
+    every change that a browser asks for. `page` names the files of the page as they are served
+    now: one that was loaded from others is to be reloaded."""
 
     name: str
     role: Role
     session: str
     expires_at: float | None
     csrf: str
+    page: str
 
 
-def login_routes(admission: Admission) -> list[Route]:
+def login_routes(admission: Admission, page: str) -> list[Route]:
     """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
     cookie = admission.access.cookie
 
@@ -58,6 +60,7 @@ def login_routes(admission: Admission) -> list[Route]:
             session=caller_of(principal).session_key,
             expires_at=principal.expires_at,
             csrf=principal.csrf,
+            page=page,
         )
         return answer(200, me)
 

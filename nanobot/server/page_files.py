@@ -1,4 +1,4 @@
-"""The files of the page, as they lie in `page/`: with ETags, compressed where that is taken."""
+"""The files of the page: one set of them under a name of its own, so that no two ever mix."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import asyncio
 import gzip
 import hashlib
 import mimetypes
+import re
 from pathlib import Path
 
 import msgspec
 from aiohttp import web
 
-from nanobot.server.application import Handler, Route
-from nanobot.server.wire import QUIET
+from nanobot import __version__
+from nanobot.server.application import Route
+from nanobot.server.wire import QUIET, Problem
 
 FOLDER = Path(__file__).parent / "page"
 POLICY = (
@@ -20,74 +22,94 @@ POLICY = (
     "media-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_PAGES = {"/": "index.html", "/docs": "docs.html"}
 _COMPRESSED = ("text/", "application/json", "application/javascript", "image/svg+xml")
 _KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".webmanifest": "application/json"}
+_FOR_GOOD = "private, max-age=31536000, immutable"
+_REFERENCE = re.compile(r'\b(href|src)="([^"]+)"')
 
 
-class _File(msgspec.Struct, frozen=True):
-    """One file: as it is, and compressed if that makes it smaller."""
+class _File(msgspec.Struct):
+    """One file, and compressed (b"": that makes it no smaller; None: not tried yet)."""
 
     kind: str
-    etag: str
     plain: bytes
-    packed: bytes
+    packed: bytes | None = None
 
 
-def page_routes(folder: Path = FOLDER) -> list[Route]:
-    """`/` is its index.html, `/docs` its docs.html, every other file is there by its name. What is
-    changed while it is served is read again; what is added, with the next start."""
-    cached: dict[Path, tuple[int, _File]] = {}
+class PageFiles:
+    """All files of `folder` as they are now. Its pages name the others below `/page/DIGEST/`, which
+    changes with any of them and with the `version`: what has begun with one set never gets a file
+    of another, and browsers keep each for good."""
 
-    def read(path: Path) -> _File:
-        changed = path.stat().st_mtime_ns
-        if path not in cached or cached[path][0] != changed:
-            cached[path] = (changed, _read(path))
-        return cached[path][1]
+    def __init__(self, folder: Path = FOLDER, version: str = __version__) -> None:
+        self._files = {
+            path.relative_to(folder).as_posix(): _File(_kind_of(path), path.read_bytes())
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.name.startswith(".")
+        }
+        names = [f"{name} {_digest(file.plain)}" for name, file in self._files.items()]
+        self.digest = _digest("\n".join([version, *names]).encode())[:16]
+        for name in _PAGES.values():
+            if name in self._files:
+                self._files[name].plain = self._naming(self._files[name].plain)
 
-    def serving(path: Path) -> Handler:
-        async def serve(request: web.Request) -> web.StreamResponse:
-            return _answer(request, await asyncio.to_thread(read, path))
+    def routes(self) -> list[Route]:
+        """`/` is its index.html, `/docs` its docs.html; every other file is `/page/DIGEST/NAME`."""
+        pages = [
+            Route(method="GET", path=path, handler=self._page, open=True)
+            for path, name in _PAGES.items()
+            if name in self._files
+        ]
+        files = "/page/{digest}/{name:.+}"
+        return [*pages, Route(method="GET", path=files, handler=self._give, open=True)]
 
-        return serve
+    def _naming(self, page: bytes) -> bytes:
+        def named(match: re.Match[str]) -> str:
+            attribute, name = match.groups()
+            return f'{attribute}="page/{self.digest}/{name}"' if name in self._files else match[0]
 
-    routes = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.startswith("."):
-            name = path.relative_to(folder).as_posix()
-            name = {"index.html": "", "docs.html": "docs"}.get(name, name)
-            handler = serving(path)
-            routes.append(Route(method="GET", path=f"/{name}", handler=handler, open=True))
-    return routes
+        return _REFERENCE.sub(named, page.decode()).encode()
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        file = self._files[_PAGES[request.path]]
+        etag = f'"{_digest(file.plain)[:32]}{"-gz" if _packs(request) else ""}"'
+        headers = {**QUIET, "Cache-Control": "no-cache", "ETag": etag, "Vary": "Accept-Encoding"}
+        if etag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")):
+            return web.Response(status=304, headers={**headers, "Content-Security-Policy": POLICY})
+        return await _answer(request, file, headers)
+
+    async def _give(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["digest"] != self.digest:
+            raise Problem(404, "other_version", "The page is another version now: reload it.")
+        file = self._files.get(request.match_info["name"])
+        if file is None:
+            raise Problem(404, "not_found", "There is nothing here.")
+        return await _answer(request, file, {**QUIET, "Cache-Control": _FOR_GOOD})
 
 
-def _read(path: Path) -> _File:
-    plain = path.read_bytes()
-    kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-    kind = kind or "application/octet-stream"
-    packed = gzip.compress(plain, 9, mtime=0) if kind.startswith(_COMPRESSED) else plain
-    etag = hashlib.sha256(plain).hexdigest()[:32]
-    return _File(kind, etag, plain, packed if len(packed) < len(plain) else b"")
+def _kind_of(path: Path) -> str:
+    return _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
 
 
-def _answer(request: web.Request, file: _File) -> web.Response:
-    taken = request.headers.get("Accept-Encoding", "").lower()
-    packs = bool(file.packed) and "gzip" in (part.strip() for part in taken.split(","))
-    etag = f'"{file.etag}{"-gz" if packs else ""}"'
-    headers = {
-        **QUIET,
-        "Cache-Control": "no-cache",
-        "Content-Security-Policy": POLICY,
-        "ETag": etag,
-        "Vary": "Accept-Encoding",
-    }
-    if etag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")):
-        return web.Response(status=304, headers=headers)
-    if packs:
-        headers["Content-Encoding"] = "gzip"
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _packs(request: web.Request) -> bool:
+    taken = request.headers.get("Accept-Encoding", "").lower().split(",")
+    return "gzip" in (part.partition(";")[0].strip() for part in taken)
+
+
+async def _answer(request: web.Request, file: _File, headers: dict[str, str]) -> web.Response:
+    if file.packed is None and file.kind.startswith(_COMPRESSED):
+        packed = await asyncio.to_thread(gzip.compress, file.plain, 9, mtime=0)
+        file.packed = packed if len(packed) < len(file.plain) else b""
+    headers = {**headers, "Content-Security-Policy": POLICY, "Vary": "Accept-Encoding"}
+    body = file.plain
+    if file.packed and _packs(request):
+        headers["Content-Encoding"], body = "gzip", file.packed
     text = file.kind.startswith("text/")
     return web.Response(
-        body=file.packed if packs else file.plain,
-        headers=headers,
-        content_type=file.kind,
-        charset="utf-8" if text else None,
+        body=body, headers=headers, content_type=file.kind, charset="utf-8" if text else None
     )

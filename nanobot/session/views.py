@@ -152,10 +152,10 @@ class Records(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int, unread: bool, find: str = "", once: bool = True
+        self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
     ) -> list[SessionView]:
-        """The sessions that changed last; `unread`: only those with something unread; `find`: with
-        these words in their name or title; `once` False: none of one message from the shell."""
+        """The sessions that changed last, behind the first `skip`. `unread`: only those, `find`:
+        with these words in name or title, `once` False: none of one message from the shell."""
         ...
 
     async def session(self, key: str) -> SessionView | None:

@@ -69,23 +69,36 @@ class House:
             self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[House]:
+    """A house of its own, with a gateway that is ready."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
-    folder: Path = tmp_path_factory.mktemp("page")
     async with open_world(folder) as world, async_playwright() as playwright:
         world.configure(more="[web]\nport = 0")
-        gateway = await world.launch()
-        line = await gateway.ready()
+        line = await (await world.launch()).ready()
         url = next(word for word in line.split() if word.startswith("web=")).removeprefix("web=")
         # A process of root's has no other way to be one of chromium's.
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        made = House(world, browser, url)
-        yield made
+        yield House(world, browser, url)
         await browser.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """One for all tests of a module."""
+    async with opened(tmp_path_factory.mktemp("page")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own_house(tmp_path: Path) -> AsyncIterator[House]:
+    """One for a test that does to it what no other may see."""
+    async with opened(tmp_path) as made:
+        yield made
+        assert made.complaints == []
 
 
 @pytest.fixture(autouse=True)

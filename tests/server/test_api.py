@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from yarl import URL
 
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.server.access import LINK_SECONDS
@@ -259,11 +260,18 @@ async def test_the_page_comes_with_a_strict_policy_compressed_and_once(served: H
     async with session.get(f"{served.url}/docs", headers=plain) as docs:
         assert docs.status == 200
         assert "Content-Encoding" not in docs.headers
-    async with session.get(f"{served.url}/docs.js") as script:
+    (set_of_files,) = set(re.findall(r'"(page/[0-9a-f]{16}/)', text))
+    base = f"{served.url}/{set_of_files}"
+    async with session.get(f"{base}docs.js") as script:
         assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
-    for path in ("/../access.py", "/%2e%2e/access.py", "/..%2faccess.py", "/nothing.js"):
-        async with session.get(served.url + path) as none:
+        assert "immutable" in script.headers["Cache-Control"]
+    for path in ("../access.py", "%2e%2e/access.py", "..%2faccess.py", "nothing.js", ""):
+        async with session.get(URL(base + path, encoded=True)) as none:
             assert none.status in {403, 404}, path
+    async with session.get(f"{served.url}/page/{'0' * 16}/app.js") as other:
+        assert other.status == 404
+        assert (await other.json())["error"]["code"] == "other_version"
+        assert other.headers["Cache-Control"] == "no-store"
 
 
 async def test_behind_a_trusted_proxy_the_cookie_is_for_https_alone(tmp_path: Path) -> None:

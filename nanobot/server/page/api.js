@@ -1,9 +1,14 @@
 /** The gateway's HTTP API: one function for what only reads, one for what changes something. */
 
-import { signal } from "./lib.js";
+import { computed, signal } from "./lib.js";
 
-/** Who asks, as the gateway sees it: `{ name, role, session, csrf }`. */
+/** Who asks, as the gateway sees it. @type {import("./vendor/signals-core.js").Signal<{ name: string, role: string, session: string, csrf: string, page: string } | null>} */
 export const me = signal(null);
+
+const OWN = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1] ?? "";
+
+/** Whether the gateway serves another version of this page by now. */
+export const outdated = computed(() => Boolean(OWN && me.value && me.value.page !== OWN));
 
 /** Whether the gateway answers, and lets this browser in: "in" | "out" | "away". */
 export const access = signal("in");
@@ -25,12 +30,22 @@ function query(values) {
   return text ? `?${text}` : "";
 }
 
+/** The answer that was asked for before there were modules, once. @param {string} path @returns {Promise<Response | undefined>} */
+async function taken(path) {
+  /** @type {Map<string, Promise<Response>> | undefined} */
+  const early = /** @type {any} */ (globalThis).early;
+  const answer = early?.get(path);
+  early?.delete(path);
+  return answer?.catch(() => undefined);
+}
+
 /** @param {string} path @param {RequestInit} [options] */
 export async function request(path, options = {}) {
   let response;
   try {
+    const early = options.method ? undefined : taken(path);
     const headers = { ...options.headers, ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}) };
-    response = await fetch(path, { credentials: "same-origin", ...options, headers });
+    response = (await early) ?? (await fetch(path, { credentials: "same-origin", ...options, headers }));
   } catch (error) {
     if (options.signal?.aborted) throw error;
     access.value = "away";

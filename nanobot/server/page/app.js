@@ -1,9 +1,10 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access, enter, known } from "./api.js";
+import { access, enter, known, outdated } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
-import { html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
+import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
+import { Loading, said } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
 import { Login } from "./parts/login.js";
 import { Notices } from "./parts/notices.js";
@@ -25,16 +26,27 @@ export const VIEWS = {
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, Function>>} */
 const loaded = signal({});
 
+/** The view that could not be loaded, and why. @type {import("./vendor/signals-core.js").Signal<{ name: string, error: unknown } | null>} */
+const missing = signal(null);
+
+/** @param {keyof typeof VIEWS} name */
 async function load(name) {
-  const module = await VIEWS[name].load();
-  loaded.value = { ...loaded.value, [name]: module.default };
+  try {
+    const module = await VIEWS[name].load();
+    loaded.value = { ...loaded.value, [name]: module.default };
+    missing.value = null;
+  } catch (error) {
+    missing.value = { name, error };
+    // It may be that the gateway serves another version by now.
+    await known();
+  }
 }
 
 const marks = { chat: () => unread.value + waiting.value };
 
 function Navigation({ view }) {
   return html`<nav aria-label=${t("Views")}>
-    <a class="brand" href=${link("chat")}><img src="icon.svg" alt="" width="26" height="26" /><span>nanobot</span></a>
+    <a class="brand" href=${link("chat")}><img src=${asset("./icon.svg")} alt="" width="26" height="26" /><span>nanobot</span></a>
     <ul>
       ${Object.entries(VIEWS).map(([name, { name: text, icon }]) => {
         const mark = marks[name]?.() ?? 0;
@@ -56,6 +68,22 @@ function Navigation({ view }) {
       </div>
     </div>
   </nav>`;
+}
+
+/** What stands above everything else: that nobody answers, or that this page is an old one. */
+function Above() {
+  if (outdated.value) {
+    return html`<div class="above" role="status"><span>${t("nanobot was renewed; this page is of the version before.")}</span>
+      <button type="button" class="button small" onClick=${() => location.reload()}>${t("Reload")}</button></div>`;
+  }
+  return access.value === "away" && html`<div class="above bad" role="alert">${t("The gateway does not answer. This page goes on when it does.")}</div>`;
+}
+
+/** A view on its way, or why it does not come. */
+function Coming({ name }) {
+  if (missing.value?.name !== name) return html`<div class="view"><${Loading} rows=${6} /></div>`;
+  return html`<div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(missing.value.error)}</p>
+    <button type="button" class="button" onClick=${() => (outdated.value ? location.reload() : ((missing.value = null), load(name)))}>${outdated.value ? t("Reload") : t("Try again")}</button></div>`;
 }
 
 function keys(event) {
@@ -84,8 +112,8 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main").focus())}>${t("Skip to content")}</a>
     <${Navigation} view=${name} />
-    ${access.value === "away" && html`<div class="away" role="alert">${t("The gateway does not answer. This page goes on when it does.")}</div>`}
-    <main id="main" tabindex="-1" data-view=${name}>${View && html`<${View} what=${place.value.what} />`}</main>
+    <main id="main" tabindex="-1" data-view=${name}>${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}</main>
+    <${Above} />
     ${palette.value && html`<${Palette} views=${VIEWS} />`}
     <${Notices} />`;
 }
@@ -100,7 +128,10 @@ async function letIn() {
   if (!(await known())) access.value = "out";
 }
 
-await begin();
-await letIn();
+const frame = /** @type {HTMLElement} */ (document.getElementById("app"));
+const [wanted] = Object.keys(VIEWS).filter((name) => name === place.value.view);
+// All of it at once: nothing here needs the others.
+await Promise.all([begin(), letIn(), load(/** @type {keyof typeof VIEWS} */ (wanted ?? "chat"))]);
 if (access.value === "in") follow();
-render(html`<${App} />`, document.getElementById("app"));
+frame.replaceChildren();
+render(html`<${App} />`, frame);

@@ -8,3 +8,6 @@ export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffec
 export { Fragment, h, render };
 
 export const html = htm.bind(h);
+
+/** The address of another file of the page, of the same version as this one. @param {string} name */
+export const asset = (name) => new URL(name, import.meta.url).href;

@@ -71,11 +71,17 @@ def counts(connection: sa.Connection) -> Counts:
 
 
 def sessions(
-    connection: sa.Connection, *, limit: int, unread: bool, find: str = "", once: bool = True
+    connection: sa.Connection,
+    *,
+    limit: int,
+    unread: bool,
+    find: str = "",
+    once: bool = True,
+    skip: int = 0,
 ) -> list[SessionView]:
     newest = (_s.c.updated_at.desc(), _s.c.key)
     # The keys alone first: what else is told of a session costs a look at other tables.
-    keys = sa.select(_s.c.key).order_by(*newest).limit(limit)
+    keys = sa.select(_s.c.key).order_by(*newest).limit(limit).offset(skip)
     if unread:
         keys = keys.where(_UNREAD)
     if not once:

@@ -114,6 +114,8 @@ export default {
   "Conversation {name}": "会话 {name}",
   "It is being summed up.": "正在总结。",
   "Messages": "消息",
+  "nanobot was renewed; this page is of the version before.": "nanobot 已更新，此页面仍是旧版本。",
+  "Reload": "重新加载",
   "To the beginning": "回到开头",
   "Answer to a command": "命令的回复",
   "not in the log": "不在记录中",

@@ -1,7 +1,7 @@
 /** Charts over days, drawn by uPlot, which is loaded when the first one is shown. */
 
 import { t } from "../i18n.js";
-import { html, useEffect, useRef } from "../lib.js";
+import { asset, html, useEffect, useRef } from "../lib.js";
 import { theme } from "../theme.js";
 
 let library;
@@ -10,7 +10,7 @@ async function load() {
   if (!library) {
     const sheet = document.createElement("link");
     sheet.rel = "stylesheet";
-    sheet.href = "vendor/uplot.css";
+    sheet.href = asset("./vendor/uplot.css");
     document.head.append(sheet);
     library = import("../vendor/uplot.js").then((module) => module.default);
   }
@@ -53,7 +53,7 @@ export function Bars({ title, days, series, value }) {
     let gone = false;
     const watching = new ResizeObserver(([{ contentRect }]) => chart?.setSize({ width: contentRect.width, height: HEIGHT }));
     load().then((Plot) => {
-      if (gone) return;
+      if (gone || !element.current) return;
       const data = [days, ...series.map(({ values }) => values)];
       chart = new Plot(options(Plot, { width: element.current.clientWidth, series, value }), data, element.current);
       watching.observe(element.current);

@@ -2,7 +2,7 @@
 
 import { enter } from "../api.js";
 import { t } from "../i18n.js";
-import { html, useEffect, useState } from "../lib.js";
+import { asset, html, useEffect, useState } from "../lib.js";
 import { said } from "./basics.js";
 
 export function Login() {
@@ -20,7 +20,7 @@ export function Login() {
     document.title = "nanobot";
   }, []);
   return html`<main class="login"><form onSubmit=${submit}>
-    <img src="icon.svg" alt="" width="48" height="48" />
+    <img src=${asset("./icon.svg")} alt="" width="48" height="48" />
     <h1>nanobot</h1>
     <p>${t("Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.")}</p>
     <label class="field"><span class="name">${t("Token")}</span>

@@ -1,11 +1,10 @@
 /** Conversations of all channels, and one of them at a time. */
 
 import { t } from "../i18n.js";
-import { html } from "../lib.js";
-import { Empty } from "../parts/basics.js";
+import { html, signal, useEffect } from "../lib.js";
+import { Empty, Loading } from "../parts/basics.js";
 import { link } from "../router.js";
 import { Conversations } from "./chat/conversations.js";
-import { Thread } from "./chat/thread.js";
 
 /** What somebody who has just begun may want next. */
 const STEPS = [
@@ -14,13 +13,39 @@ const STEPS = [
   [link("memory", "USER.md"), "Say who you are", "What stands there is in every conversation."],
 ];
 
+/** @type {import("../vendor/signals-core.js").Signal<Function | null>} */
+const thread = signal(null);
+let asked = false;
+
+/** What shows a conversation is most of the page: it comes behind the list, or at once if one is opened. */
+async function load() {
+  if (asked) return;
+  asked = true;
+  const named = document.getElementById("thread-modules");
+  if (named instanceof HTMLTemplateElement) document.head.append(named.content);
+  try {
+    thread.value = (await import("./chat/thread.js")).Thread;
+  } catch (error) {
+    asked = false;
+    throw error;
+  }
+}
+
+function First() {
+  return html`<section class="thread none"><${Empty} icon="chat" title=${t("Choose a conversation")}>
+    ${t("Or begin one: what is said here is answered like in any other chat.")}
+    <ul class="first">${STEPS.map(([place, name, about]) => html`<li><a class="card" href=${place}><b>${t(name)}</b><small>${t(about)}</small></a></li>`)}</ul><//></section>`;
+}
+
+/** @param {{ what: string }} props */
 export default function Chat({ what }) {
+  useEffect(() => {
+    if (what) load();
+    else setTimeout(() => load().catch(() => undefined), 300);
+  }, [Boolean(what)]);
+  const Thread = thread.value;
   return html`<div class=${`chat ${what ? "open" : ""}`}>
     <${Conversations} chosen=${what} />
-    ${what
-      ? html`<${Thread} key=${what} session=${what} />`
-      : html`<section class="thread none"><${Empty} icon="chat" title=${t("Choose a conversation")}>
-          ${t("Or begin one: what is said here is answered like in any other chat.")}
-          <ul class="first">${STEPS.map(([place, name, about]) => html`<li><a class="card" href=${place}><b>${t(name)}</b><small>${t(about)}</small></a></li>`)}</ul><//></section>`}
+    ${!what ? html`<${First} />` : Thread ? html`<${Thread} key=${what} session=${what} />` : html`<section class="thread"><${Loading} rows=${5} /></section>`}
   </div>`;
 }

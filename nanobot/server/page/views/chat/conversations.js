@@ -5,17 +5,21 @@ import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Choice, Fetched, useFetched } from "../../parts/basics.js";
+import { Button, Choice, Fetched, said, useFetched } from "../../parts/basics.js";
+import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
+
+/** @typedef {{ key: string, title: string, has_unread: boolean, updated_at: number, run: string | null, waiting: number }} Session */
 
 const ROW = 62;
 const BEYOND = 8;
-const MOST = 1_000;
+/** So many are asked for at once. The first ones are asked for before this module is there: see early.js. */
+const CHUNK = 200;
 const PATIENCE = 200;
 
-/** The rows that can be seen, and a little more: 5,000 conversations cost as much as 20. */
+/** The rows that can be seen, and a little more: 5,000 conversations cost as much as 20. @param {number} length */
 function useWindow(length) {
-  const element = useRef(null);
+  const element = useRef(/** @type {HTMLElement | null} */ (null));
   const [view, setView] = useState({ top: 0, height: 800 });
   useEffect(() => {
     const list = element.current;
@@ -28,6 +32,48 @@ function useWindow(length) {
   }, []);
   const first = Math.max(Math.floor(view.top / ROW) - BEYOND, 0);
   return { element, first, last: Math.min(Math.ceil((view.top + view.height) / ROW) + BEYOND, length) };
+}
+
+/**
+ * The rows known so far with the latest ones in their place. One that was among those and is not any
+ * more has moved down behind them, or is gone.
+ * @param {Session[]} rows @param {Session[]} latest @returns {Session[]}
+ */
+export function renewed(rows, latest) {
+  if (latest.length < CHUNK) return latest;
+  const there = new Set(latest.map(({ key }) => key));
+  const end = latest.at(-1)?.updated_at ?? 0;
+  return [...latest, ...rows.filter(({ key, updated_at: at }) => !there.has(key) && at <= end)];
+}
+
+/** The list as far as it was scrolled. @param {boolean} unread @param {string} find */
+function useList(unread, find) {
+  const [rows, setRows] = useState(/** @type {Session[]} */ ([]));
+  const [whole, setWhole] = useState(false);
+  const busy = useRef(false);
+  const asking = { limit: CHUNK, unread: unread || undefined, find };
+  const latest = useFetched((signal) => read("sessions list", asking, { signal }), [unread, find, changed.value]);
+  const asked = useRef("");
+  useEffect(() => {
+    if (!latest.value) return;
+    const same = asked.current === `${unread} ${find}`;
+    asked.current = `${unread} ${find}`;
+    setRows((before) => (same ? renewed(before, latest.value) : latest.value));
+    setWhole((before) => latest.value.length < CHUNK || (same && before));
+  }, [latest.value]);
+  const more = async () => {
+    if (busy.current || whole) return;
+    busy.current = true;
+    try {
+      const next = await read("sessions list", { ...asking, skip: rows.length });
+      const there = new Set(rows.map(({ key }) => key));
+      setRows((before) => [...before, ...next.filter(({ key }) => !there.has(key))]);
+      setWhole(next.length < CHUNK);
+    } finally {
+      busy.current = false;
+    }
+  };
+  return { rows, whole, more, latest };
 }
 
 const channelOf = (key) => key.split(":")[0];
@@ -58,9 +104,11 @@ export function Conversations({ chosen }) {
     const timer = setTimeout(() => setWanted(text.trim()), PATIENCE);
     return () => clearTimeout(timer);
   }, [text]);
-  const list = useFetched((signal) => read("sessions list", { limit: MOST, unread: only === "unread", find: wanted }, { signal }), [only, wanted, changed.value]);
-  const shown = list.value ?? [];
-  const { element, first, last } = useWindow(shown.length);
+  const { rows, whole, more, latest } = useList(only === "unread", wanted);
+  const { element, first, last } = useWindow(rows.length);
+  useEffect(() => {
+    if (!whole && rows.length && last > rows.length - 2 * BEYOND) more().catch((error) => tell(said(error), "bad"));
+  }, [last, rows.length, whole]);
   const begin = () => go("chat", `web:${Date.now().toString(36)}`);
   return html`<section class="conversations" aria-label=${t("Conversations")}>
     <header>
@@ -72,11 +120,11 @@ export function Conversations({ chosen }) {
       <${Choice} label=${t("Which")} value=${only} options=${[["all", t("All")], ["unread", t("Unread")]]} onChange=${setOnly} />
     </div>
     <div class="rows" ref=${element} tabindex="-1">
-      <${Fetched} of=${list}>${() =>
-        shown.length
-          ? html`<ul style=${{ height: `${shown.length * ROW}px` }}>
-              ${shown.slice(first, last).map(
-                (session, offset) => html`<${Row} key=${session.key} session=${session} chosen=${session.key === chosen} index=${first + offset} count=${shown.length} />`,
+      <${Fetched} of=${latest}>${() =>
+        rows.length
+          ? html`<ul style=${{ height: `${rows.length * ROW}px` }}>
+              ${rows.slice(first, last).map(
+                (session, offset) => html`<${Row} key=${session.key} session=${session} chosen=${session.key === chosen} index=${first + offset} count=${whole ? rows.length : -1} />`,
               )}
             </ul>`
           : html`<p class="nothing">${text ? t("No conversation has “{text}” in its name.", { text }) : t("Nobody has said anything yet.")}</p>`}<//>
