@@ -91,9 +91,18 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         above = "" if least is None else f" from {least:,}"
         return number + above + ("" if most is None else f" to {most:,}")
 
+    @property
+    def rule(self) -> dict[str, Any]:
+        """The JSON Schema of it."""
+        rule = msgspec.json.schema(self.hint)
+        bounds = {"minimum": -_LARGEST, "maximum": _LARGEST}
+        return bounds | rule if rule.get("type") == "integer" else rule
+
     def converted(self, value: Any, *, strict: bool) -> Any:
         """The value as the handler takes it; without `strict` out of text, too. Raises UsageError
         that says what was expected."""
+        if self.kind is int and isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON has one kind of number
         try:
             typed = msgspec.convert(value, self.hint, strict=strict)
         except msgspec.ValidationError:
@@ -222,7 +231,7 @@ def schema_of(parameters: Collection[Parameter]) -> dict[str, Any]:
     """The JSON Schema of an object with these arguments."""
     properties = {}
     for parameter in parameters:
-        rule = msgspec.json.schema(parameter.hint)
+        rule = parameter.rule
         properties[parameter.name] = (
             rule if parameter.required else rule | {"default": parameter.default}
         )

@@ -115,19 +115,19 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             return await handler(request)
         except Problem as problem:
-            return answer(problem.status, problem.body, problem.headers)
+            return answer(problem.status, problem.for_path(request.path), problem.headers)
         except web.HTTPException as refused:
-            return _refused(refused)
+            return _refused(refused, request.path)
         except ConnectionError:
             raise asyncio.CancelledError from None  # nobody is there to be told
     if request.writer.output_size > 0:
         raise asyncio.CancelledError  # a second answer would stand within the first
     problem = Problem(500, "internal", "Something went wrong here; the log says what.")
-    return answer(problem.status, problem.body, {"Connection": "close"})
+    return answer(problem.status, problem.for_path(request.path), {"Connection": "close"})
 
 
-def _refused(refused: web.HTTPException) -> web.Response:
+def _refused(refused: web.HTTPException, path: str) -> web.Response:
     status = refused.status
     headers = {"Allow": refused.headers["Allow"]} if "Allow" in refused.headers else {}
     problem = Problem(status, _CODES.get(status, "bad_request"), _TEXTS.get(status, refused.reason))
-    return answer(status, problem.body, headers)
+    return answer(status, problem.for_path(path), headers)

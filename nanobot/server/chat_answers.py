@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nanobot.agent.library.run_input import RunResult
@@ -21,6 +21,10 @@ class Pieces:
         self._call = 0
         self._now = ""
         self._shown = ""
+
+    def of_item(self, item: RunEvent | RunResult) -> str:
+        """What is new with an event, or with the result."""
+        return self.rest(item.message) if isinstance(item, RunResult) else self.of(item)
 
     def of(self, event: RunEvent) -> str:
         """What is new with an event."""
@@ -51,6 +55,41 @@ class Pieces:
         return text
 
 
+class Cut:
+    """A text up to the first of some others, piece by piece: what may be the beginning of one is
+    held back until that is known."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self.done = False
+        self._stops = stops
+        self._held = ""
+
+    def of(self, text: str) -> str:
+        """What may be shown with some more text."""
+        if self.done:
+            return ""
+        self._held += text
+        ends = [at for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        self.done = bool(ends)
+        shown = self._held[: min(ends)] if ends else self._held[: self._safe()]
+        self._held = "" if ends else self._held[len(shown) :]
+        return shown
+
+    def rest(self) -> str:
+        """What was held back, once nothing more comes."""
+        held, self._held = self._held, ""
+        return held
+
+    def _safe(self) -> int:
+        """How far no stop can have begun."""
+        longest = max(map(len, self._stops), default=0)
+        first = max(len(self._held) - longest + 1, 0)
+        for at in range(first, len(self._held)):
+            if any(stop.startswith(self._held[at:]) for stop in self._stops):
+                return at
+        return len(self._held)
+
+
 def finish_reason(result: RunResult) -> str:
     """Why it ended, in that API's words."""
     return "length" if (result.error or "").startswith(_LIMIT) else "stop"
@@ -73,8 +112,9 @@ def chat_usage(result: RunResult) -> dict[str, int]:
     }
 
 
-def completion(result: RunResult, at: float) -> dict[str, Any]:
-    """A whole chat completion."""
+def completion(result: RunResult, at: float, stops: Sequence[str] = ()) -> dict[str, Any]:
+    """A whole chat completion, up to the first of the `stops`."""
+    cut = Cut(stops)
     return {
         "id": f"chatcmpl-{result.run_id}",
         "object": "chat.completion",
@@ -83,47 +123,105 @@ def completion(result: RunResult, at: float) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": result.message},
-                "finish_reason": finish_reason(result),
+                "message": {
+                    "role": "assistant",
+                    "content": cut.of(result.message) + cut.rest(),
+                    "refusal": None,
+                },
+                "logprobs": None,
+                "finish_reason": "stop" if cut.done else finish_reason(result),
             }
         ],
         "usage": chat_usage(result),
     }
 
 
-def chunk(run_id: str, at: float, delta: dict[str, Any], reason: str | None = None) -> Any:
+def chunk(
+    run_id: str, at: float, delta: dict[str, Any], reason: str | None = None
+) -> dict[str, Any]:
     """A piece of one."""
     return {
         "id": f"chatcmpl-{run_id}",
         "object": "chat.completion.chunk",
         "created": int(at),
         "model": MODEL,
-        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}],
     }
 
 
-def response(run_id: str, at: float, text: str | None, result: RunResult | None) -> dict[str, Any]:
-    """A response, in progress without a result."""
-    done = result is not None
-    output = [] if text is None else [_item(run_id, text, done=done)]
+class ChatChunks:
+    """The chunks of one streamed chat completion."""
+
+    def __init__(self, run_id: str, at: float, stops: Sequence[str], *, usage: bool) -> None:
+        self._run_id = run_id
+        self._at = at
+        self._usage = usage
+        self._pieces = Pieces()
+        self._cut = Cut(stops)
+        self._begun = False
+
+    def of(self, item: RunEvent | RunResult) -> Iterator[dict[str, Any]]:
+        """What is new with an item. Nothing comes before there is a text: until then a failure may
+        be told as one."""
+        text = self._cut.of(self._pieces.of_item(item))
+        if isinstance(item, RunResult):
+            text += self._cut.rest()
+        if not self._begun and (text or isinstance(item, RunResult)):
+            self._begun = True
+            yield self._chunk({"role": "assistant", "content": ""})
+        if text:
+            yield self._chunk({"content": text})
+        if isinstance(item, RunResult):
+            yield self._chunk({}, "stop" if self._cut.done else finish_reason(item))
+            if self._usage:
+                yield self._chunk({}) | {"choices": [], "usage": chat_usage(item)}
+
+    def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        return chunk(self._run_id, self._at, delta, reason)
+
+
+def response(
+    run_id: str,
+    at: float,
+    text: str | None,
+    result: RunResult | None,
+    before: str | None = None,
+) -> dict[str, Any]:
+    """A response, in progress without a result. `before`: the response that it goes on behind."""
+    status, error, why = _status(result)
+    output = [] if text is None else [_item(run_id, text, status)]
     return {
         "id": response_id(run_id),
         "object": "response",
         "created_at": int(at),
-        "status": "completed" if done else "in_progress",
-        "error": None,
-        "incomplete_details": None,
+        "status": status,
+        "error": error,
+        "incomplete_details": why,
         "instructions": None,
         "metadata": {},
         "model": MODEL,
         "output": output,
         "parallel_tool_calls": False,
+        "previous_response_id": before,
         "temperature": None,
         "tool_choice": "auto",
         "tools": [],
         "top_p": None,
         "usage": None if result is None else _usage(result),
     }
+
+
+def _status(
+    result: RunResult | None,
+) -> tuple[str, dict[str, str] | None, dict[str, str] | None]:
+    """How a response stands, what went wrong, and why it is not whole."""
+    if result is None:
+        return "in_progress", None, None
+    if why := failed(result):
+        return "failed", {"code": "server_error", "message": why}, None
+    if finish_reason(result) == "length":
+        return "incomplete", None, {"reason": "max_output_tokens"}
+    return "completed", None, None
 
 
 def _usage(result: RunResult) -> dict[str, Any]:
@@ -137,13 +235,13 @@ def _usage(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _item(run_id: str, text: str, *, done: bool) -> dict[str, Any]:
+def _item(run_id: str, text: str, status: str) -> dict[str, Any]:
     return {
         "id": f"msg_{run_id}",
         "type": "message",
-        "status": "completed" if done else "in_progress",
+        "status": "incomplete" if status == "failed" else status,
         "role": "assistant",
-        "content": [_part(text)] if done or text else [],
+        "content": [] if status == "in_progress" else [_part(text)],
     }
 
 
@@ -152,34 +250,46 @@ def _part(text: str) -> dict[str, Any]:
 
 
 class ResponseEvents:
-    """The events of one streamed response, numbered."""
+    """The events of one streamed response, numbered. `before`: the one that it goes on behind."""
 
-    def __init__(self, run_id: str, at: float) -> None:
+    def __init__(self, run_id: str, at: float, before: str | None = None) -> None:
         self._run_id = run_id
         self._at = at
+        self._before = before
         self._number = 0
+        self._pieces = Pieces()
 
-    def begin(self) -> Iterator[dict[str, Any]]:
-        """Before any text."""
-        started = response(self._run_id, self._at, None, None)
+    def of(self, item: RunEvent | RunResult) -> Iterator[dict[str, Any]]:
+        """What is new with an item of the run; the first begins it."""
+        if not self._number:
+            yield from self._begin()
+        result = item if isinstance(item, RunResult) else None
+        if result is not None and failed(result):
+            whole = self._whole(self._pieces.all or None, result)
+            yield self._event("response.failed", response=whole)
+            return
+        if text := self._pieces.of_item(item):
+            yield self._of_part("response.output_text.delta", delta=text, logprobs=[])
+        if result is not None:
+            yield from self._end(self._pieces.all, result)
+
+    def _begin(self) -> Iterator[dict[str, Any]]:
+        started = self._whole(None, None)
         yield self._event("response.created", response=started)
         yield self._event("response.in_progress", response=started)
-        item = _item(self._run_id, "", done=False)
+        item = _item(self._run_id, "", "in_progress")
         yield self._event("response.output_item.added", output_index=0, item=item)
         yield self._of_part("response.content_part.added", part=_part(""))
 
-    def delta(self, text: str) -> dict[str, Any]:
-        """Some text."""
-        return self._of_part("response.output_text.delta", delta=text, logprobs=[])
-
-    def end(self, text: str, result: RunResult) -> Iterator[dict[str, Any]]:
-        """After all text."""
+    def _end(self, text: str, result: RunResult) -> Iterator[dict[str, Any]]:
         yield self._of_part("response.output_text.done", text=text, logprobs=[])
         yield self._of_part("response.content_part.done", part=_part(text))
-        item = _item(self._run_id, text, done=True)
-        yield self._event("response.output_item.done", output_index=0, item=item)
-        whole = response(self._run_id, self._at, text, result)
-        yield self._event("response.completed", response=whole)
+        whole = self._whole(text, result)
+        yield self._event("response.output_item.done", output_index=0, item=whole["output"][0])
+        yield self._event(f"response.{whole['status']}", response=whole)
+
+    def _whole(self, text: str | None, result: RunResult | None) -> dict[str, Any]:
+        return response(self._run_id, self._at, text, result, self._before)
 
     def _of_part(self, kind: str, **content: Any) -> dict[str, Any]:
         item = f"msg_{self._run_id}"

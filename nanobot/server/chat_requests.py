@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from nanobot.agent.library.run_input import RunInput
 from nanobot.errors import UnknownId, UsageError
 from nanobot.ports import Ids
+from nanobot.server.wire import Problem
 
 MODEL = "nanobot"
 """The one model there is by that API: the assistant, whichever model it asks."""
@@ -18,12 +20,13 @@ MODEL = "nanobot"
 _INSTRUCTIONS = ("system", "developer")
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _RESPONSE = "resp_"
+_MOST_STOPS = 16
 
 
 class StreamOptions(msgspec.Struct, frozen=True):
     """How a stream is to be."""
 
-    include_usage: bool = False
+    include_usage: bool | None = None
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +34,24 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: list[dict[str, Any]]
     model: str = MODEL
-    stream: bool = False
+    stream: bool | None = None
     stream_options: StreamOptions | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
     n: int | None = None
+    stop: str | Annotated[list[str], Meta(max_length=_MOST_STOPS)] | None = None
+    response_format: dict[str, Any] | None = None
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """Before what the answer ends."""
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return tuple(filter(None, stops))
+
+    @property
+    def with_usage(self) -> bool:
+        """Whether the last chunk tells the usage."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
 class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,23 +61,48 @@ class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str = MODEL
     instructions: str | None = None
     previous_response_id: str | None = None
-    stream: bool = False
+    stream: bool | None = None
     tools: list[Any] | None = None
+    text: dict[str, Any] | None = None
+    conversation: Any = None
 
 
 def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
-    """The body as that kind of request. Raises UsageError."""
+    """The body as that kind of request. Raises UsageError, and Problem for another model."""
     try:
         request = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(_told(error)) from None
     if request.tools or getattr(request, "functions", None):
         raise UsageError("tools: the assistant has its own; leave yours out")
     if (getattr(request, "n", None) or 1) != 1:
         raise UsageError("n: there is one answer")
+    _check_format("response_format", getattr(request, "response_format", None))
+    _check_format("text", (getattr(request, "text", None) or {}).get("format"))
+    if getattr(request, "conversation", None) is not None:
+        raise UsageError("conversation: go on with previous_response_id, or say X-Session-Key")
     if request.model != MODEL:
-        raise UnknownId(f"there is no model {request.model[:80]!r}; there is {MODEL!r}")
+        raise no_model(request.model)
     return request
+
+
+def no_model(name: str) -> Problem:
+    """What is raised where there is none of that name."""
+    text = f"there is no model {name[:80]!r}; there is {MODEL!r}"
+    return Problem(404, "model_not_found", text)
+
+
+def _told(error: msgspec.ValidationError) -> str:
+    """What is wrong, behind the name of the field."""
+    what, _, path = str(error).partition(" - at `$.")
+    field = re.split(r"[.\[`]", path)[0]
+    return f"{field}: {what}" if field else what
+
+
+def _check_format(name: str, form: Any) -> None:
+    """Raises UsageError for a form of the answer that nobody could promise."""
+    if form is not None and (not isinstance(form, dict) or form.get("type", "text") != "text"):
+        raise UsageError(f"{name}: answers are text; ask for JSON in the message")
 
 
 def chat_run(request: ChatRequest, session: str, run_id: str, ids: Ids) -> RunInput:

@@ -47,17 +47,24 @@ class Served:
 async def application_of(served: Served) -> Application:
     """The application over it, ready for connections."""
     admission = Admission(served.settings, served.access, served.clock)
+    routes = await routes_of(served, admission)
+    return await Application(routes, admission, ending=served.ending).start()
+
+
+async def routes_of(served: Served, admission: Admission) -> list[Route]:
+    """Everything there is to ask for."""
     routes = health(served.ready, served.role)
     if served.hooks:
         routes += hooks_route(served.hooks)
     if served.api is not None and served.watching is not None:
         page = await asyncio.to_thread(PageFiles)
-        routes += _routes(served.api, served.watching, admission, page)
-    return await Application(routes, admission, ending=served.ending).start()
+        hooks = bool(served.hooks)
+        routes += _routes(served.api, served.watching, admission, page, hooks=hooks)
+    return routes
 
 
 def _routes(
-    api: ApiParts, watching: Watching, admission: Admission, page: PageFiles
+    api: ApiParts, watching: Watching, admission: Admission, page: PageFiles, *, hooks: bool
 ) -> list[Route]:
     operations = api.operations
     conversations = Conversations(operations, api.intake, watching.streams)
@@ -71,6 +78,6 @@ def _routes(
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),
-        openapi_route(operations.listed, __version__),
+        openapi_route(operations.listed, __version__, cookie=admission.access.cookie, hooks=hooks),
         *page.routes(),
     ]

@@ -4,37 +4,53 @@ from __future__ import annotations
 
 import asyncio
 from importlib import import_module
+from typing import Any, Literal
 
+import msgspec
 from aiohttp import web
+from msgspec import UNSET, UnsetType
 
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Route
 from nanobot.server.asgi import answered
 from nanobot.server.operation_routes import BODY_LIMIT, BODY_SECONDS
 from nanobot.server.session_routes import all_sessions, refusing
-from nanobot.server.wire import Problem, body_of
+from nanobot.server.wire import Problem, answer, body_of
+
+
+class JsonRpc(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of the Model Context Protocol: a request, or without `id` a notification."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: int | str | UnsetType = UNSET
+    params: dict[str, Any] | None = None
+
+
+_messages = msgspec.json.Decoder(JsonRpc)
+_INVALID_REQUEST = -32600
 
 
 class McpRoute:
-    """POST, GET and DELETE /mcp, for owners. Each request stands for itself; the library is loaded
-    by the first."""
+    """POST /mcp, for owners. Each request stands for itself: there are no sessions to end and no
+    streams to follow. The library is loaded by the first."""
 
     def __init__(self, api: ApiParts) -> None:
         self._api = api
 
     def routes(self) -> list[Route]:
-        """The ways to ask."""
-        handler = refusing(self._serve)
-        return [
-            Route(method=method, path="/mcp", handler=handler)
-            for method in ("POST", "GET", "DELETE")
-        ]
+        """The one way to ask."""
+        return [Route(method="POST", path="/mcp", handler=refusing(self._serve))]
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         all_sessions(request)
-        if request.method != "POST":
-            raise Problem(405, "method_not_allowed", "There are no sessions.", {"Allow": "POST"})
         body = await body_of(request, BODY_LIMIT, BODY_SECONDS)
+        if request.content_type != "application/json":
+            raise Problem(415, "unsupported_type", "Send a message as application/json.")
+        try:
+            _messages.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return _invalid(str(error))
         try:
             tools = await asyncio.to_thread(import_module, "nanobot.server.mcp_tools")
             library = await asyncio.to_thread(import_module, "mcp.server.streamable_http_manager")
@@ -46,3 +62,9 @@ class McpRoute:
         )
         async with manager.run():
             return await answered(manager.handle_request, request, body)
+
+
+def _invalid(why: str) -> web.Response:
+    """An error as that protocol has it."""
+    error = {"code": _INVALID_REQUEST, "message": f"Invalid request: {why}"}
+    return answer(400, {"jsonrpc": "2.0", "id": None, "error": error})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from array import array
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
@@ -15,22 +15,29 @@ from msgspec import Meta
 
 from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
-from nanobot.messages import Role, RunEvent
+from nanobot.messages import Role
 from nanobot.server import chat_answers, chat_requests
 from nanobot.server.admission import principal_of
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Handler, Route
-from nanobot.server.chat_answers import Pieces, ResponseEvents
+from nanobot.server.chat_answers import ChatChunks, ResponseEvents
 from nanobot.server.chat_requests import ChatRequest, ResponseRequest
+from nanobot.server.event_stream import QUIET_SECONDS, EventStream
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.session_routes import allowed
-from nanobot.server.wire import QUIET, Problem, answer
+from nanobot.server.wire import Problem, answer
 from nanobot.system import RandomIds
 
 _BODY_LIMIT = 40 * 1024 * 1024
 _AUDIO_LIMIT = 25 * 1024 * 1024
 _AUDIO_SECONDS = 120.0
 _MOST_TEXTS = 256
+_FAILED = {
+    "ModelRateLimited": (429, "model_busy"),
+    "ContextOverflow": (400, "context_length_exceeded"),
+    "aborted": (400, "aborted"),
+}
+"""By what a run ended with. Clients ask again by themselves at 409 and from 500 on."""
 _DONE = b"data: [DONE]\n\n"
 
 
@@ -45,8 +52,9 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
 class OpenAIRoutes:
     """All of it, for owners: programs speak as them."""
 
-    def __init__(self, api: ApiParts) -> None:
+    def __init__(self, api: ApiParts, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._api = api
+        self._quiet_seconds = quiet_seconds
         self._ids = RandomIds()
 
     def routes(self) -> list[Route]:
@@ -68,7 +76,7 @@ class OpenAIRoutes:
 
     async def _model(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["id"] != chat_requests.MODEL:
-            raise UnknownId("there is no such model")
+            raise chat_requests.no_model(request.match_info["id"])
         return answer(200, _MODEL)
 
     # Chats
@@ -78,25 +86,18 @@ class OpenAIRoutes:
         session, run_id = self._session(request), request.headers.get("Idempotency-Key", "")
         run, now = chat_requests.chat_run(asked, session, run_id, self._ids), self._now()
         if not asked.stream:
-            return answer(200, chat_answers.completion(await self._result(run), now))
-        usage = asked.stream_options is not None and asked.stream_options.include_usage
-        return await self._streamed(request, run, self._chunks(run, now, usage=usage))
+            result = await self._result(run)
+            return answer(200, chat_answers.completion(result, now, asked.stops))
+        chunks = ChatChunks(run.run_id, now, asked.stops, usage=asked.with_usage)
+        return await self._streamed(request, run, self._chunks(run, chunks))
 
-    async def _chunks(self, run: RunInput, now: float, *, usage: bool) -> AsyncIterator[bytes]:
-        pieces, run_id = Pieces(), run.run_id
-        yield _data(chat_answers.chunk(run_id, now, {"role": "assistant", "content": ""}))
+    async def _chunks(self, run: RunInput, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._api.programs.stream(run)) as items:
             async for item in items:
-                text = _new(pieces, item)
-                if text:
-                    yield _data(chat_answers.chunk(run_id, now, {"content": text}))
                 if isinstance(item, RunResult):
-                    reason = chat_answers.finish_reason(item)
-                    yield _data(chat_answers.chunk(run_id, now, {}, reason))
-                    if usage:
-                        last = chat_answers.chunk(run_id, now, {})
-                        last |= {"choices": [], "usage": chat_answers.chat_usage(item)}
-                        yield _data(last)
+                    _check(item)
+                for chunk in chunks.of(item):
+                    yield _data(chunk)
         yield _DONE
 
     # Responses
@@ -113,22 +114,17 @@ class OpenAIRoutes:
         run_id = request.headers.get("Idempotency-Key", "")
         run, now = chat_requests.response_run(asked, session, run_id, self._ids), self._now()
         if asked.stream:
-            return await self._streamed(request, run, self._events(run, now))
+            events = ResponseEvents(run.run_id, now, asked.previous_response_id)
+            return await self._streamed(request, run, self._events(run, events))
         result = await self._result(run)
-        return answer(200, chat_answers.response(run.run_id, now, result.message, result))
+        before = asked.previous_response_id
+        return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
-    async def _events(self, run: RunInput, now: float) -> AsyncIterator[bytes]:
-        pieces, events = Pieces(), ResponseEvents(run.run_id, now)
-        for event in events.begin():
-            yield _event(event)
+    async def _events(self, run: RunInput, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._api.programs.stream(run)) as items:
             async for item in items:
-                text = _new(pieces, item)
-                if text:
-                    yield _event(events.delta(text))
-                if isinstance(item, RunResult):
-                    for event in events.end(pieces.all, item):
-                        yield _event(event)
+                for event in events.of(item):
+                    yield _event(event)
 
     # Both
 
@@ -137,32 +133,26 @@ class OpenAIRoutes:
         async with aclosing(self._api.programs.stream(run)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
-                    if why := chat_answers.failed(item):
-                        raise Problem(502, item.error or "failed", why)
-                    return item
+                    return _check(item)
         raise Problem(503, "stopping", "It is stopping; the run goes on.")
 
     async def _streamed(
-        self, request: web.Request, run: RunInput, pieces: AsyncIterator[bytes]
+        self, request: web.Request, run: RunInput, pieces: AsyncGenerator[bytes, None]
     ) -> web.StreamResponse:
         """Server-sent events. What is refused before the first of them is an answer of its own; a
         run in a session of nobody's ends when its client leaves."""
-        response = web.StreamResponse(headers=QUIET)
-        response.content_type = "text/event-stream"
+        stream = EventStream(request, self._quiet_seconds)
         try:
-            async for piece in pieces:
-                if not response.prepared:
-                    await response.prepare(request)
-                await response.write(piece)
+            problem = await stream.write(pieces)
         except ConnectionError:
             if not run.session_key:
                 await self._api.programs.abort(run.run_id)
             raise
-        except NanobotError as error:
-            if not response.prepared:
-                raise
-            await response.write(_data(problem_of(error).body))
-        return response
+        if problem is not None and not stream.response.prepared:
+            raise problem
+        if problem is not None:
+            await stream.response.write(_data(problem.for_path(request.path)))
+        return stream.response
 
     def _session(self, request: web.Request) -> str:
         key = request.headers.get("X-Session-Key", "")
@@ -206,7 +196,7 @@ _MODEL: Mapping[str, Any] = {
 
 
 def _answered(handler: Handler) -> Handler:
-    """The handler for owners, whose refusals are errors as that API has them."""
+    """The handler for owners."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
@@ -214,22 +204,19 @@ def _answered(handler: Handler) -> Handler:
                 raise NotAllowed("Only owners ask by this API.")
             return await handler(request)
         except NanobotError as error:
-            raise _as_theirs(problem_of(error)) from None
-        except Problem as problem:
-            raise _as_theirs(problem) from None
+            raise problem_of(error) from None
 
     return handle
 
 
-def _as_theirs(problem: Problem) -> Problem:
-    kind = "invalid_request_error" if problem.status < 500 else "server_error"
-    detail = {**problem.body["error"], "type": kind, "param": None}
-    problem.body = {"error": detail}
-    return problem
-
-
-def _new(pieces: Pieces, item: RunEvent | RunResult) -> str:
-    return pieces.rest(item.message) if isinstance(item, RunResult) else pieces.of(item)
+def _check(result: RunResult) -> RunResult:
+    """The result. Raises Problem where there is no answer at all; whatever could be tried again
+    was, so that clients need not."""
+    why = chat_answers.failed(result)
+    if not why:
+        return result
+    status, code = _FAILED.get(result.error or "", (502, result.error or "failed"))
+    raise Problem(status, code, why, {"X-Should-Retry": "false"})
 
 
 def _data(body: Any) -> bytes:

@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 from aiohttp import web
 
-from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.server.admission import CSRF
 from nanobot.server.application import Route
-from nanobot.server.login import Me
+from nanobot.server.descriptions import (
+    ALWAYS,
+    DESCRIPTIONS,
+    HOOKS,
+    JSON,
+    Media,
+    RouteDescription,
+)
+from nanobot.server.openai_schemas import OpenAIError
 from nanobot.server.operation_routes import path_of
-from nanobot.server.session_routes import NewMessage, Span, TakenMessage, Window
-from nanobot.server.wire import QUIET
-from nanobot.session.views import SessionPage
+from nanobot.server.wire import OPENAI, QUIET
 
 _REFERENCE = "#/components/schemas/{name}"
+_OF_GUARDS = (401, 403, 429, 503)
+_OF_READING = (400, 404, 409, 502)
+_OF_CHANGING = (*_OF_READING, 408, 413, 415)
 _Json: TypeAlias = dict[str, Any]
+
+_REFUSALS = {
+    400: ("BadRequest", "Something is missing, unknown or not as it must be."),
+    401: ("Unauthorized", "Nobody knows who asks."),
+    403: ("Forbidden", "Who asks may not, or asks by a foreign name or from a foreign page."),
+    404: ("NotFound", "What was named is not there."),
+    406: ("NotAcceptable", "Who asks takes no form that there is."),
+    408: ("TooSlow", "The body was not there in time."),
+    409: ("Conflict", "As things stand it cannot be done."),
+    413: ("TooLarge", "The body is larger than is taken."),
+    415: ("UnsupportedType", "The body is of another kind than is taken, or compressed."),
+    426: ("UpgradeRequired", "It has to be asked for as a WebSocket."),
+    429: ("TooManyRequests", "Too often, or a limit of spending."),
+    501: ("NotInstalled", "What it needs is not installed."),
+    502: ("BadGateway", "A model cannot be used."),
+    503: ("Unavailable", "The store cannot be used, or it is starting or stopping."),
+}
+_HEADERS = {
+    401: ("WWW-Authenticate", False, "How to say who asks."),
+    426: ("Upgrade", True, "What to ask for."),
+    429: ("Retry-After", False, "Seconds until it may be asked again."),
+    503: ("Retry-After", False, "Seconds until it may be asked again."),
+}
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,177 +69,235 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
     error: ErrorDetail
 
 
-class Login(msgspec.Struct, frozen=True, kw_only=True):
-    """The secret of a link, or a token."""
-
-    secret: str
-
-
-class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """It was done."""
-
-    ok: bool
-
-
-class _Extra(msgspec.Struct, frozen=True, kw_only=True):
-    """A route that is no operation. `query` and `body` are structs of what it takes."""
-
-    method: str
-    path: str
-    summary: str
-    returns: Any
-    query: Any = None
-    body: Any = None
-    open: bool = False
-
-
-_EXTRAS = (
-    _Extra(
-        method="post",
-        path="/api/login",
-        summary="Logs a browser in: sets its cookie.",
-        body=Login,
-        returns=Done,
-        open=True,
-    ),
-    _Extra(method="get", path="/api/me", summary="Says who asks.", returns=Me),
-    _Extra(method="post", path="/api/logout", summary="Logs the browser out.", returns=Done),
-    _Extra(
-        method="get",
-        path="/api/sessions/{key}/entries",
-        summary="Shows entries of a conversation by range.",
-        query=Window,
-        returns=SessionPage,
-    ),
-    _Extra(
-        method="get",
-        path="/api/sessions/{key}/notices",
-        summary="Shows what was answered beside the log of a conversation: commands, refusals.",
-        query=Span,
-        returns=list[NoticeView],
-    ),
-    _Extra(
-        method="post",
-        path="/api/sessions/{key}/messages",
-        summary="Says something in a conversation, once for each client_request_id.",
-        body=NewMessage,
-        returns=TakenMessage,
-    ),
-)
-
-
-def openapi_route(operations: Sequence[Operation], version: str) -> Route:
+def openapi_route(
+    operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool
+) -> Route:
     """GET /openapi.json: made at the first request."""
     made: list[bytes] = []
 
     async def describe(_: web.Request) -> web.StreamResponse:
         if not made:
-            made.append(msgspec.json.encode(description(operations, version)))
-        return web.Response(body=made[0], content_type="application/json", headers=QUIET)
+            document = description(operations, version, cookie=cookie, hooks=hooks)
+            made.append(msgspec.json.encode(document))
+        return web.Response(body=made[0], content_type=JSON, headers=QUIET)
 
     return Route(method="GET", path="/openapi.json", handler=describe, open=True)
 
 
-def description(operations: Sequence[Operation], version: str) -> _Json:
-    """The whole document."""
+def description(
+    operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool = False
+) -> _Json:
+    """The whole document, for a gateway with that cookie."""
     listed = [operation for operation in operations if operation.listed]
-    kinds = [operation.returns for operation in listed]
-    extra = [kind for each in _EXTRAS for kind in (each.returns, each.query, each.body) if kind]
-    schemas, components = msgspec.json.schema_components(
-        [*kinds, *extra, Error], ref_template=_REFERENCE
-    )
-    by_kind = dict(zip(map(id, [*kinds, *extra]), schemas, strict=False))
+    routes = [*DESCRIPTIONS, HOOKS] if hooks else list(DESCRIPTIONS)
+    schemas = _Schemas([*(each.returns for each in listed), *_types(routes), Error, OpenAIError])
     paths: _Json = {}
-    for operation, schema in zip(listed, schemas, strict=False):
+    for operation in listed:
         method = "get" if operation.reads else "post"
-        paths.setdefault(path_of(operation), {})[method] = _of_operation(operation, schema)
-    for each in _EXTRAS:
-        paths.setdefault(each.path, {})[each.method] = _of_extra(each, by_kind, components)
+        paths.setdefault(path_of(operation), {})[method] = _of_operation(operation, schemas)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method] = _of_route(route, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "nanobot",
             "version": version,
-            "description": "Every operation of the gateway. docs/web.md says who may ask.",
+            "description": "Everything that the gateway serves. docs/web.md says who may ask.",
         },
+        "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas.components,
+            "responses": {
+                **_refusals("Error", ""),
+                **_refusals("OpenAIError", "OpenAI"),
+                **_refusals("JsonRpcAnswer", "JsonRpc"),
+            },
+            "securitySchemes": _schemes(cookie),
         },
-        "security": [{"token": []}],
+        "security": _security("post"),
     }
 
 
-def _of_operation(operation: Operation, schema: _Json) -> _Json:
+class _Schemas:
+    """The JSON Schemas of types."""
+
+    def __init__(self, types: Sequence[Any]) -> None:
+        made, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+        self._made = {id(each): schema for each, schema in zip(types, made, strict=True)}
+        self._types = types  # whose ids these are
+        self.components = {name: _tidy(schema) for name, schema in components.items()}
+
+    def of(self, kind: Any) -> _Json:
+        """That of one of the types."""
+        return self._made[id(kind)]
+
+    def fields(self, struct: type[msgspec.Struct]) -> Iterator[tuple[str, _Json]]:
+        """The names and schemas of the fields of one of them."""
+        yield from self.components[struct.__name__]["properties"].items()
+
+
+def _types(routes: Sequence[RouteDescription]) -> Iterator[Any]:
+    for route in routes:
+        for media in (*route.answers.values(), *route.takes.values()):
+            yield from filter(None, (media.of, media.events))
+        yield from filter(None, (route.query, route.headers))
+        yield from route.websocket.values()
+
+
+def _tidy(schema: _Json) -> _Json:
+    """With the docstring of its type as a text."""
+    about = schema.get("description")
+    return schema | {"description": inspect.cleandoc(about)} if about else schema
+
+
+def _of_operation(operation: Operation, schemas: _Schemas) -> _Json:
+    refusals = _OF_READING if operation.reads else _OF_CHANGING
     described: _Json = {
-        "operationId": operation.name.replace(" ", "_").replace("-", "_"),
+        "operationId": re.sub(r"[ -]", "_", operation.name),
         "summary": f"{operation.help[:1].upper()}{operation.help[1:]}.",
         "tags": [operation.name.split()[0]],
-        "responses": _responses(schema),
+        "security": _security("get" if operation.reads else "post"),
+        "responses": {
+            "200": _answer({JSON: {"schema": schemas.of(operation.returns)}}),
+            **_refused((*refusals, *_OF_GUARDS)),
+        },
         "x-least-role": str(operation.role),
     }
     if operation.reads:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
     else:
-        described["requestBody"] = _body(operation.schema)
+        required = bool(operation.schema["required"])
+        body = {JSON: {"schema": operation.schema}}
+        described["requestBody"] = {"required": required, "content": body}
     return described
 
 
 def _parameter(parameter: Parameter) -> _Json:
-    rule = msgspec.json.schema(parameter.hint)
+    rule = parameter.rule
     if not parameter.required and parameter.default is not None:
         rule = rule | {"default": parameter.default}
-    return {
-        "name": parameter.name,
-        "in": "query",
-        "required": parameter.required,
-        "description": parameter.description,
-        "schema": rule,
+    return _argument(parameter.name, "query", rule, required=parameter.required)
+
+
+def _of_route(route: RouteDescription, schemas: _Schemas) -> _Json:
+    guards = ALWAYS if route.open else _OF_GUARDS
+    prefix = "OpenAI" if route.path.startswith(OPENAI) else ""
+    own = {} if route.path != "/mcp" else _refused((400, 404, 406), "JsonRpc")
+    content = {
+        kind: _media(media, schemas, f"{prefix}Error") for kind, media in route.answers.items()
     }
-
-
-def _of_extra(extra: _Extra, by_kind: dict[int, _Json], components: _Json) -> _Json:
     described: _Json = {
-        "operationId": f"{extra.method}{extra.path}".replace("/", "_").replace("{key}", "key"),
-        "summary": extra.summary,
-        "tags": [extra.path.split("/")[2]],
-        "responses": _responses(by_kind[id(extra.returns)]),
-        "parameters": [],
+        "operationId": route.name,
+        "summary": route.summary,
+        "tags": [route.tag],
+        "security": [] if route.open else _security(route.method),
+        "parameters": list(_arguments(route, schemas)),
+        "responses": {
+            str(route.status): _answer(content),
+            **{str(status): {"description": text} for status, text in route.also.items()},
+            **_refused((*route.refusals, *guards), prefix),
+            **own,
+        },
     }
-    if "{key}" in extra.path:
-        described["parameters"].append(
-            {"name": "key", "in": "path", "required": True, "schema": {"type": "string"}}
-        )
-    if extra.query is not None:
-        fields = components[extra.query.__name__]["properties"]
-        described["parameters"] += [
-            {"name": name, "in": "query", "required": False, "schema": rule}
-            for name, rule in fields.items()
-        ]
-    if extra.body is not None:
-        described["requestBody"] = _body(by_kind[id(extra.body)])
-    if extra.open:
-        described["security"] = []
+    if route.takes:
+        body = {kind: _media(media, schemas, "") for kind, media in route.takes.items()}
+        described["requestBody"] = {"required": True, "content": body}
+    if route.websocket:
+        described["x-websocket"] = {
+            name: schemas.of(kind) for name, kind in route.websocket.items()
+        }
     return described
 
 
-def _body(schema: _Json) -> _Json:
+def _arguments(route: RouteDescription, schemas: _Schemas) -> Iterator[_Json]:
+    for name in re.findall(r"\{(\w+)\}", route.path):
+        yield _argument(name, "path", {"type": "string", "minLength": 1}, required=True)
+    for place, struct in (("query", route.query), ("header", route.headers)):
+        if struct is not None:
+            for name, rule in schemas.fields(struct):
+                yield _argument(name, place, rule, required=False)
+
+
+def _argument(name: str, place: str, rule: _Json, *, required: bool) -> _Json:
+    about = {"description": rule["description"]} if "description" in rule else {}
+    return {"name": name, "in": place, "required": required, "schema": rule, **about}
+
+
+def _media(media: Media, schemas: _Schemas, error: str) -> _Json:
+    if media.events is not None:
+        return {"schema": _event(schemas.of(media.events), error)}
+    if media.schema is not None:
+        return {"schema": dict(media.schema)}
+    return {"schema": schemas.of(media.of)}
+
+
+def _event(told: _Json, error: str) -> _Json:
+    """Each event of a stream, as OpenAPI 3.2 describes them and tools read 3.1."""
+    content = {"anyOf": [told, {"$ref": _REFERENCE.format(name=error)}]}
+    data = {"type": "string", "contentMediaType": JSON, "contentSchema": content}
     return {
-        "required": bool(schema.get("required", True)),
-        "content": {"application/json": {"schema": schema}},
+        "type": "object",
+        "description": "Each event of the stream.",
+        "properties": {
+            "data": {"anyOf": [data, {"const": "[DONE]"}]},
+            "event": {"type": "string"},
+            "id": {"type": "string"},
+            "retry": {"type": "integer"},
+        },
     }
 
 
-def _responses(schema: _Json) -> _Json:
-    error = {"$ref": _REFERENCE.format(name="Error")}
+def _answer(content: Mapping[str, Any]) -> _Json:
+    return {"description": "It was done.", **({"content": content} if content else {})}
+
+
+def _refused(statuses: Sequence[int], prefix: str = "") -> _Json:
     return {
-        "200": {
-            "description": "It was done.",
-            "content": {"application/json": {"schema": schema}},
+        str(status): {"$ref": f"#/components/responses/{prefix}{_REFUSALS[status][0]}"}
+        for status in sorted(set(statuses))
+    }
+
+
+def _refusals(schema: str, prefix: str) -> _Json:
+    """All errors, in one of the two forms that they have."""
+    content = {JSON: {"schema": {"$ref": _REFERENCE.format(name=schema)}}}
+    return {
+        f"{prefix}{name}": {"description": about, "content": content, **_headers(status)}
+        for status, (name, about) in _REFUSALS.items()
+    }
+
+
+def _headers(status: int) -> _Json:
+    if status not in _HEADERS:
+        return {}
+    name, required, about = _HEADERS[status]
+    header = {"description": about, "required": required, "schema": {"type": "string"}}
+    return {"headers": {name: header}}
+
+
+def _schemes(cookie: str) -> _Json:
+    return {
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "The gateway's own token, or one that `nanobot web tokens add` made.",
         },
-        "default": {
-            "description": "It was refused.",
-            "content": {"application/json": {"schema": error}},
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": cookie,
+            "description": "What POST /api/login gives a browser.",
+        },
+        "csrf": {
+            "type": "apiKey",
+            "in": "header",
+            "name": CSRF,
+            "description": "What GET /api/me calls csrf; goes with every change beside the cookie.",
         },
     }
+
+
+def _security(method: str) -> list[_Json]:
+    cookie: _Json = {"cookie": []} if method == "get" else {"cookie": [], "csrf": []}
+    return [{"token": []}, cookie]

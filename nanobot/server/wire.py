@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,11 @@ QUIET = {
 """Headers of every answer."""
 
 
+OPENAI = "/v1/"
+"""What the paths of OpenAI's API begin with, whose errors have a form of their own."""
+_NAMED = re.compile(r"([a-z_]+): ")
+
+
 class Problem(Exception):
     """A request that is refused. `message` is for the person behind the client."""
 
@@ -32,6 +38,16 @@ class Problem(Exception):
         self.status = status
         self.body: dict[str, dict[str, str | None]] = {"error": {"code": code, "message": message}}
         self.headers = headers or {}
+
+    def for_path(self, path: str) -> Mapping[str, Any]:
+        """The body, in the form that clients of that path know."""
+        if not path.startswith(OPENAI):
+            return self.body
+        detail = self.body["error"]
+        named = _NAMED.match(str(detail["message"]))
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        param = named[1] if named and self.status == 400 else None
+        return {"error": {**detail, "type": kind, "param": param}}
 
 
 def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> web.Response:

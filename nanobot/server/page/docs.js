@@ -10,10 +10,19 @@ function element(name, text = "", ...children) {
   return made;
 }
 
+// A reference is a path within the document.
+function meantBy(thing) {
+  if (!thing?.$ref) return thing;
+  return thing.$ref.slice(2).split("/").reduce((within, name) => within[name], document_);
+}
+
+function nameOf(schema) {
+  return schema?.$ref?.split("/").pop();
+}
+
 function resolved(schema, depth = 0) {
-  const name = schema?.$ref?.split("/").pop();
-  const meant = name ? document_.components.schemas[name] : schema;
-  if (!meant || depth > 3) return name ?? {};
+  const meant = meantBy(schema);
+  if (!meant || depth > 3) return nameOf(schema) ?? {};
   if (meant.type === "array") return [resolved(meant.items ?? {}, depth + 1)];
   if (meant.anyOf) return meant.anyOf.map((one) => kind(one)).join(" | ");
   if (!meant.properties) return kind(meant);
@@ -22,25 +31,30 @@ function resolved(schema, depth = 0) {
 }
 
 function kind(schema) {
-  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.$ref) return nameOf(schema);
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
-  return schema.type ?? "anything";
+  if (schema.anyOf) return schema.anyOf.map(kind).join(" | ");
+  if (schema.contentSchema) return kind(schema.contentSchema);
+  if ("const" in schema) return JSON.stringify(schema.const);
+  return schema.contentMediaType ?? schema.type ?? "anything";
 }
 
 function argumentsOf(operation) {
-  const body = operation.requestBody?.content["application/json"].schema;
-  const meant = body?.$ref ? document_.components.schemas[body.$ref.split("/").pop()] : body;
+  const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const meant = meantBy(body?.schema);
   const required = new Set(meant?.required ?? []);
   const inBody = Object.entries(meant?.properties ?? {}).map(([name, schema]) => ({
-    name, schema, description: schema.description, required: required.has(name),
+    name, schema, in: "body", description: schema.description, required: required.has(name),
   }));
-  return [...(operation.parameters ?? []), ...inBody];
+  const whole = type && !meant?.properties ? [{ name: type, schema: meant, in: "body", required: true }] : [];
+  return [...(operation.parameters ?? []), ...inBody, ...whole];
 }
 
 function table(rows) {
   const made = element("table");
   for (const row of rows) {
-    const line = element("tr", "", element("th", row.name), element("td", kind(row.schema)));
+    const line = element("tr", "", element("th", row.name), element("td", row.in));
+    line.append(element("td", kind(row.schema)));
     line.append(element("td", row.required ? "required" : JSON.stringify(row.schema.default ?? "")));
     line.append(element("td", row.description ?? row.schema.description ?? ""));
     made.append(line);
@@ -48,15 +62,47 @@ function table(rows) {
   return made;
 }
 
+function neededBy(operation) {
+  const ways = (operation.security ?? document_.security).map((way) => Object.keys(way).join(" and "));
+  const role = operation["x-least-role"];
+  const who = ways.length ? `Shown: ${ways.join(", or ")}.` : "Nothing has to be shown.";
+  return element("p", role ? `${who} For: ${role}.` : who);
+}
+
+function answersOf(operation) {
+  const parts = [];
+  for (const [status, response] of Object.entries(operation.responses)) {
+    const meant = meantBy(response);
+    const types = Object.keys(meant.content ?? {}).join(", ");
+    parts.push(element("p", "", element("b", status), ` ${meant.description} `, element("code", types)));
+    if (status >= "400") continue;
+    for (const { schema } of Object.values(meant.content ?? {})) {
+      parts.push(element("pre", JSON.stringify(resolved(schema), null, 2)));
+    }
+  }
+  return parts;
+}
+
+function wordsOf(operation) {
+  return Object.entries(operation["x-websocket"] ?? {}).map(([name, schema]) =>
+    element("p", "", element("b", `${name.replaceAll("_", " ")}: `), element("code", kind(schema))));
+}
+
 for (const [path, methods] of Object.entries(document_.paths)) {
   for (const [method, operation] of Object.entries(methods)) {
     const head = element("summary", "", element("b", method.toUpperCase()), element("code", path));
     head.append(` ${operation.summary}`);
-    const details = element("details", "", head);
+    const details = element("details", "", head, neededBy(operation));
     const rows = argumentsOf(operation);
     if (rows.length) details.append(table(rows));
-    const result = operation.responses["200"].content?.["application/json"]?.schema;
-    if (result) details.append(element("pre", JSON.stringify(resolved(result), null, 2)));
+    details.append(...wordsOf(operation), ...answersOf(operation));
     place.append(details);
   }
 }
+
+const schemas = element("details", "", element("summary", "Schemas"));
+for (const [name, schema] of Object.entries(document_.components.schemas)) {
+  const parts = [element("h3", name), element("p", schema.description ?? "")];
+  schemas.append(...parts, element("pre", JSON.stringify(resolved(schema), null, 2)));
+}
+place.append(schemas);

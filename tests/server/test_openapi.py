@@ -1,0 +1,179 @@
+"""The description of the HTTP API: whole, valid, and true of what is told over streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import jsonschema_rs
+import pytest
+import schemathesis
+
+from nanobot.config.settings.channels import WebSettings
+from nanobot.server.admission import Admission
+from nanobot.server.api_parts import ApiParts
+from nanobot.server.face import Served, routes_of
+from nanobot.server.page_files import PageFiles
+from nanobot.server.watching import Watching
+from nanobot.system import SystemClock
+from tests.server.housing import Client, House, house
+from tests.server.test_streams import reading
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> Any:
+    async with house(tmp_path / "home") as made:
+        yield made
+
+
+async def document(client: Client) -> dict[str, Any]:
+    code, described = await client.get("/openapi.json")
+    assert code == 200
+    return dict(described)
+
+
+def validator(described: dict[str, Any], schema: dict[str, Any]) -> jsonschema_rs.Validator:
+    """Of a schema that is within the document."""
+    return jsonschema_rs.Draft202012Validator({**described, **schema})
+
+
+async def test_it_is_valid(served: House) -> None:
+    described = await document(await served.stranger())
+    schemathesis.openapi.from_dict(described).validate()
+    assert described["openapi"].startswith("3.1.")
+    named = [each["operationId"] for path in described["paths"].values() for each in path.values()]
+    assert len(named) == len(set(named))
+    for path, methods in described["paths"].items():
+        for method, each in methods.items():
+            assert each["summary"].endswith("."), (method, path)
+
+
+async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
+    parts = served.parts
+    api = ApiParts(
+        operations=parts.operations,
+        intake=parts.starter.web_intake,
+        received=parts.received,
+        programs=parts.programs,
+    )
+    whole = Served(
+        settings=WebSettings(),
+        access=parts.http.access,
+        clock=SystemClock(),
+        hooks=None,
+        ready=lambda: True,
+        role="all",
+        ending=asyncio.Event(),
+        api=api,
+        watching=Watching(parts.engine),
+    )
+    admission = Admission(whole.settings, whole.access, whole.clock)
+    page = {route.path for route in PageFiles().routes()}
+    served_ones = {
+        (r.method, r.path) for r in await routes_of(whole, admission) if r.path not in page
+    }
+    described = await document(await served.stranger())
+    listed = {(m.upper(), path) for path, methods in described["paths"].items() for m in methods}
+    assert served_ones == listed
+
+
+async def test_it_says_how_to_get_in(served: House) -> None:
+    described = await document(await served.stranger())
+    schemes = described["components"]["securitySchemes"]
+    assert schemes["token"]["scheme"] == "bearer"
+    browser = await served.browser()
+    assert schemes["cookie"]["name"] in {each.key for each in browser.session.cookie_jar}
+    assert schemes["csrf"]["name"] in browser.headers
+    changes, reads = described["paths"]["/api/send"]["post"], described["paths"]["/api/me"]["get"]
+    assert changes["security"] == [{"token": []}, {"cookie": [], "csrf": []}]
+    assert reads["security"] == [{"token": []}, {"cookie": []}]
+    assert described["paths"]["/healthz"]["get"]["security"] == []
+
+
+@pytest.mark.parametrize("path", ["/api/sessions/{key}/events", "/api/events"])
+async def test_what_streams_tell_is_as_described(served: House, path: str) -> None:
+    owner = await served.owner()
+    described = await document(owner)
+    answer = described["paths"][path]["get"]["responses"]["200"]
+    event = answer["content"]["text/event-stream"]["schema"]
+    data = event["properties"]["data"]["anyOf"][0]["contentSchema"]
+    check = validator(described, data)
+    kinds = set()
+    async with reading(owner, path.format(key="web:desk")) as reader:
+        item = await reader.item()
+        await owner.post("/api/sessions/web:desk/messages", text="hello")
+        while item["type"] != "event" or item["event"]["kind"] != "end":
+            check.validate(item)
+            kinds.add(item["type"])
+            item = await reader.item()
+        check.validate(item)
+    assert {"snapshot", "said", "event"} <= kinds
+
+
+async def test_what_the_websocket_says_is_as_described(served: House) -> None:
+    owner = await served.owner()
+    described = await document(owner)
+    words = described["paths"]["/ws"]["get"]["x-websocket"]
+    asks, answers = (validator(described, words[name]) for name in ("request", "answer"))
+    items = validator(described, words["item"])
+    requests: list[dict[str, Any]] = [
+        {"op": "follow", "session": "web:desk", "key": "1"},
+        {"op": "say", "session": "web:desk", "message": {"text": "hello"}, "key": "2"},
+        {"op": "call", "name": "runs list", "key": "3"},
+        {"op": "call", "name": "fly", "key": "4"},
+        {"op": "leave", "session": "web:desk", "key": "5"},
+    ]
+    async with owner.session.ws_connect(f"{served.url}/ws", headers=owner.headers) as socket:
+        keys = []
+        for request in requests:
+            asks.validate(request)
+            await socket.send_json(request)
+        while "5" not in keys:
+            told = json.loads((await socket.receive(timeout=20)).data)
+            if told["type"] in ("result", "error"):
+                answers.validate(told)
+                keys.append(told["key"])
+            else:
+                items.validate(told)
+    assert keys == ["1", "2", "3", "4", "5"]
+    assert not asks.is_valid({"op": "fly"})
+
+
+async def test_whoever_asks_otherwise_is_told_how(served: House) -> None:
+    owner = await served.owner()
+    for method, path, allowed in (
+        ("POST", "/api/me", "GET"),
+        ("GET", "/api/send", "POST"),
+        ("DELETE", "/mcp", "POST"),
+        ("GET", "/mcp", "POST"),
+        ("PUT", "/v1/responses", "POST"),
+    ):
+        async with owner.session.request(
+            method, served.url + path, headers=owner.headers
+        ) as response:
+            assert response.status == 405, path
+            assert allowed in response.headers["Allow"].split(","), path
+            assert (await response.json())["error"]["code"] == "method_not_allowed"
+
+
+async def test_an_error_below_v1_is_always_one_of_that_api(served: House) -> None:
+    stranger, owner = await served.stranger(), await served.owner()
+    described = await document(owner)
+    check = validator(described, {"$ref": "#/components/schemas/OpenAIError"})
+    for who, method, path, code in (
+        (stranger, "GET", "/v1/models", 401),
+        (owner, "GET", "/v1/files", 404),
+        (owner, "GET", "/v1/responses", 405),
+        (owner, "POST", "/v1/responses", 400),
+    ):
+        status, told = await who.ask(method, path)
+        assert status == code
+        check.validate(told)
+
+
+async def test_the_page_of_it_is_served(served: House) -> None:
+    async with aiohttp.ClientSession() as session, session.get(f"{served.url}/docs") as response:
+        assert "docs.js" in await response.text()
