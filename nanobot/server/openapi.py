@@ -249,7 +249,9 @@ def _event(told: _Json, error: str) -> _Json:
 
 
 def _answer(content: Mapping[str, Any]) -> _Json:
-    return {"description": "It was done.", **({"content": content} if content else {})}
+    if not content:
+        return {"description": "It goes on as a WebSocket."}
+    return {"description": "It was done.", "content": content}
 
 
 def _refused(statuses: Sequence[int], prefix: str = "") -> _Json:

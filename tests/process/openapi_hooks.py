@@ -1,6 +1,6 @@
 """What `schemathesis` is told beside its command line: who asks, and what there is to ask for.
 
-Its process alone imports this. `KNOWN_THINGS` has values of parameters by operations, or by their tags.
+Its process alone imports this. `KNOWN_THINGS` has values of parameters by operations or by tags.
 """
 
 from __future__ import annotations
