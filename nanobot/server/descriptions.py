@@ -197,7 +197,7 @@ _SESSIONS = (
     RouteDescription(
         method="get",
         path="/api/sessions/{key}/entries",
-        name="sessions_entries",
+        name="session_entries",
         summary="Shows entries of a conversation by range.",
         query=Window,
         answers=_json(SessionPage),
@@ -206,7 +206,7 @@ _SESSIONS = (
     RouteDescription(
         method="get",
         path="/api/sessions/{key}/notices",
-        name="sessions_notices",
+        name="session_notices",
         summary="Shows what was answered beside the log of a conversation: commands, refusals.",
         query=Span,
         answers=_json(list[NoticeView]),
@@ -215,7 +215,7 @@ _SESSIONS = (
     RouteDescription(
         method="post",
         path="/api/sessions/{key}/messages",
-        name="sessions_messages",
+        name="session_messages",
         summary="Says something in a conversation, once for each client_request_id.",
         takes=_json(NewMessage),
         answers=_json(TakenMessage),
@@ -224,7 +224,7 @@ _SESSIONS = (
     RouteDescription(
         method="get",
         path="/api/sessions/{key}/events",
-        name="sessions_events",
+        name="session_events",
         summary="Tells what happens in a conversation, from a snapshot or an item on.",
         query=Position,
         headers=LastEvent,
