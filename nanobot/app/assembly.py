@@ -24,6 +24,7 @@ from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.machine import Machine
 from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import (
+    archives_of,
     blobs_of,
     mcp_of,
     memory_of,
@@ -174,7 +175,10 @@ class _Assembly:
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         scribe = self.models.scribe(agent.transcription_model)
         self.received = Received(self.blobs, self.files, scribe, self.taint)
-        self.eraser = Eraser(store.database, store.writer, self.blobs)
+        self.archives = archives_of(config)
+        # Of several processes only the one that fires jobs writes archives.
+        own = None if store.shared else self.archives
+        self.eraser = Eraser(store.database, store.writer, self.blobs, own)
         self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
@@ -266,7 +270,7 @@ class _Assembly:
         if self.store.shared:
             lease = ChannelLease(SCHEDULER, self.bus.journal, clock)
         triggered = partial(supervise, triggers, clock)
-        archiving = retention_of(self.config, self.store, self.eraser).run
+        archiving = retention_of(self.config, self.store, self.eraser, self.archives).run
         work = partial(side_by_side, self.cron.run, triggered, archiving)
         return Scheduler(work, lease)
 

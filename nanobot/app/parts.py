@@ -21,6 +21,7 @@ from nanobot.memory.lasting import LastingFacts
 from nanobot.ports import Clock
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry, ProviderSpeech
 from nanobot.store.opening import Store
+from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.retention import Retention
@@ -176,11 +177,15 @@ def workspace_tools(
     return kept_apart(made, roots, private_paths(roots.workspace))
 
 
-def retention_of(config: Config, store: Store, eraser: Eraser) -> Retention:
+def archives_of(config: Config) -> Archives:
+    """The files that old entries go into."""
+    return Archives(config.home / Path(config.retention.archive).expanduser())
+
+
+def retention_of(config: Config, store: Store, eraser: Eraser, archives: Archives) -> Retention:
     """What archives old entries, if the configuration wants that."""
-    terms = config.retention
-    folder = config.home / Path(terms.archive).expanduser()
-    return Retention(store.database, store.writer, eraser, terms.entries_days, folder)
+    days = config.retention.entries_days
+    return Retention(store.database, store.writer, eraser, days, archives)
 
 
 def blobs_of(config: Config) -> Blobs:

@@ -76,6 +76,8 @@ async def test_what_is_older_than_it_may_be_is_in_an_archive(world: World) -> No
     await world.eventually(lambda: archive.exists() and "archived" in str(reasons(world)))
     assert await gateway.stop() == 0
     world.verify()
+    assert (await world.run("sessions", "delete", "telegram:1", "--yes")).code == 0
+    assert not archive.exists()
 
 
 def reasons(world: World) -> list[str]:

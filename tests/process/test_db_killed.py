@@ -41,12 +41,8 @@ keeping.migrate_to(source, target)
 reach("DONE")
 """
 
-POINTS = (
-    ("CREATE TABLE", 9),
-    ("INSERT INTO entries", 1),
-    ("FROM entries", 2),
-)
-COMMITS = (("COMMIT", 1), ("COMMIT", 2))
+TO_POSTGRESQL = (("CREATE TABLE", 9), ("FROM entries", 2), ("COMMIT", 2))
+TO_A_FILE = (("CREATE TABLE", 9), ("INSERT INTO entries", 1))
 
 
 def content(url: str) -> dict[str, object]:
@@ -60,7 +56,7 @@ def killed(origin: str, target: str, words: str, nth: int) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 
-@pytest.mark.parametrize(("kind", "points"), [("postgres", POINTS + COMMITS), ("file", POINTS)])
+@pytest.mark.parametrize(("kind", "points"), [("postgres", TO_POSTGRESQL), ("file", TO_A_FILE)])
 def test_a_move_killed_anywhere_is_made_once_more(
     source: str,  # noqa: F811
     postgres: Postgres,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -12,7 +15,9 @@ from nanobot.errors import StoreUnwritable
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import ErasedEntry
 from nanobot.store.repositories import retention
-from nanobot.store.repositories.retention import ArchivedEntry, Retention
+from nanobot.store.repositories.archives import ArchivedEntry, Archives
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.retention import Retention
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, said
@@ -22,12 +27,33 @@ DAY = 86_400.0
 
 def keeper(home: Home, folder: Path, days: float = 30.0) -> Retention:
     writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None)
-    return Retention(home.database, writer, home.eraser(), days, folder)
+    return Retention(home.database, writer, home.eraser(), days, Archives(folder))
 
 
 def lines(folder: Path, name: str = "telegram%3A7.jsonl") -> list[ArchivedEntry]:
     data = (folder / name).read_bytes().splitlines()
     return [msgspec.json.decode(line, type=ArchivedEntry) for line in data]
+
+
+async def run_until(retention: Retention, holds: Callable[[], bool]) -> None:
+    """Run it until something holds."""
+    running = asyncio.create_task(retention.run())
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 - nothing tells when a file has gone
+            await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+def cut_off(folder: Path) -> None:
+    """As a crash leaves a file that it was writing."""
+    with (folder / "telegram%3A7.jsonl").open("ab") as archive:
+        archive.write(b'{"session_key":"telegram:7","seq":5,"run')
+
+
+def names(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir()]
 
 
 async def grown(home: Home, first: int = 0, last: int = 3) -> None:
@@ -42,7 +68,7 @@ def chained(archive: list[ArchivedEntry]) -> bytes:
     for entry in archive:
         payload, salt = base64.b64decode(entry.payload), base64.b64decode(entry.salt)
         digest = base64.b64decode(entry.digest)
-        assert log_entries.payload_digest(salt, payload) == digest
+        assert not payload or log_entries.payload_digest(salt, payload) == digest
         link = log_entries.ChainLink(
             session_key=entry.session_key,
             seq=entry.seq,
@@ -100,10 +126,8 @@ async def test_a_crash_after_the_file_was_written_writes_nothing_twice(
     home.clock.advance(31 * DAY)
     part = await home.do(lambda connection: retention.oldest(connection, KEY, home.clock.now()))
     assert part is not None
-    file = tmp_path / "telegram%3A7.jsonl"
-    retention.append_to(file, part.entries)
-    with file.open("ab") as archive:
-        archive.write(b'{"session_key":"telegram:7","seq":5,"run')
+    await Archives(tmp_path).append(KEY, part.entries)
+    cut_off(tmp_path)
     count = await keeper(home, tmp_path).archive()
     assert [entry.seq for entry in lines(tmp_path)] == list(range(1, count + 1))
     chained(lines(tmp_path))
@@ -120,13 +144,14 @@ async def test_a_folder_that_cannot_be_written_leaves_the_store_as_it_is(
     assert await keeper(home, taken).archive() == 0
     assert None not in await home.bodies(KEY)
     with pytest.raises(StoreUnwritable):
-        retention.append_to(taken / "x.jsonl", ())
+        await Archives(taken).append(KEY, ())
 
 
 async def test_without_days_everything_stays(home: Home, tmp_path: Path) -> None:
     await grown(home)
     home.clock.advance(4_000 * DAY)
-    await keeper(home, tmp_path, days=0.0).run()
+    assert await keeper(home, tmp_path, days=36_500.0).archive() == 0
+    await run_until(keeper(home, tmp_path, days=0.0), lambda: len(home.clock.sleeps) > 2)
     assert None not in await home.bodies(KEY)
 
 
@@ -157,3 +182,61 @@ async def test_a_conversation_that_began_anew_is_archived_behind_the_one_that_wa
     assert [entry.seq for entry in archive] == [*range(1, count + 1), *range(1, again + 1)]
     chained(archive[:count])
     chained(archive[count:])
+
+
+async def test_a_conversation_that_is_deleted_leaves_no_archive(home: Home, tmp_path: Path) -> None:
+    await grown(home)
+    home.clock.advance(31 * DAY)
+    archives = Archives(tmp_path)
+    await keeper(home, tmp_path).archive()
+    assert lines(tmp_path)
+    writer = StoreContext(home.clock, home.ids, "us")
+    await Eraser(home.database, writer, archives=archives).delete(KEY)
+    assert names(tmp_path) == []
+
+
+async def test_an_entry_in_an_archive_is_erased_there_and_its_chain_holds(
+    home: Home, tmp_path: Path
+) -> None:
+    await grown(home)
+    home.clock.advance(31 * DAY)
+    count = await keeper(home, tmp_path).archive()
+    await home.records().erase(KEY, 1, "ann")
+    await home.records().erase(KEY, count, "ann")
+    cut_off(tmp_path)
+    await home.eraser().erase_archived(Archives(tmp_path))
+    await Archives(tmp_path).append(KEY, ())
+    archive_lines = lines(tmp_path)
+    assert [entry.seq for entry in archive_lines if not entry.payload] == [1, count]
+    assert [entry.seq for entry in archive_lines] == list(range(1, count + 1))
+    chained(archive_lines)
+    assert (tmp_path / "telegram%3A7.jsonl").stat().st_mode & 0o077 == 0
+
+
+async def test_what_another_process_has_deleted_leaves_the_archives_by_itself(
+    home: Home, tmp_path: Path
+) -> None:
+    await grown(home)
+    home.clock.advance(31 * DAY)
+    await keeper(home, tmp_path).archive()
+    await home.records().delete(KEY)
+    assert lines(tmp_path)
+    await run_until(keeper(home, tmp_path, days=0.0), lambda: not names(tmp_path))
+
+
+async def test_an_archive_that_cannot_be_changed_now_is_changed_later(
+    home: Home, tmp_path: Path
+) -> None:
+    await grown(home)
+    home.clock.advance(31 * DAY)
+    folder = tmp_path / "archive"
+    await keeper(home, folder).archive()
+    await home.records().delete(KEY)
+    folder.rename(tmp_path / "elsewhere")
+    folder.touch()
+    with pytest.raises(StoreUnwritable):
+        await home.eraser().erase_archived(Archives(folder))
+    folder.unlink()
+    (tmp_path / "elsewhere").rename(folder)
+    await home.eraser().erase_archived(Archives(folder))
+    assert names(folder) == []

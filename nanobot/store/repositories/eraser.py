@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from contextlib import suppress
 from typing import NoReturn
 
+import msgspec
 from loguru import logger
 
 from nanobot.errors import StoreError, UsageError
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import blob_references as references
 from nanobot.store.repositories import erasing, erasures, one_shots, session_removal
+from nanobot.store.repositories.archives import Archives
+from nanobot.store.repositories.erasures import InArchive
 from nanobot.store.repositories.memory_words import WordIndex
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -22,7 +26,8 @@ _DAY = 86_400.0
 
 
 class Eraser(SqlStore):
-    """One for a store. `blobs` are the files that its rows name."""
+    """One for a store. `blobs` are the files that its rows name; `archives` those that old entries
+    went into, where no other process has them."""
 
     _erase = verb(erasing.erase, "erase")
     _begin_removal = verb(session_removal.begin_session, "delete")
@@ -37,10 +42,15 @@ class Eraser(SqlStore):
     _search = bare_verb(references.search)
 
     def __init__(
-        self, database: Database, writer: StoreContext, blobs: Blobs | None = None
+        self,
+        database: Database,
+        writer: StoreContext,
+        blobs: Blobs | None = None,
+        archives: Archives | None = None,
     ) -> None:
         super().__init__(database, writer)
         self._blobs = blobs
+        self._archives = archives
         self._words = WordIndex(database)
         self._removing = asyncio.Lock()
         self._due = asyncio.Event()
@@ -81,6 +91,8 @@ class Eraser(SqlStore):
             await self.remove_rows()
             async with self._removing:
                 await self._remove_blobs()
+            if self._archives is not None:
+                await self.erase_archived(self._archives)
             words = await self._noted(erasures.WORDS)
             if words:
                 await self._words.forget()
@@ -92,6 +104,19 @@ class Eraser(SqlStore):
         except StoreError:
             self._due.set()
             raise
+
+    async def erase_archived(self, archives: Archives) -> None:
+        """Take out of these what is noted. Raises StoreError; what is left stays noted."""
+        by_session = defaultdict[str, list[str]](list)
+        for name in await self._noted(erasures.ARCHIVED):
+            by_session[msgspec.json.decode(name, type=InArchive).session_key].append(name)
+        for key, names in by_session.items():
+            numbers = {msgspec.json.decode(name, type=InArchive).seq for name in names}
+            if 0 in numbers:
+                await archives.remove(key)
+            else:
+                await archives.erase(key, numbers)
+            await self._done(erasures.ARCHIVED, names)
 
     def soon(self) -> None:
         """Something was noted that `run` is to finish."""

@@ -28,6 +28,7 @@ from nanobot.store.repositories.erasures import (
     bare_inbound,
     done,
     note,
+    note_archived,
     note_blobs,
 )
 from nanobot.store.unit import StoreContext
@@ -65,6 +66,7 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
     if row is None or row.kind == "erased":
         raise UsageError(f"the log of {key} has no entry {seq} that could be erased")
     if row.payload is None:
+        note_archived(connection, key, seq)
         return
     body = log_entries.decode(row.payload)
     note_blobs(connection, [row.payload])

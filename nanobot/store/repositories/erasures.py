@@ -12,12 +12,13 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.repositories.blob_references import named
 
+_a = schema.archived_logs
 _x = schema.erasures
 
 SESSION, QUOTES, BLOB = "session", "quotes", "blob"
-WORDS, SCRUB = "words", "scrub"
+WORDS, SCRUB, ARCHIVED = "words", "scrub", "archived"
 """Kinds of `erasures`: a session, what quotes an entry, a file that may be nobody else's, the index
-of memories' words, and the pages of the database."""
+of memories' words, the pages of the database, and what is in the archive of a session."""
 ROWS = 100
 """Rows that are changed at once, so that nobody waits long."""
 
@@ -27,6 +28,20 @@ _DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bind
 def note(connection: sa.Connection, kind: str, name: str) -> None:
     """It is to be erased, whatever happens from now on."""
     insert_ignore(connection, _x, {"kind": kind, "name": name})
+
+
+class InArchive(msgspec.Struct, frozen=True, array_like=True):
+    """The archive of a session (seq 0), or one entry there."""
+
+    session_key: str
+    seq: int = 0
+
+
+def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
+    """If the session has an archive with that entry, it is to be erased there; 0: all of it."""
+    query = sa.select(_a.c.last).where(_a.c.session_key == key)
+    if (connection.scalar(query) or -1) >= seq:
+        note(connection, ARCHIVED, msgspec.json.encode(InArchive(key, seq)).decode())
 
 
 def noted(connection: sa.Connection, kind: str) -> list[str]:

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
-from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NoReturn
 
 import msgspec
 import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.errors import StoreUnwritable
+from nanobot.errors import StoreError
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
-from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
+from nanobot.store.repositories.eraser import AGAIN_SECONDS, Eraser
 from nanobot.store.repositories.erasing import empty_copies
 from nanobot.store.repositories.erasures import SCRUB, note
 from nanobot.store.unit import StoreContext
@@ -35,26 +33,11 @@ ROWS = 100
 LOOK_SECONDS = 3_600.0
 _DAY = 86_400.0
 _PAUSE = 0.05
-_LONGEST_NAME = 200
 
 _a = schema.archived_logs
 _e = schema.entries
 _s = schema.sessions
 _r = schema.runs
-
-
-class ArchivedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of an archive: a row of the log as the chain was made over it, its bytes in base64."""
-
-    session_key: str
-    seq: int
-    run_id: str
-    kind: str
-    at: float
-    salt: str
-    payload: str
-    digest: str
-    hash: str
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,29 +124,47 @@ def _move_window(connection: sa.Connection, key: str, last: int) -> None:
 
 
 class Retention(SqlStore):
-    """Archives entries that are older than so many days (0: none); `folder` has a file for each
-    session."""
+    """Archives entries that are older than so many days (0: none)."""
 
     _due = bare_verb(due)
     _oldest = bare_verb(oldest)
     _archived = verb(archived, "archive")
 
     def __init__(
-        self, database: Database, writer: StoreContext, eraser: Eraser, days: float, folder: Path
+        self,
+        database: Database,
+        writer: StoreContext,
+        eraser: Eraser,
+        days: float,
+        archives: Archives,
     ) -> None:
         super().__init__(database, writer)
         self._eraser = eraser
         self._days = days
-        self._folder = folder
+        self._archives = archives
 
     async def run(self) -> None:
-        """Archive until cancelled, or nothing at all."""
+        """Until cancelled: archive, and take out of archives what is to be erased."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._archiving(), name="retention: old entries")
+            tasks.create_task(self._erasing(), name="retention: what is erased in archives")
+
+    async def _archiving(self) -> None:
         while self._days:
             with boundary("archiving"):
                 count = await self.archive()
                 if count:
-                    logger.info("{} old entries are in {} now", count, self._folder)
+                    logger.info("{} old entries are in {} now", count, self._archives.folder)
             await self.writer.clock.sleep(LOOK_SECONDS)
+
+    async def _erasing(self) -> NoReturn:
+        # Another process may have noted it, whose home has no archives.
+        while True:
+            try:
+                await self._eraser.erase_archived(self._archives)
+            except StoreError as error:
+                logger.warning("archives are erased from in {:g} s: {}", AGAIN_SECONDS, error)
+            await self.writer.clock.sleep(AGAIN_SECONDS)
 
     async def archive(self) -> int:
         """Archive all that is due; returns how many entries that were. Raises StoreError."""
@@ -179,58 +180,15 @@ class Retention(SqlStore):
         return count
 
     async def _archive(self, key: str, cutoff: float) -> int:
-        count, name = 0, _file_of(key)
+        count, name = 0, file_name(key)
         while (part := await self._oldest(key, cutoff)) is not None:
             if part.entries:
-                await asyncio.to_thread(append_to, self._folder / name, part.entries)
+                await self._archives.append(key, part.entries)
             if not await self._archived(part, name):
                 break
             count += len(part.entries)
             await self.writer.clock.sleep(_PAUSE)
         return count
-
-
-def append_to(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
-    """Add what the file has not got; it is on the disk afterwards. Raises StoreUnwritable."""
-    try:
-        path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "r+b") as file:
-            last = _last(file)
-            # A log that began anew after it was deleted has the numbers of the one before.
-            known = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
-            for entry in entries[max(known, default=0) :]:
-                file.write(msgspec.json.encode(entry) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise StoreUnwritable(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _last(file: Any) -> str:
-    """The hash of an archive's last entry, behind which writing goes on: a line that a crash cut is
-    taken away."""
-    last, end = "", 0
-    for line in file:
-        if not line.endswith(b"\n"):
-            break
-        last, end = msgspec.json.decode(line, type=ArchivedEntry).hash, end + len(line)
-    file.seek(end)
-    file.truncate()
-    return last
-
-
-def _file_of(key: str) -> str:
-    """A name for the file of a session, from which its key can be read unless it is very long."""
-    name = quote(key, safe="")
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[:_LONGEST_NAME]}.{log_entries.payload_digest(b'', key.encode()).hex()[:16]}"
-    return f"{name}.jsonl"
 
 
 def _line(row: Any) -> ArchivedEntry:

@@ -24,6 +24,7 @@ from nanobot.store.repositories.erasures import (
     bare_inbound,
     done,
     note,
+    note_archived,
     note_blobs,
 )
 from nanobot.store.unit import Hold, StoreContext
@@ -200,6 +201,7 @@ def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
 
 
 def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
+    note_archived(connection, key)
     for table in (_a, _u, _b, schema.archived_logs):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     for digest in list(

@@ -1,0 +1,146 @@
+"""The files that old entries of logs go into: one of lines for each session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+import msgspec
+
+from nanobot.errors import StoreUnwritable
+from nanobot.session.entries import payload_digest
+
+_LONGEST_NAME = 200
+
+
+class ArchivedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of an archive: a row of the log as the chain was made over it, its bytes in base64.
+    Erased, it has neither salt nor payload; the chain holds without them."""
+
+    session_key: str
+    seq: int
+    run_id: str
+    kind: str
+    at: float
+    salt: str
+    payload: str
+    digest: str
+    hash: str
+
+
+class Archives:
+    """What is in `folder`, mode 0600. What a method returned from is on the disk. Its methods raise
+    StoreUnwritable."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writing = asyncio.Lock()
+
+    async def append(self, key: str, entries: tuple[ArchivedEntry, ...]) -> None:
+        """Add what a session's file has not got."""
+        async with self._writing:
+            await asyncio.to_thread(_append, self.folder / file_name(key), entries)
+
+    async def erase(self, key: str, numbers: Collection[int]) -> None:
+        """These entries of a session lose what they said."""
+        async with self._writing:
+            await asyncio.to_thread(_erase, self.folder / file_name(key), frozenset(numbers))
+
+    async def remove(self, key: str) -> None:
+        """The file of a session goes."""
+        async with self._writing:
+            await asyncio.to_thread(_remove, self.folder / file_name(key))
+
+
+def file_name(key: str) -> str:
+    """A name for the file of a session, from which its key can be read unless it is very long."""
+    name = quote(key, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}.{payload_digest(b'', key.encode()).hex()[:16]}"
+    return f"{name}.jsonl"
+
+
+def _append(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
+    try:
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "r+b") as file:
+            last = _last(file)
+            # A log that began anew after it was deleted has the numbers of the one before.
+            known = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
+            for entry in entries[max(known, default=0) :]:
+                file.write(msgspec.json.encode(entry) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        _sync(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _last(file: BinaryIO) -> str:
+    """The hash of an archive's last entry, behind which writing goes on: a line that a crash cut is
+    taken away."""
+    last, end = "", 0
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        last, end = msgspec.json.decode(line, type=ArchivedEntry).hash, end + len(line)
+    file.seek(end)
+    file.truncate()
+    return last
+
+
+def _erase(path: Path, numbers: frozenset[int]) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with path.open("rb") as source:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as target:
+                for line in source:
+                    target.write(_without(line, numbers))
+                target.flush()
+                os.fsync(target.fileno())
+        part.replace(path)
+        _sync(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def _without(line: bytes, numbers: frozenset[int]) -> bytes:
+    try:
+        entry = msgspec.json.decode(line, type=ArchivedEntry)
+    except msgspec.DecodeError:
+        return line  # cut by a crash: the next slice writes it again
+    if entry.seq not in numbers:
+        return line
+    return msgspec.json.encode(msgspec.structs.replace(entry, salt="", payload="")) + b"\n"
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        if path.parent.is_dir():
+            _sync(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(path: Path, error: OSError) -> StoreUnwritable:
+    return StoreUnwritable(f"{path} cannot be written: {error.strerror or error}")
