@@ -48,7 +48,8 @@ NanobotError
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 
 class NanobotError(Exception):
@@ -258,7 +259,10 @@ class Refused(DeliveryError):
 
 
 class FormRefused(Refused):
-    """The chat does not take that form of message; from now on its adapter renders an older one."""
+    """The chat does not take that form of message; from now on its adapter renders an older one.
+    `instead`, if there are any: the ports.OutboundPart that say in it what the refused one did."""
+
+    instead: Sequence[Any] = ()
 
 
 class ChatGone(DeliveryError):

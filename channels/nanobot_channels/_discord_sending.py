@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import discord
+import msgspec
 from discord.http import MultipartParameters, handle_message_parameters
 from loguru import logger
 
@@ -27,6 +28,7 @@ from nanobot_channels._discord_parts import (
     content_of,
     has_components,
     nonce_of,
+    payload_of,
     reference,
 )
 
@@ -39,8 +41,9 @@ _OF_ITS_FORM = {0, 50006, 50035}
 
 
 class Outgoing:
-    """Sends and edits. A chat that refuses components is sent content from then on. `replies` tells
-    whether messages there can be replies; `previews`: links show what is behind them."""
+    """Sends and edits. A chat that refuses components is sent content from then on; one that took
+    some before, once it has refused two in a row. `replies` tells whether messages there can be
+    replies; `previews`: links show what is behind them."""
 
     def __init__(
         self, http: DiscordHttp, replies: Callable[[Address], bool], *, previews: bool
@@ -60,6 +63,8 @@ class Outgoing:
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool) -> str:
         """See Channel.send."""
+        if has_components(part) and address.chat_id in self._refusing:
+            raise _in_content(part, "components were refused there before")
         payload = body(part, plain=plain, previews=self._previews) | self._once(address, part)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
         try:
@@ -144,11 +149,14 @@ class Outgoing:
                 del self._standing[next(iter(self._standing))]
 
     def _learn(self, address: Address, part: OutboundPart, refused: Refused) -> None:
-        """Raises FormRefused where it turns out that the chat takes no components."""
-        known = address.chat_id in self._taking
-        if not known and has_components(part) and _is_of_form(refused):
+        """Raises FormRefused where a chat does not take components, or not these."""
+        if not (has_components(part) and _is_of_form(refused)):
+            return
+        if address.chat_id in self._taking:
+            self._taking.remove(address.chat_id)
+        else:
             self._refusing.add(address.chat_id)
-            raise FormRefused(str(refused)) from refused
+        raise _in_content(part, str(refused)) from refused
 
     def _once(self, address: Address, part: OutboundPart) -> dict[str, Any]:
         """The nonce, by which Discord takes a part only once, and the message it replies to; in a
@@ -188,6 +196,23 @@ def id_of(answer: object) -> str:
     if not isinstance(number, str | int):
         raise OutcomeUnknown("Discord's answer has no message in it")
     return str(number)
+
+
+def _in_content(part: OutboundPart, why: str) -> FormRefused:
+    """The refusal of a part, with what it is without components: the first is the reply, the last
+    has the buttons."""
+    payload = payload_of(part)
+    text = payload.content or part.text
+    message = OutboundMessage(
+        address=Address("", ""), text=text, key=part.key, reply_to=payload.reply_to
+    )
+    older = _discord_parts.render(message, components=False)
+    last = payload_of(older[-1])
+    last.buttons = payload.buttons
+    older[-1] = msgspec.structs.replace(older[-1], payload=msgspec.json.encode(last))
+    refusal = FormRefused(why)
+    refusal.instead = older
+    return refusal
 
 
 def _is_of_form(refused: Refused) -> bool:

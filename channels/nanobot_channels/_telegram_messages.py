@@ -54,13 +54,25 @@ class TelegramMessages:
         self._drafts[address.chat_id] = 0
         payload = payload_of(part)
         target = _target(address, payload, alone=bool(extra)) | dict(extra)
-        if not plain and self._richly(address, payload):
-            params = target | _rich(payload) | _buttons(payload)
+        if payload.html and not plain:
             try:
-                return await self.post("send_Rich_Message", params)
+                return await self._send_rich(address, target, payload)
             except Refused as refused:
-                self._refused(self._without_rich, address, "no rich message", refused)
+                if len(payload.pieces) > 1 and not extra:
+                    raise _in_pieces(payload, str(refused)) from refused
         return await self._send_pieces(target, payload, _pieces(part, payload, plain=plain))
+
+    async def _send_rich(
+        self, address: Address, target: Mapping[str, Any], payload: Payload
+    ) -> str:
+        if not self.takes_rich(address.chat_id):
+            raise Refused("rich messages were refused there before")
+        try:
+            params = {**target, **_rich(payload), **_buttons(payload)}
+            return await self.post("send_Rich_Message", params)
+        except Refused as refused:
+            self._refused(self._without_rich, address, "no rich message", refused)
+            raise
 
     async def _send_pieces(
         self, target: Mapping[str, Any], payload: Payload, pieces: Sequence[Piece]
@@ -247,6 +259,26 @@ def _pieces(part: OutboundPart, payload: Payload, *, plain: bool) -> list[Piece]
         return [Piece(text) for text in plain_pieces(part.text)] or [Piece(part.text)]
     text = part.text if payload.text is None else payload.text
     return payload.pieces or [Piece(text, payload.entities)]
+
+
+def _in_pieces(payload: Payload, why: str) -> FormRefused:
+    """The refusal of a rich message, with the messages that it is without: the first is the reply,
+    the last has the buttons."""
+    refusal = FormRefused(why)
+    refusal.instead = [
+        OutboundPart(
+            text=piece.text,
+            payload=msgspec.json.encode(
+                Payload(
+                    entities=piece.entities,
+                    reply_to=payload.reply_to if number == 0 else None,
+                    buttons=payload.buttons if number == len(payload.pieces) - 1 else [],
+                )
+            ),
+        )
+        for number, piece in enumerate(payload.pieces)
+    ]
+    return refusal
 
 
 def _target(address: Address, payload: Payload, *, alone: bool = False) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
@@ -130,7 +130,8 @@ class ChatDelivery:
         if row.standing is None:
             try:
                 row = _standing(row, await self._look_up(row, 0))
-            except Uncertain:
+            except Uncertain as uncertain:
+                logger.warning("{}: {} may be a repeat ({})", self, message.key, uncertain)
                 duplicate = True
                 if self._perhaps_several(message):
                     ahead = [OutboundPart(text=REPEAT_LINE, key=f"{message.key}:r")]
@@ -159,32 +160,48 @@ class ChatDelivery:
         self, row: OutboundRow, parts: list[OutboundPart], first: int
     ) -> OutboundRow | None:
         """Send the parts from `first` on, whose beginning is recorded already."""
-        for idx in range(first, len(parts)):
+        idx = first
+        while idx < len(parts):
             try:
                 receipt = await self._send_part(row, parts, idx)
+            except FormRefused as error:
+                parts = await self._older(row, parts, idx, error)
+                if not parts:
+                    return await self._trouble(row, idx, Refused(str(error)))
+                if row.message.replaces and len(parts) != 1:
+                    return await self._receipt(row, 0, row.standing or "", None)
+                row = msgspec.structs.replace(
+                    row, attempts=row.attempts + 1, parts=row.parts[: max(idx, 1)]
+                )
+                await self._journal.begin_send(row, parts, idx, duplicate=False)
+                continue
             except DeliveryError as error:
-                if idx == 0 and isinstance(error, FormRefused):
-                    return await self._in_older_form(row, parts, error)
                 return await self._trouble(row, idx, error)
-            following = idx + 1 if idx + 1 < len(parts) else None
-            after = await self._receipt(row, idx, receipt, following)
+            idx += 1
+            following = idx if idx < len(parts) else None
+            after = await self._receipt(row, idx - 1, receipt, following)
             if following is None:
                 return after
         return await self._next()
 
-    async def _in_older_form(
-        self, row: OutboundRow, refused: Sequence[OutboundPart], error: FormRefused
-    ) -> OutboundRow | None:
-        """Send a message that the chat did not take as it was rendered, as it is rendered now."""
-        logger.info("{}: {} is sent in an older form ({})", self.address, row.message.key, error)
-        parts = await self._sender.render(row.message)
-        if [part.payload for part in parts] == [part.payload for part in refused]:
-            return await self._trouble(row, 0, Refused(str(error)))
-        if row.message.replaces and len(parts) != 1:
-            return await self._receipt(row, 0, row.standing or "", None)
-        row = msgspec.structs.replace(row, attempts=row.attempts + 1)
-        await self._journal.begin_send(row, parts, 0, duplicate=False)
-        return await self._send_parts(row, parts, 0)
+    async def _older(
+        self, row: OutboundRow, parts: list[OutboundPart], idx: int, error: FormRefused
+    ) -> list[OutboundPart]:
+        """The message in the form that its chat takes, where it did not take part `idx`: those
+        before it stand there as they are. Empty if there is no other form."""
+        logger.info("{}: {} goes on in an older form ({})", self, row.message.key, error)
+        if idx == 0:
+            rendered = await self._sender.render(row.message)
+            if [part.payload for part in rendered] != [part.payload for part in parts]:
+                return rendered
+        key = parts[idx].key
+        older = [
+            msgspec.structs.replace(part, key=f"{key}.{number}")
+            for number, part in enumerate(error.instead)
+        ]
+        if not older or older[0].payload == parts[idx].payload:
+            return []
+        return [*parts[:idx], *older, *parts[idx + 1 :]]
 
     async def _send_part(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
         receipt = await self._placed(row, parts, idx)

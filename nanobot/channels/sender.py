@@ -221,6 +221,17 @@ class PartSender:
             logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
             return await self._channel.send(there, part, plain=True)
 
+    async def _text_in_any_form(self, address: Address, part: OutboundPart) -> str:
+        try:
+            return await self._text(address, part)
+        except FormRefused as refused:
+            receipt = ""
+            for older in refused.instead:
+                receipt = await self._text(address, older)
+            if not receipt:
+                raise
+            return receipt
+
     async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> str:
         channel = self._channel
         if not isinstance(channel, Editing) or part.file is not None:
@@ -262,7 +273,7 @@ class PartSender:
         message = OutboundMessage(address=address, text=text, key=part.key)
         for piece in await asyncio.to_thread(self._channel.render, message):
             try:
-                receipt = await self._text(address, piece)
+                receipt = await self._text_in_any_form(address, piece)
             except DeliveryError as error:
                 if not receipt:
                     raise

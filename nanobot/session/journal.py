@@ -83,8 +83,9 @@ class Outgoing(Protocol):
     async def begin_send(
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
     ) -> None:
-        """Part `idx` is about to be sent (the parts are stored with the first, in the place of any
-        before and of what stands in the chat by `row`), since now unless it was in doubt already.
+        """Part `idx` is about to be sent (the parts from it on are stored, if any are given, in the
+        place of any before and of what stands in the chat by `row`), since now unless it was in
+        doubt already.
         Raises Fenced when the message is no longer unsent."""
         ...
 

@@ -133,14 +133,35 @@ async def test_a_message_that_is_gone_is_no_word_about_components(
     assert len(discord.calls_of(PATCH)) == 1
 
 
-async def test_where_they_were_taken_a_refusal_is_about_the_text(
+async def test_where_they_were_taken_one_refusal_is_about_the_text(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     await channel.send(DM, rendered(channel, LONG))
-    discord.fail(POST, status=400, code=50035)
-    with pytest.raises(Refused) as refused:
+    discord.fail(POST, status=400, code=50035, times=2)
+    with pytest.raises(FormRefused):
         await channel.send(DM, msgspec.structs.replace(rendered(channel, LONG), key="next"))
-    assert not isinstance(refused.value, FormRefused)
+    assert len(channel.render(outbound(LONG))) == 1
+    with pytest.raises(FormRefused):
+        await channel.send(DM, msgspec.structs.replace(rendered(channel, LONG), key="third"))
+    assert len(channel.render(outbound(LONG))) == 2
+
+
+async def test_a_refused_part_comes_with_what_it_is_in_content(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    part = rendered(channel, f"**{LONG}**\n\n```py\nx = 1\n```", choices=QUESTION, reply_to="77")
+    discord.native = False
+    for _ in range(2):  # the second time nobody is asked
+        with pytest.raises(FormRefused) as refused:
+            await channel.send(DM, part)
+    assert len(discord.calls_of(POST)) == 1
+    for older in refused.value.instead:
+        await channel.send(DM, msgspec.structs.replace(older, key=""))
+    first, last = discord.mine(CHAT)
+    assert first["content"].startswith("**word0 word1")
+    assert last["content"].endswith("```py\nx = 1\n```")
+    assert not first.get("components")
+    assert [one["label"] for one in last["components"][0]["components"]] == ["Approve", "Deny"]
 
 
 async def test_a_decided_question_has_no_buttons_and_says_by_whom(

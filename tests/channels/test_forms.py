@@ -7,10 +7,10 @@ import pytest
 from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown
 from nanobot.messages import Address, OutboundKind, OutboundMessage
-from nanobot.ports import OutboundPart
+from nanobot.ports import Capabilities, OutboundPart
 from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.platform import FakePlatform
 
 SHORT, LONG = 10, 1_000
@@ -115,3 +115,74 @@ async def test_what_cannot_take_an_earlier_ones_place_in_one_piece_is_left_out()
         await owe(bot, key="decided", replaces="q")
         assert texts(bot) == ["question"]
         assert states(bot) == ["sent", "sent"]
+
+
+class Ageing(FakePlatform):
+    """Takes so many messages in capitals, and only small letters afterwards."""
+
+    def __init__(self, takes: int) -> None:
+        super().__init__(capabilities=Capabilities(reconciles=True))
+        self.takes = takes
+        self.refused = 0
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        words = message.text.upper().split()
+        return [OutboundPart(text=word.lower(), payload=word.encode()) for word in words]
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        if part.payload.isupper():
+            if self.takes <= 0:
+                self.refused += 1
+                refusal = FormRefused("no capitals")
+                halves = part.text[:2], part.text[2:]
+                refusal.instead = [OutboundPart(text=one, payload=one.encode()) for one in halves]
+                raise refusal
+            self.takes -= 1
+        return await super().send(address, part, plain=plain)
+
+
+@pytest.mark.parametrize("takes", [0, 1, 3, 4, 5])
+async def test_what_a_later_part_is_refused_in_changes_from_there_on(takes: int) -> None:
+    platform = Ageing(takes)
+    words = TEXT.split()
+    older = [half for word in words[takes:] for half in (word[:2], word[2:])]
+    async with gateway(channel=platform) as bot:
+        await owe(bot)
+        assert texts(bot) == [*(word.upper() for word in words[:takes]), *older]
+        assert states(bot) == ["sent"]
+        assert len({one.key for one in bot.channel.sent}) == len(texts(bot))
+
+
+@pytest.mark.parametrize("verb", ["begin_send", "receipt"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("nth", range(1, 11))
+async def test_a_crash_anywhere_on_that_way_repeats_nothing(verb: str, when: str, nth: int) -> None:
+    platform, reached = Ageing(2), 0
+    async with MemoryHome() as home:
+        async with gateway(channel=platform, home=home) as bot:
+
+            def crash(name: str) -> None:
+                nonlocal reached
+                reached += name == verb
+                if name == verb and reached == nth:
+                    bot.crash()
+
+            setattr(bot.process, when, crash)
+            await owe(bot)
+        async with gateway(channel=platform, home=home) as bot:
+            await bot.channel.until(lambda: states(bot) == ["sent"])
+            assert texts(bot) == ["ONE", "TWO", "th", "ree", "fo", "ur", "fi", "ve"]
+
+
+async def test_an_adapter_that_always_has_another_form_of_nothing_ends() -> None:
+    """It names the refused part itself."""
+
+    class Silly(FakePlatform):
+        async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+            refusal = FormRefused("not this")
+            refusal.instead = [part]
+            raise refusal
+
+    async with gateway(channel=Silly()) as bot:
+        await owe(bot)
+        assert states(bot) == ["dead"]

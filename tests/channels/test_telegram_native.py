@@ -96,21 +96,43 @@ async def test_a_rich_message_of_unknown_fate_is_not_sent_in_another_form(
     assert len(telegram.messages(1)) == 1
 
 
+@pytest.mark.parametrize("off", [True, False], ids=["method", "text"])
+async def test_a_refused_rich_message_comes_with_the_messages_that_it_is_without(
+    telegram: TelegramServer, channel: TelegramChannel, *, off: bool
+) -> None:
+    """Each is recorded on its own, so that nothing of it comes again after a crash."""
+    telegram.native.off = off
+    if not off:
+        telegram.fail("sendRichMessage", status=400, description="RICH_TOO_DEEP")
+    telegram.say(1, "hi")
+    words = "word " * 1_800
+    long = part(channel, words)
+    for _ in range(2):
+        with pytest.raises(FormRefused) as refused:
+            await channel.send(CHAT, long)
+    assert len(telegram.calls_of("sendRichMessage")) == (1 if off else 2)
+    assert telegram.messages(1) == []
+    for older in refused.value.instead:
+        await channel.send(CHAT, older)
+    told = [message.text for message in telegram.messages(1)]
+    assert len(told) == 3
+    assert " ".join(told).split() == words.split()
+
+
 async def test_pieces_that_stand_there_are_not_sent_again_unmarked(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
-    telegram.native.off = True
     telegram.say(1, "hi")
     telegram.fail("sendMessage", times=1, status=500)
     long = part(channel, "word " * 1_800)
     with pytest.raises(NotSent):
-        await channel.send(CHAT, long)
+        await channel.send(CHAT, long, plain=True)
     assert telegram.messages(1) == []
-    await channel.send(CHAT, long)
+    await channel.send(CHAT, long, plain=True)
     assert len(telegram.messages(1)) == 3
     telegram.fail("sendMessage", skip=1, times=1, status=500)
     with pytest.raises(OutcomeUnknown):
-        await channel.send(CHAT, long)
+        await channel.send(CHAT, long, plain=True)
     assert len(telegram.messages(1)) == 4
 
 

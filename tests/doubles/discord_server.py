@@ -62,6 +62,8 @@ class DiscordServer(GatewayServer):
         self.native = True
         self.without: set[str] = set()
         """Whether it knows components and their flag; `without`: not in these chats."""
+        self.components_left: int | None = None
+        """After so many messages of them it is replaced by one that does not know them."""
         self.limits = ChannelLimits()
         self._numbers = itertools.count(1)
         self._files = FileLinks()
@@ -292,6 +294,12 @@ class DiscordServer(GatewayServer):
     def _native(self, call: Call) -> bool:
         return self.native and call.parts["channel"] not in self.without
 
+    def _ages(self, call: Call) -> None:
+        """One of the messages of components that it takes is used up."""
+        if self.components_left is not None and call.json.get("flags", 0) & V2:
+            self.native = self.components_left > 0
+            self.components_left -= 1
+
     def _channel(self, call: Call) -> dict[str, Any]:
         if call.parts["channel"] not in self.channels:
             raise Refusal(404, 10003, "Unknown Channel")
@@ -320,6 +328,7 @@ class DiscordServer(GatewayServer):
 
     async def _post_message(self, call: Call) -> Any:
         self._channel(call)
+        self._ages(call)
         check_message(call.json, len(call.files), native=self._native(call))
         nonce = call.json.get("nonce")
         mine = self.mine(call.parts["channel"])

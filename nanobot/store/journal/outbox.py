@@ -100,7 +100,8 @@ _PART_BEGUN = Prepared(
         began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
     )
 )
-_PARTS_GONE = Prepared(sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o")))
+_OF_MESSAGE = (_p.c.outbound_id == sa.bindparam("o"), _p.c.idx >= sa.bindparam("n"))
+_PARTS_GONE = Prepared(sa.delete(_p).where(*_OF_MESSAGE))
 
 
 def owe(
@@ -211,8 +212,8 @@ def begin_send(
         _PART_BEGUN.execute(connection, o=row.id, n=idx, now=now)
         return
     if row.attempts:
-        _PARTS_GONE.execute(connection, o=row.id)
-    keep_parts(connection, row.id, parts, ("sending", now), row.standing)
+        _PARTS_GONE.execute(connection, o=row.id, n=idx)
+    keep_parts(connection, row.id, parts, ("sending", now), row.standing, idx)
 
 
 def keep_parts(
@@ -221,9 +222,10 @@ def keep_parts(
     parts: Sequence[OutboundPart],
     first: tuple[str, float],
     standing: str | None = None,
+    idx: int = 0,
 ) -> None:
-    """Store the parts of a message, the first in that state since then, in the place of what stands
-    there."""
+    """Store the parts of a message from `idx` on, the first of them in that state since then, in
+    the place of what stands there."""
     values = [
         {
             "outbound_id": outbound_id,
@@ -231,12 +233,12 @@ def keep_parts(
             "text": part.text,
             "payload": part.payload,
             "key": part.key,
-            "state": "pending" if number else first[0],
-            "began_at": None if number else first[1],
+            "state": "pending" if number > idx else first[0],
+            "began_at": None if number > idx else first[1],
             "receipt": None if number else standing,
             "file": None if part.file is None else msgspec.json.encode(part.file),
         }
-        for number, part in enumerate(parts)
+        for number, part in enumerate(parts[idx:], idx)
     ]
     _PART_INSERT.many(connection, values)
 
@@ -280,7 +282,7 @@ def defer(
     connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
 ) -> None:
     if row.state == "preview":
-        _PARTS_GONE.execute(connection, o=row.id)
+        _PARTS_GONE.execute(connection, o=row.id, n=0)
         return
     # What was in doubt before this attempt still is: this one was not applied, the other may be.
     if not any(part.idx == idx and part.state in ("sending", "preview") for part in row.parts):
