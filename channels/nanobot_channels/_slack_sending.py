@@ -29,6 +29,8 @@ _FIND_PAGES = 10
 _FIND_PAGE = 200
 _FIND_MARGIN = 3600.0
 """Seconds by which a message may seem older than its send; its key tells it from others."""
+_STREAM_MARGIN = 10.0
+"""The same for a stream that has no key yet: an older one is what some other answer left there."""
 _BLOCKS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
 _ONCE = {"msg_blocks_too_long"}
@@ -110,7 +112,8 @@ class Outgoing:
         method = "conversations.replies" if address.thread_id else "conversations.history"
         if not self._api.time.is_set:
             await self.call("auth.test", {}, form=True)
-        oldest = max(self._api.time.at(since) - _FIND_MARGIN, 0.0)
+        began = self._api.time.at(since)
+        oldest = max(began - _FIND_MARGIN, 0.0)
         params: dict[str, Any] = {
             "channel": address.chat_id,
             "ts": address.thread_id,
@@ -124,7 +127,9 @@ class Outgoing:
             for message in _messages(answer):
                 if _is_part(message, part):
                     return str(message["ts"])
-                if is_nameless(message) and not self._streams.is_open(message["ts"]):
+                ts = str(message["ts"])
+                recent = float(ts) > began - _STREAM_MARGIN
+                if recent and is_nameless(message) and not self._streams.is_open(ts):
                     nameless.append(message)
             data = answer.get("response_metadata")
             cursor = data.get("next_cursor") if isinstance(data, dict) else None

@@ -279,6 +279,17 @@ async def test_a_stream_in_doubt_is_found_by_what_nothing_else_is() -> None:
         await after.close()
 
 
+async def test_a_stream_from_before_the_send_is_what_another_answer_left_there() -> None:
+    """The next answer would stand where nobody looks any more."""
+    async with bench() as b, b.running():
+        address, _ = await begun(b, Step("Some"))
+        b.slack.now += 600
+        b.clock.advance(600)
+        after = b.another()
+        assert await after.find(address, part("Some", f"a{PREVIEW}"), b.clock.now()) is None
+        await after.close()
+
+
 async def test_of_several_streams_in_doubt_it_is_the_one_that_begins_so() -> None:
     async with bench() as b, b.running():
         address, first = await begun(b, Step("Some"))

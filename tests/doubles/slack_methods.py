@@ -190,6 +190,13 @@ class SlackMethods:
         self.streams[message["ts"]] = False
         message["streaming_state"] = "completed"
 
+    def expire_all(self) -> None:
+        """No stream takes more."""
+        for room in self.rooms.values():
+            for message in room.messages:
+                if self.streams.get(message["ts"]):
+                    self.expire(message)
+
     def _stream(self, params: Params) -> Params:
         room = self._writable(params)
         message = next((one for one in room.messages if one["ts"] == params["ts"]), None)

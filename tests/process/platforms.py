@@ -274,6 +274,9 @@ class DenseSlack(SlackServer):
 
     _tick = itertools.count(1)
 
+    def clock(self) -> float:
+        return time.time()
+
     def timestamp(self) -> str:
         return f"{int(time.time())}.{next(self._tick):06}"
 
@@ -366,7 +369,9 @@ backfill_messages = 1000
         return self._spoil(method, drop=self.rng.choice(["before", "after"]))
 
     async def _older(self) -> None:
-        """The workspace has no streams any more, or has them again."""
+        """The workspace has no streams any more, not those that were begun either, or has them
+        again."""
+        self._server.expire_all()
         self._server.unknown = frozenset() if self._server.unknown else frozenset(_STREAMS)
 
     async def _cut(self) -> None:
