@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -26,12 +26,15 @@ from nanobot.errors import (
 )
 from nanobot.ports import Clock
 from nanobot.system import proxy_for, trusted_authorities
+from nanobot_channels._limits import Limits
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
 from nanobot_channels._proxy_answers import answered_by_proxy
 
 _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
 _CLOSING_SECONDS = 2.0
+_ALL = "every route"
+_REACTIONS = "/reactions/"
 _BEFORE_WRITING = (
     aiohttp.ClientConnectorError,
     aiohttp.ConnectionTimeoutError,
@@ -90,11 +93,16 @@ class DiscordHttp(HTTPClient):
     inside a call, and repeats a request up to five times. Here a request goes out once, to the
     server of this channel, and what became of it is told exactly: Refusal for an error status,
     NotSent if no byte went out, OutcomeUnknown if no usable answer came.
+
+    What Discord would refuse by its limits does not go out: it waits for its turn, or is refused
+    here with the time that is left.
     """
 
     def __init__(self, token: str, api_root: str, clock: Clock) -> None:
         super().__init__(MISSING)
         self._time = PlatformClock(clock)
+        self._limits = Limits(clock)
+        self._bucket_names: dict[str, str] = {}
         self.token = token
         self._root = api_root
         self._own: aiohttp.ClientSession | None = None
@@ -120,22 +128,62 @@ class DiscordHttp(HTTPClient):
                 fields.add_field(**field)
             kwargs["data"] = fields
         kwargs.pop("reason", None)
+        await self._turn(route)
         try:
             async with self._session().request(
                 route.method, url, headers=headers, allow_redirects=False, **kwargs
             ) as response:
                 self._time.read_date(response.headers.get("Date"))
                 body = await response.read()
+                self._note(route, response.headers)
         except _BEFORE_WRITING as error:
             raise NotSent(f"no connection to Discord: {_words(error)}") from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise OutcomeUnknown(f"no answer from Discord: {_words(error)}") from error
         if not 200 <= response.status <= 299:
-            raise _refusal(response, body)
+            refusal = _refusal(response, body)
+            if refusal.status == HTTPStatus.TOO_MANY_REQUESTS:
+                kind = _ALL if refusal.for_bot else self._kind(route)
+                self._limits.close(kind, refusal.retry_after)
+            raise refusal
         try:
             return msgspec.json.decode(body) if body else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise OutcomeUnknown(f"Discord's answer is not JSON: {error}") from error
+
+    # https://docs.discord.com/developers/topics/rate-limits
+
+    async def _turn(self, route: Route) -> None:
+        """Wait for it. Raises Refusal if that takes long."""
+        kinds = [self._kind(route)]
+        if route.webhook_token is None:  # answers to people who use the bot have no limit in common
+            kinds.append(_ALL)
+        left = await self._limits.turn(*kinds)
+        if left:
+            raise Refusal(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                0,
+                f"it wants nothing more of that kind for {left:.0f} s",
+                left,
+                from_api=True,
+                for_bot=self._limits.left(_ALL) >= left,
+            )
+
+    def _note(self, route: Route, headers: Mapping[str, str]) -> None:
+        """What an answer says of the calls that are left."""
+        name = headers.get("X-RateLimit-Bucket")
+        if name:
+            self._bucket_names[route.key] = name[:100]
+        if headers.get("X-RateLimit-Remaining") == "0":
+            wait = seconds(headers.get("X-RateLimit-Reset-After"))
+            self._limits.close(self._kind(route), wait)
+
+    def _kind(self, route: Route) -> str:
+        """Routes with a bucket in common share their limit, for each channel; all of reactions do,
+        of which the next call would come before its route's name is known."""
+        name = self._bucket_names.get(route.key, route.key)
+        name = _REACTIONS if _REACTIONS in route.path else name
+        return f"{name} {route.major_parameters}"
 
     async def now(self) -> float:
         """Discord's time in Unix seconds; sends a request if no answer had a Date header yet.

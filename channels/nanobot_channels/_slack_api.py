@@ -24,6 +24,7 @@ from nanobot.errors import (
 )
 from nanobot.ports import Clock
 from nanobot.system import proxy_for, trusted_authorities
+from nanobot_channels._limits import Limits
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
 from nanobot_channels._proxy_answers import answered_by_proxy
@@ -48,6 +49,7 @@ _LATER = {
     "service_unavailable",
     "team_added_to_org",
 }
+_POSTING = {"chat.postMessage", "chat.postEphemeral"}
 # Slack says of these two that a part of the operation may have succeeded.
 _PERHAPS = {"fatal_error", "internal_error"}
 _GONE = {
@@ -115,7 +117,8 @@ def library_log() -> logging.Logger:
 
 class WebApi:
     """One bot's Web API at one root. Every method raises ApiRefusal or NoAnswer and never repeats
-    a call."""
+    a call. A method that Slack has limited is not called before the time it named: a call waits,
+    or is refused here with the time that is left."""
 
     def __init__(self, token: str, root: str, clock: Clock) -> None:
         # The default handlers repeat a call whose connection broke: a message would come twice.
@@ -130,6 +133,7 @@ class WebApi:
         self.root = root
         self.clock = clock
         self.time = PlatformClock(clock)
+        self._limits = Limits(clock)
         self.granted: set[str] = set()
         """The token's scopes, as Slack's last answer named them; empty where it did not."""
         self._token = token
@@ -151,6 +155,11 @@ class WebApi:
         """Call a method with JSON, or with a form: the methods that read take no JSON."""
         self.session()
         present = {key: value for key, value in params.items() if value is not None}
+        # Limits are a method's in the whole workspace, but messages have one for each channel.
+        kind = f"{method} {params.get('channel')}" if method in _POSTING else method
+        left = await self._limits.turn(kind)
+        if left:
+            raise ApiRefusal(method, "ratelimited", 429, retry_after=left)
         try:
             if form:
                 fields = {key: _field(value) for key, value in present.items()}
@@ -163,7 +172,10 @@ class WebApi:
             if not isinstance(data, dict):
                 raise TypeError(f"answered with {type(data).__name__}")
         except SlackApiError as error:
-            raise _refusal(method, error) from error
+            refusal = _refusal(method, error)
+            if isinstance(refusal, ApiRefusal) and refusal.status == 429:
+                self._limits.close(kind, refusal.retry_after)
+            raise refusal from error
         except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
             raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
         return data

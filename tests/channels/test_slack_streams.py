@@ -231,6 +231,7 @@ async def test_a_rate_limit_of_streams_is_none_of_answers() -> None:
         with pytest.raises(NotSent) as raised:
             await b.channel.edit(address, ts, part("Some words."))
         assert raised.value.retry_after == 30
+        b.clock.advance(30)
         await b.channel.edit(address, ts, part("Some words."))
         assert b.slack.calls_of("chat.update") == []
 

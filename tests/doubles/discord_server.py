@@ -275,7 +275,10 @@ class DiscordServer(GatewayServer):
                     return as_json(refusal.status, {"message": str(refusal), "code": refusal.code})
                 finally:
                     self.wake()
-                return web.Response(status=204) if answer is None else as_json(200, answer)
+                left = self.limits.headers(call)
+                if answer is None:
+                    return web.Response(status=204, headers=left)
+                return as_json(200, answer, **left)
 
             return await self.spoiled(request, self.fault(lambda it: it.fits(route)), perform)
 

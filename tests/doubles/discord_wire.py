@@ -79,25 +79,53 @@ def failure(fault: DiscordFault) -> web.Response:
 
 
 class ChannelLimits:
-    """The documented limit of a channel, once `most` is set: so many messages and edits within so
-    many seconds. `complaints` counts those beyond it."""
+    """The documented limits of a channel, once they are set: so many messages and edits (`most`),
+    or reactions put and taken away (`reacting`), within so many seconds; and what is left of them
+    in the headers. `complaints` counts those beyond it."""
 
     def __init__(self) -> None:
         self.most: tuple[int, float] | None = None
+        self.reacting: tuple[int, float] | None = None
         self.complaints = 0
-        self._lately: dict[str, deque[float]] = {}
+        self._lately: dict[tuple[str, str], deque[float]] = {}
 
     def complaint(self, call: Call) -> web.Response | None:
         """The answer to one too many; None: it may be."""
-        if self.most is None or call.route not in _WRITING:
+        _, limit = self._limit(call)
+        if limit is None:
             return None
-        count, period = self.most
-        now, lately = time.monotonic(), self._lately.setdefault(call.parts["channel"], deque())
-        while lately and lately[0] <= now - period:
-            lately.popleft()
+        (count, period), lately = limit, self._of(call, limit)
+        now = time.monotonic()
         if len(lately) < count:
             lately.append(now)
             return None
         self.complaints += 1
         wait = lately[0] + period - now
         return failure(DiscordFault(status=429, retry_after=wait, message="You are being limited."))
+
+    def headers(self, call: Call) -> dict[str, str]:
+        """What the answer to a call says."""
+        name, limit = self._limit(call)
+        if limit is None:
+            return {}
+        (count, period), lately = limit, self._of(call, limit)
+        left = count - len(lately)
+        reset = lately[0] + period - time.monotonic() if lately else period
+        return {
+            "X-RateLimit-Bucket": f"b{name}",
+            "X-RateLimit-Limit": str(count),
+            "X-RateLimit-Remaining": str(left),
+            "X-RateLimit-Reset-After": f"{reset:.3f}",
+        }
+
+    def _limit(self, call: Call) -> tuple[str, tuple[int, float] | None]:
+        if call.route in _WRITING:
+            return "messages", self.most
+        return "reactions", self.reacting if "/reactions/" in call.route else None
+
+    def _of(self, call: Call, limit: tuple[int, float]) -> deque[float]:
+        name, _ = self._limit(call)
+        lately = self._lately.setdefault((name, call.parts["channel"]), deque())
+        while lately and lately[0] <= time.monotonic() - limit[1]:
+            lately.popleft()
+        return lately
