@@ -173,6 +173,43 @@ class Memory:
         await self._store.leave_no_trace()
         return view
 
+    async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
+        """A memory says something else from now on; raises TracesLeft as `forget`."""
+        view, text = await self.show(identity, scope), _checked(text)
+        if text == view.text:
+            return view
+        if view.state == "retracted":
+            raise NanobotError(f"Memory {identity} is retracted: say anew what to remember.")
+        # Whoever words it answers for it.
+        origin = msgspec.structs.replace(view.provenance, tainted=False)
+        if view.state == "proposed":
+            saved = await self.save(view.scope, text, origin, state="active", kind=view.kind)
+            await self._store.settle(identity, "retracted", "")
+            return await self.show(saved.id)
+        saved = await self._reworded(view, text, origin)
+        self._wake.set()
+        await self._store.leave_no_trace()
+        return await self.show(saved.id)
+
+    async def _reworded(self, view: MemoryView, text: str, origin: Provenance) -> SavedMemory:
+        """Other words where an active memory stands; those that are known stand there already."""
+        scope, old, new = view.scope, digest_of(view.text), digest_of(text)
+        async with self._lock(scope):
+            read = await self._follow(scope)
+            saved = await self._store.known(scope, new)
+            if saved is not None and saved.state == "active":
+                await self._sync.erase(read, old)
+            else:
+                # The file first: should this end here, the store follows it.
+                file = await self._sync.correct(read, old, text)
+                origin = msgspec.structs.replace(origin, file=file)
+                saved = await self._store.save(_draft(scope, text, origin, "active", view.kind))
+                self._sync.saved(scope, file, new)
+            await self._store.remove(view.id)
+            self._sync.removed(scope, old)
+            self._search.forget(scope)
+        return saved
+
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
         """A proposed memory becomes active."""
         view = await self._proposed(identity, scope)

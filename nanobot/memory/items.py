@@ -67,6 +67,33 @@ def without(content: str, digest: bytes) -> str:
     return "\n".join(lines)
 
 
+def corrected(content: str, digest: bytes, text: str, heading: str) -> str:
+    """The file with that text where the memories of a digest stood, and all others as they were."""
+    lines, there = content.split("\n"), items(content)
+    for item in reversed(there):
+        if item.digest == digest:
+            lines[item.first : item.end] = _like(lines[item.first], text)
+    changed = "\n".join(lines)
+    if [item.text for item in items(changed)] == [
+        text if item.digest == digest else item.text for item in there
+    ]:
+        return changed
+    # Where it stood, it would read otherwise: as a heading, or as one with its neighbour.
+    rest = without(content, digest)
+    return extended(rest, items(rest), text, heading)
+
+
+def _like(line: str, text: str) -> list[str]:
+    """The lines of a text, begun as that line is."""
+    newline = "\r" if line.endswith("\r") else ""
+    mark = "\ufeff" if line.startswith("\ufeff") else ""
+    bullet = _BULLET.match(line.removeprefix(mark))
+    first, *others = text.split("\n")
+    begin, indent = (bullet[0], "  ") if bullet else ("", "")
+    made = [f"{mark}{begin}{first}", *(f"{indent}{other}" if other else "" for other in others)]
+    return [f"{each}{newline}" for each in made]
+
+
 def extended(content: str, found: Sequence[Item], text: str, heading: str) -> str:
     """The file, in which `found` stands, with one memory more at its end. One that is new begins
     with the heading."""

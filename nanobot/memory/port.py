@@ -100,6 +100,12 @@ class MemoryPort(Protocol):
         NanobotError if there is no such one in that scope (None: in any)."""
         ...
 
+    async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
+        """Have a memory say something else: its line does, where it stands, and no trace of the
+        words before is left. What was proposed is active then, in these words. It has another
+        number. Raises NanobotError as `forget` and `save`."""
+        ...
+
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
         """A proposed memory becomes active. Raises NanobotError as `forget`."""
         ...

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from nanobot.errors import NanobotError
 from nanobot.memory import files as places
 from nanobot.memory.files import MemoryFiles, Stamp
 from nanobot.memory.followed import FollowedScopes, ReadFile
-from nanobot.memory.items import Item, digest_of, extended, items, without
+from nanobot.memory.items import Item, corrected, digest_of, extended, items, without
 from nanobot.memory.port import Kind
 from nanobot.memory.records import FileChanges, MemoryLine, MemoryStore
 from nanobot.memory.terms import terms_of
@@ -100,6 +101,18 @@ class FileSync:
         for file in holding(read, digest):
             change = self._files.change
             await asyncio.to_thread(change, file, lambda content: without(content, digest))
+
+    async def correct(self, read: Mapping[str, ReadFile], digest: bytes, text: str) -> str:
+        """Put a text in the place of a memory, in each file that this stands in; returns one of
+        them. Raises NanobotError if it stands in none."""
+        files = holding(read, digest)
+        if not files:
+            raise NanobotError("it stands in no file yet: try it again in a moment")
+        for file in files:
+            change, heading = self._files.change, file.rpartition("/")[2].removesuffix(".md")
+            made = partial(corrected, digest=digest, text=text, heading=heading)
+            await asyncio.to_thread(change, file, made)
+        return files[0]
 
     async def _read(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:
         stamps = await asyncio.to_thread(self._files.look, scope)

@@ -79,6 +79,17 @@ async def show_memory(context: OperationContext, caller: Caller, id: _Number) ->
     return await context.engine.memory.show(id, _own(caller))
 
 
+@operation("memory correct", role=Role.MEMBER, text=_after("Corrected"), example="12 I like tea.")
+async def correct_memory(
+    context: OperationContext,
+    caller: Caller,
+    id: _Number,
+    text: Annotated[Positional, Meta(description="What it is to say.")],
+) -> MemoryView:
+    """Put other words in the place of something remembered."""
+    return await context.engine.memory.correct(id, text, _own(caller))
+
+
 @operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Accept what is proposed to be remembered."""

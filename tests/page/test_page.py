@@ -231,6 +231,21 @@ async def test_a_file_of_the_prompt_is_edited_in_place(house: House) -> None:
     assert "Lisbon" in text
 
 
+async def test_a_memory_is_corrected_where_it_stands(house: House) -> None:
+    (house.world.workspace / "MEMORY.md").write_text("# Memory\n\n- Anna likes tee.\n- And bred.\n")
+    async with house.looking("memory") as page:
+        row = page.get_by_role("listitem").filter(has_text="Anna likes")
+        await row.get_by_role("button", name="Correct it").click()
+        words = page.get_by_label("What it is to say")
+        await expect(words).to_have_value("Anna likes tee.")
+        await words.fill("Anna likes tea.")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Anna likes tea.")).to_be_visible()
+        await expect(page.get_by_text("Anna likes tee.")).to_have_count(0)
+    text = (house.world.workspace / "MEMORY.md").read_text("utf-8")
+    assert text == "# Memory\n\n- Anna likes tea.\n- And bred.\n"
+
+
 async def test_a_setting_is_written_and_told_to_hold_from_the_next_start(house: House) -> None:
     async with house.looking("settings/keys") as page:
         await page.get_by_label("Search the settings").fill("agent.max_iterations")

@@ -73,6 +73,9 @@ class FakeMemory:
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
         raise NanobotError("not here")
 
+    async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
+        raise NanobotError("not here")
+
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
         raise NanobotError("not here")
 

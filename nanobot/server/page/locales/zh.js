@@ -116,6 +116,8 @@ export default {
   "Messages": "消息",
   "nanobot was renewed; this page is of the version before.": "nanobot 已更新，此页面仍是旧版本。",
   "Reload": "重新加载",
+  "What it is to say": "应改为",
+  "Corrected": "已更正",
   "To the beginning": "回到开头",
   "Answer to a command": "命令的回复",
   "not in the log": "不在记录中",

@@ -2,9 +2,9 @@
 
 import { change, read } from "../api.js";
 import { t } from "../i18n.js";
-import { html, useEffect, useState } from "../lib.js";
+import { html, useEffect, useRef, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
+import { Button, Choice, Empty, Fetched, Head, said, State, useFetched, When } from "../parts/basics.js";
 import { Markdown } from "../parts/markdown.js";
 import { tell } from "../parts/notices.js";
 import { go, link } from "../router.js";
@@ -16,28 +16,55 @@ const MOST = 200;
 /** Where it came from: a run, a conversation, or a file that people edit. */
 function From({ provenance = {} }) {
   return html`<small class="from">
-    ${provenance.run_id ? html`<a href=${link("runs", provenance.run_id)}>${t("a run")}</a>` : provenance.file ? html`<code>${provenance.file}</code>` : null}
+    ${provenance.run_id ? html`<a href=${link("runs", provenance.run_id)}>${t("a run")}</a>` : provenance.file ? html`<a href=${link("memory", provenance.file)}>${provenance.file}</a>` : null}
     ${provenance.session_key && html` · <a href=${link("chat", provenance.session_key)}>${provenance.session_key}</a>`}
     ${provenance.tainted && html` <span class="tag">${t("from outside")}</span>`}</small>`;
 }
 
-function Memory({ memory, again }) {
+/** Other words in the place of a memory. @param {{ memory: Memory, onDone: () => void, onCancel: () => void }} props */
+function Correcting({ memory, onDone, onCancel }) {
+  const [text, setText] = useState(memory.text);
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  useEffect(() => area.current?.focus(), []);
+  const save = async () => {
+    await change("memory correct", { id: memory.id, text });
+    tell(memory.state === "proposed" ? t("Remembered") : t("Corrected"));
+    onDone();
+  };
+  const press = (event) => {
+    if (event.key === "Escape") onCancel();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save().catch((error) => tell(said(error), "bad"));
+  };
+  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <textarea ref=${area} rows="3" maxlength="4000" aria-label=${t("What it is to say")} value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${press}></textarea>
+    <div class="row end"><${Button} onClick=${onCancel}>${t("Cancel")}<//>
+      <${Button} kind="main" disabled=${!text.trim() || text === memory.text} onClick=${save}>${t("Save")}<//></div></form>`;
+}
+
+/**
+ * @typedef {{ id: number, text: string, scope?: string, kind?: string, state?: string, score?: number, created_at: number,
+ *   provenance: { run_id?: string, session_key?: string, file?: string, tainted?: boolean } }} Memory
+ */
+
+/** @param {{ memory: Memory, again: () => void }} props */
+function Row({ memory, again }) {
   const [sure, setSure] = useState(false);
+  const [correcting, setCorrecting] = useState(false);
   const act = (name, done) => async () => {
     await change(name, { id: memory.id });
     tell(done);
     again();
   };
   return html`<li class="card memory">
-    <${Markdown} text=${memory.text} />
-    <footer><${From} provenance=${memory.provenance} />
+    ${correcting ? html`<${Correcting} memory=${memory} onCancel=${() => setCorrecting(false)} onDone=${() => (setCorrecting(false), again())} />` : html`<${Markdown} text=${memory.text} />`}
+    <footer>${memory.state === "proposed" && html`<${State} state=${memory.state} />`}
+      <${From} provenance=${memory.provenance} />
       ${memory.score !== undefined && html`<small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>`}
-      ${memory.scope && html`<small>${memory.scope}</small>`}${memory.kind && html`<small>${t(memory.kind)}</small>`}<small><${When} at=${memory.created_at} /></small>
-      ${memory.state && html`<${State} state=${memory.state} />`}
-      ${memory.provenance?.file && html`<a href=${link("memory", memory.provenance.file)}>${t("Correct it")}</a>`}
+      ${memory.scope && memory.scope !== "owner" && html`<small>${memory.scope}</small>`}${memory.kind && html`<small>${t(memory.kind)}</small>`}<small><${When} at=${memory.created_at} /></small>
       <span class="actions">
         ${memory.state === "proposed" && html`<${Button} kind="main small" onClick=${act("memory accept", t("Remembered"))}>${t("Accept")}<//>
           <${Button} kind="small" onClick=${act("memory reject", t("Rejected"))}>${t("Reject")}<//>`}
+        ${!correcting && memory.state !== "retracted" && html`<${Button} kind="bare" icon="edit" label=${t("Correct it")} onClick=${() => setCorrecting(true)} />`}
         ${sure ? html`<${Button} kind="danger small" onClick=${act("memory forget", t("Forgotten"))}>${t("Yes, forget it")}<//>` : html`<${Button} kind="bare" icon="trash" label=${t("Forget")} onClick=${() => setSure(true)} />`}
       </span></footer>
   </li>`;
@@ -61,7 +88,7 @@ function List() {
     </div>
     <${Fetched} of=${list}>${(memories) =>
       memories.length
-        ? html`<ul class="memories">${memories.map((memory) => html`<${Memory} key=${memory.id} memory=${memory} again=${list.again} />`)}</ul>`
+        ? html`<ul class="memories">${memories.map((memory) => html`<${Row} key=${memory.id} memory=${memory} again=${list.again} />`)}</ul>`
         : html`<${Empty} icon="memory" title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}>${t("What people ask to be remembered, and what lasts of long conversations, stands here.")}<//>`}<//>`;
 }
 
