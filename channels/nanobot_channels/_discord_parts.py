@@ -1,4 +1,4 @@
-"""Outbound messages as Discord's: Markdown of its kind, as content or in components."""
+"""Outbound messages as Discord's: the Markdown as it is, as content or in components."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from nanobot.ports import OutboundPart
 from nanobot_channels import _discord_components
 from nanobot_channels._discord_buttons import Button, buttons_of, rows
 from nanobot_channels._discord_components import IS_COMPONENTS_V2, has_table, layout
-from nanobot_channels._discord_markdown import TEXT_LIMIT, escaped, pieces, plain_text
-from nanobot_channels._markdown import from_markdown
+from nanobot_channels._discord_markdown import TEXT_LIMIT, contents, escaped
 from nanobot_channels._text import utf16_units
 
 SUPPRESS_EMBEDS = 1 << 2
@@ -45,19 +44,16 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
     """
     buttons, others = buttons_of(message.choices)
     text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
-    rich = from_markdown(text)
-    boxed = components and bool(buttons or message.replaces)
-    contents = pieces(rich)
-    if boxed or len(contents) > 1 or any(has_table(content) for content, _ in contents):
-        limit = _discord_components.TEXT_LIMIT
-        contents = pieces(rich, limit) if components else contents
-    else:
-        components, limit = False, TEXT_LIMIT
-    contents = contents or pieces(from_markdown(_EMPTY))
-    whole = message.kind is OutboundKind.NOTICE and len(contents) == 1
+    boxed = bool(buttons or message.replaces)
+    pieces = contents(text)
+    components = components and (boxed or len(pieces) > 1 or any(map(has_table, pieces)))
+    if components:
+        pieces = contents(text, _discord_components.TEXT_LIMIT)
+    pieces = pieces or [_EMPTY]
+    whole = message.kind is OutboundKind.NOTICE and len(pieces) == 1
     parts = []
-    for number, (content, part) in enumerate(contents):
-        last = number == len(contents) - 1
+    for number, content in enumerate(pieces):
+        last = number == len(pieces) - 1
         payload = Payload(
             content=content,
             look=("box" if boxed and last else "text") if components else "",
@@ -65,9 +61,8 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
             reply_to=message.reply_to if number == 0 else None,
             buttons=buttons if last else [],
         )
-        plain = plain_text(part, limit if components else TEXT_LIMIT)
         encoded = msgspec.json.encode(payload)
-        parts.append(OutboundPart(text=plain, payload=encoded, key=f"{message.key}.{number}"))
+        parts.append(OutboundPart(text=content, payload=encoded, key=f"{message.key}.{number}"))
     return parts
 
 

@@ -12,14 +12,10 @@ from functools import cache
 
 import msgspec
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import escapeHtml
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._parsing import markdown_parser
+from nanobot_channels._html import html_parser
 from nanobot_channels._text import Rich, clean, clipped, split
 
 TEXT_LIMIT = 200_000
@@ -34,6 +30,7 @@ _LOOKS = {
     "td": "border:1px solid #ccc;padding:4px 8px",
     "table": "border-collapse:collapse",
 }
+_TAG = re.compile(f"<({'|'.join(_LOOKS)})(?=[ >])")
 _MARKS = re.compile(r"[*_`#>~|]+")
 
 
@@ -57,39 +54,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     now: float
 
 
-class _Renderer(RendererHTML):
-    """HTML that loads nothing: a picture on somebody's server would tell when it is read."""
-
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """A link instead of the picture."""
-        token = tokens[idx]
-        label = token.content or "picture"
-        target = str(token.attrs.get("src", ""))
-        if not target.startswith(("https://", "http://")):
-            return escapeHtml(label)
-        link = Token("link_open", "a", 1, attrs={"href": target})
-        text = Token("text", "", 0, content=label)
-        return self.renderInline([link, text, Token("link_close", "a", -1)], options, env)
-
-    def renderToken(  # noqa: N802 - markdown-it's name
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """The tag with inline styles: mail programs have no style sheets."""
-        token = tokens[idx]
-        look = _LOOKS.get(token.tag)
-        if look and token.nesting == 1 and "style" not in token.attrs:
-            token.attrSet("style", look)
-        return super().renderToken(tokens, idx, options, env)
-
-
 @cache
-def _markdown() -> MarkdownIt:
-    return markdown_parser(breaks=True, renderer=_Renderer)
+def _parser() -> MarkdownIt:
+    return html_parser()
 
 
 def as_html(text: str) -> str:
-    """Markdown as the body of a mail."""
-    return f'<div style="{_STYLE}">\n{_markdown().render(text)}</div>\n'
+    """Markdown as the body of a mail, with inline styles: mail programs have no style sheets."""
+    html = _TAG.sub(lambda tag: f'{tag[0]} style="{_LOOKS[tag[1]]}"', _parser().render(text))
+    return f'<div style="{_STYLE}">\n{html}</div>\n'
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:

@@ -19,12 +19,12 @@ from markdown_it.token import Token
 MAX_NESTING = 40
 """Levels of blocks and marks within each other."""
 MAX_LINES = 3_000
-"""Lines of one text, but for those of code, that are read as Markdown; what follows is literal."""
+"""Lines of one text that are read as Markdown; what follows is literal."""
 MAX_MARKS = 120
 """Marks that are read together. A paragraph with more is read in groups of lines that have fewer,
 and a single line with more is literal."""
 MAX_ALL_MARKS = 10_000
-"""Marks of a whole text, or of all that share an environment; the blocks behind are literal."""
+"""Marks of a whole text; the blocks behind are literal."""
 MAX_CELLS = 4_000
 """Cells of all tables of a text, counted likewise; the rows behind them are paragraphs."""
 LITERAL = "literal"
@@ -33,7 +33,6 @@ LITERAL = "literal"
 # What can begin something. A bracket makes the parser look ahead, for each bracket within it again.
 _MARK = re.compile(r"[\\`*_~<&]|\[")
 _ACTIVE = re.compile(r"[\\`*_~<&\[\n]")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BRACKET_WEIGHT = 3
 # What is left for all texts that are parsed in one environment.
 _CELLS = "nanobot cells"
@@ -69,24 +68,8 @@ def _blocks(state: StateCore) -> None:
 
 def _divided(text: str) -> tuple[str, str, int]:
     """What is read as Markdown, the rest, and the number of the line where that begins."""
-    if text.count("\n") < MAX_LINES:
-        return text, "", 0
     lines = text.split("\n")
-    left = MAX_LINES
-    fence = ""
-    for number, line in enumerate(lines):
-        match = _FENCE.match(line)
-        if fence:
-            # Code costs the parser next to nothing, however long it is.
-            ends = match is not None and match[1].startswith(fence) and not match[2].strip()
-            fence = "" if ends else fence
-            continue
-        left -= 1
-        if left < 0:
-            return "\n".join(lines[:number]), "\n".join(lines[number:]), number
-        if match is not None and "`" not in match[2]:
-            fence = match[1]
-    return text, "", 0
+    return "\n".join(lines[:MAX_LINES]), "\n".join(lines[MAX_LINES:]), min(MAX_LINES, len(lines))
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - theirs

@@ -17,8 +17,9 @@ import msgspec
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
+from nanobot_channels._pieces import pieces
 from nanobot_channels._slack_text import escape
-from nanobot_channels._text import Rich, Span, Style, clean, clipped, split
+from nanobot_channels._text import Rich, Style, clean, clipped, split, with_targets
 
 MARKDOWN_LIMIT = 12_000
 """Characters of all markdown blocks of one message."""
@@ -36,10 +37,7 @@ OLDEST = 2
 ACTION_PREFIX = "nanobot."
 _PLAIN_LIMIT = 30_000
 _SECTION_LIMIT = 2_700
-_FENCING = 200
-_SMALLER = (MARKDOWN_LIMIT, 9_000, 6_000, 3_000)
 _EMPTY = "(empty message)"
-_FENCE = re.compile(r"^ {0,3}(`{3,20}|~{3,20})([^`\n]*)$", re.MULTILINE)
 _MENTION = re.compile(r"<(?=[@!#])")
 _TARGET = re.compile(r"(?:https?://|mailto:)[^\s<>|]+", re.IGNORECASE)
 _MARKS = {Style.BOLD: "*", Style.ITALIC: "_", Style.STRIKE: "~", Style.CODE: "`", Style.PRE: "```"}
@@ -63,12 +61,12 @@ def render(message: OutboundMessage, *, feedback: bool = False) -> list[Outbound
     below = list(_buttons(message.choices))
     if feedback and message.run_id:
         below.append(_thumbs(message.run_id))
-    pieces = markdown_pieces(message.text) or [_EMPTY]
+    texts = markdown_pieces(message.text) or [_EMPTY]
     parts = []
-    for number, piece in enumerate(pieces):
-        last = number == len(pieces) - 1
+    for number, piece in enumerate(texts):
+        last = number == len(texts) - 1
         payload = Payload(piece, below if last else [])
-        text = _with_targets(from_markdown(piece)) or piece
+        text = with_targets(from_markdown(piece), _PLAIN_LIMIT) or piece
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=text, payload=msgspec.json.encode(payload), key=key))
     return parts
@@ -81,57 +79,11 @@ def visible(text: str) -> str:
 
 def markdown_pieces(text: str) -> list[str]:
     """The Markdown in pieces that fit into a message each, with code fenced anew in each."""
-    pieces: list[str] = []
-    text = visible(text)
-    for limit in _SMALLER:
-        pieces = _pieces(text, limit)
-        if all(_length(piece) <= BLOCKS_LIMIT for piece in pieces):
-            break
-    return pieces
+    return list(pieces(visible(text), MARKDOWN_LIMIT, BLOCKS_LIMIT, _size))
 
 
-def _length(piece: str) -> int:
+def _size(piece: str) -> int:
     return len(msgspec.json.encode(piece).decode())
-
-
-def _pieces(text: str, limit: int) -> list[str]:
-    if len(text) <= limit:
-        return [text] if split(Rich(text), limit) else []
-    pieces, opening = [], ""
-    for part in split(Rich(text, tuple(_code(text))), limit - _FENCING):
-        piece = f"{opening}\n{part.text}" if opening else part.text
-        fence = _open_fence(piece)
-        opening = clipped(fence[0], _FENCING // 2) if fence else ""
-        pieces.append(f"{piece}\n{fence[1]}" if fence else piece)
-    return pieces
-
-
-def _code(text: str) -> Iterator[Span]:
-    """Where fenced code stands, whose indentation a division must keep."""
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence
-        elif _closes(fence, opened):
-            yield Span(opened.start(), fence.end(), Style.PRE)
-            opened = None
-    if opened is not None:
-        yield Span(opened.start(), len(text), Style.PRE)
-
-
-def _open_fence(piece: str) -> re.Match[str] | None:
-    """What began the code that the piece ends in, None if it ends in none."""
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(piece):
-        if opened is None:
-            opened = fence
-        elif _closes(fence, opened):
-            opened = None
-    return opened
-
-
-def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:
-    return fence[1].startswith(opened[1]) and not fence[2].strip()
 
 
 def contents(part: OutboundPart) -> Iterator[tuple[int, Json]]:
@@ -223,14 +175,6 @@ def _mrkdwn(rich: Rich) -> str:
     for start, end in pairwise(cuts):
         written += [escape(rich.text[start:end]), after.get(end, ""), before.get(end, "")]
     return "".join(written)
-
-
-def _with_targets(rich: Rich) -> str:
-    text = rich.text
-    for link in reversed([span for span in rich.spans if span.style is Style.LINK]):
-        if link.value != rich.text[link.start : link.end]:
-            text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
-    return text if len(text) <= _PLAIN_LIMIT else rich.text
 
 
 # Buttons

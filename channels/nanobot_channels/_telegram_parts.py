@@ -10,7 +10,7 @@ from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._telegram_rich import rich_html
-from nanobot_channels._text import Rich, Span, Style, clean, label, split, utf16_units
+from nanobot_channels._text import Rich, Style, clean, label, split, utf16_units, with_targets
 
 TEXT_LIMIT = 4096
 """UTF-16 units in one message (Bot API, sendMessage)."""
@@ -87,7 +87,7 @@ def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]
     in_group = message.address.chat_id.startswith("-")
     reply_to = message.reply_to if in_group else None
     if html:
-        plain = "\n".join(_with_targets(piece) for piece in pieces)
+        plain = "\n".join(with_targets(piece, TEXT_LIMIT, utf16_units) for piece in pieces)
         payload = Payload(
             reply_to=reply_to,
             buttons=_rows(pressable),
@@ -98,7 +98,7 @@ def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]
         return [OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key)]
     parts = []
     for number, piece in enumerate(pieces):
-        plain = _with_targets(piece)
+        plain = with_targets(piece, TEXT_LIMIT, utf16_units)
         payload = Payload(
             text=None if plain == piece.text else piece.text,
             entities=list(_entities(piece)),
@@ -137,16 +137,6 @@ def _entities(piece: Rich) -> Iterator[Entity]:
             url=span.value if span.style is Style.LINK else None,
             language=span.value or None if span.style is Style.PRE else None,
         )
-
-
-def _with_targets(piece: Rich) -> str:
-    """The text with link targets behind the links, or as it is if that is too long."""
-    links: Sequence[Span] = [span for span in piece.spans if span.style is Style.LINK]
-    text = piece.text
-    for link in reversed(links):
-        if link.value != piece.text[link.start : link.end]:
-            text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
-    return text if utf16_units(text) <= TEXT_LIMIT else piece.text
 
 
 def _sorted(choices: Sequence[Choice]) -> tuple[list[Choice], list[Choice]]:

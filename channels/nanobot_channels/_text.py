@@ -54,6 +54,18 @@ class Rich(msgspec.Struct, frozen=True):
     spans: tuple[Span, ...] = ()
 
 
+def with_targets(rich: Rich, limit: int, measure: Callable[[str], int] = len) -> str:
+    """The text with link targets behind the links, or as it is if that is too long."""
+    pieces = []
+    at = 0
+    for span in rich.spans:
+        if span.style is Style.LINK and span.value != rich.text[span.start : span.end]:
+            pieces += [rich.text[at : span.end], f" ({span.value})"]
+            at = span.end
+    text = "".join([*pieces, rich.text[at:]])
+    return text if measure(text) <= limit else rich.text
+
+
 def clean(text: str) -> str:
     """The text as every platform takes it.
 

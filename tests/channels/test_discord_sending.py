@@ -70,7 +70,7 @@ async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     number = await channel.send(GENERAL, part)
     reply = await discord.reply_in(CHANNEL)
     assert reply["id"] == number
-    assert reply["content"] == r"**bold** @everyone 1 \* 2"
+    assert reply["content"] == "**bold** @everyone 1 * 2"
     body = discord.calls_of(POST)[0].json
     assert body["allowed_mentions"] == {"parse": [], "replied_user": False}
     assert body["message_reference"] == {"message_id": question["id"], "fail_if_not_exists": False}
