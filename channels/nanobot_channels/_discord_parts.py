@@ -14,7 +14,8 @@ from nanobot_channels import _discord_components
 from nanobot_channels._discord_buttons import Button, buttons_of, rows
 from nanobot_channels._discord_components import IS_COMPONENTS_V2, has_table, layout
 from nanobot_channels._discord_markdown import TEXT_LIMIT, contents, escaped
-from nanobot_channels._text import utf16_units
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._text import utf16_units, with_targets
 
 SUPPRESS_EMBEDS = 1 << 2
 
@@ -62,7 +63,8 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
             buttons=buttons if last else [],
         )
         encoded = msgspec.json.encode(payload)
-        parts.append(OutboundPart(text=content, payload=encoded, key=f"{message.key}.{number}"))
+        plain = with_targets(from_markdown(content), TEXT_LIMIT, utf16_units) or content
+        parts.append(OutboundPart(text=plain, payload=encoded, key=f"{message.key}.{number}"))
     return parts
 
 

@@ -11,6 +11,7 @@ from nanobot_channels._discord_http import DiscordHttp, Refusal, delivery_error
 from nanobot_channels._discord_interactions import Interaction, alone, is_command
 from nanobot_channels._discord_messages import is_snowflake
 from nanobot_channels._discord_parts import body, payload_of
+from nanobot_channels._recent import Recent
 
 # A token is good for 15 minutes.
 _TOKEN_SECONDS = 14 * 60.0
@@ -36,8 +37,8 @@ class PrivateReplies:
     def __init__(self, http: DiscordHttp, clock: Clock) -> None:
         self._http = http
         self._clock = clock
-        self._commands: dict[str, _Command] = {}
-        self._pressed: dict[tuple[str, str], str] = {}
+        self._commands: Recent[str, _Command] = Recent(_MOST)
+        self._pressed: Recent[tuple[str, str], str] = Recent(_MOST)
 
     def used(self, interaction: Interaction) -> None:
         """A command, or the press of a button; before it is admitted."""
@@ -47,10 +48,6 @@ class PrivateReplies:
             command = self._commands[interaction.id] = _Command(interaction, until)
             if interaction.message:  # what is answered to a press names the message of the button
                 self._pressed[interaction.message.id, command.person] = interaction.id
-            while len(self._commands) > _MOST:
-                del self._commands[next(iter(self._commands))]
-            while len(self._pressed) > _MOST:
-                del self._pressed[next(iter(self._pressed))]
 
     def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
         """Discord has taken the first answer, or not."""

@@ -34,6 +34,7 @@ from nanobot_channels._discord_messages import (
 )
 from nanobot_channels._discord_reactions import Reaction, parse_reaction, reaction_message
 from nanobot_channels._discord_sent import SentMessages
+from nanobot_channels._recent import Recent
 
 MOST_WAITING = 10_000
 """Events in memory; with more, the connection is given up and what is in them looked up later."""
@@ -120,7 +121,7 @@ class Receiver:
         self._events: deque[tuple[str, Any]] = deque()
         self._news = asyncio.Event()
         self._held: dict[str, list[InboundMessage]] = {}
-        self._recent: dict[str, None] = {}
+        self._recent: Recent[str, None] = Recent(_RECENT)
         self._guilds: set[str] = set()
         self._guilds_received = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
@@ -351,9 +352,7 @@ class Receiver:
         following = max(self._latest, number)
         cursor = self._cursor(following) if self._looking is None and following else None
         await self._intake.admit(new, cursor)
-        self._recent |= dict.fromkeys(map(self._key, new))
-        while len(self._recent) > _RECENT:
-            del self._recent[next(iter(self._recent))]
+        self._recent.update(dict.fromkeys(map(self._key, new)))
 
     def _key(self, message: InboundMessage) -> str:
         return f"{message.address} {message.dedupe_key}"

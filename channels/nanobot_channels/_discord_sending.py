@@ -31,6 +31,7 @@ from nanobot_channels._discord_parts import (
     payload_of,
     reference,
 )
+from nanobot_channels._recent import Recent
 
 _T = TypeVar("_T")
 
@@ -54,7 +55,7 @@ class Outgoing:
         self._taking: set[str] = set()
         self._refusing: set[str] = set()
         # Messages of components take no content any more.
-        self._standing: dict[str, None] = {}
+        self._standing: Recent[str, None] = Recent(_MOST)
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """See Channel.render."""
@@ -145,8 +146,6 @@ class Outgoing:
         if components:
             self._taking.add(address.chat_id)
             self._standing[number] = None
-            while len(self._standing) > _MOST:
-                del self._standing[next(iter(self._standing))]
 
     def _learn(self, address: Address, part: OutboundPart, refused: Refused) -> None:
         """Raises FormRefused where a chat does not take components, or not these."""

@@ -8,6 +8,7 @@ from nanobot.errors import Uncertain
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_messages import Message, sent_at
 from nanobot_channels._discord_parts import content_of, nonce_of, payload_of
+from nanobot_channels._recent import Recent
 
 _MOST = 1000
 CLOCK_MARGIN = 60.0
@@ -18,14 +19,12 @@ class SentMessages:
     """The bot's own messages by their nonce, as the gateway reports them."""
 
     def __init__(self) -> None:
-        self._by_nonce: dict[str, str] = {}
+        self._by_nonce: Recent[str, str] = Recent(_MOST)
 
     def record(self, message: Message) -> None:
         """Remember a message of the bot's own from the gateway."""
         if message.nonce:
             self._by_nonce[str(message.nonce)] = message.id
-        while len(self._by_nonce) > _MOST:
-            del self._by_nonce[next(iter(self._by_nonce))]
 
     def id_of(self, part: OutboundPart) -> str | None:
         """The message that the gateway has shown for a part."""

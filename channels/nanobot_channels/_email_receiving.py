@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import OrderedDict
 
 import msgspec
 from loguru import logger
@@ -23,6 +22,7 @@ from nanobot_channels._email_reading import (
     message_id_of,
     thread_of,
 )
+from nanobot_channels._recent import Recent
 
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+)")
 _REMEMBERED = 1_000
@@ -54,15 +54,12 @@ class MailThreads:
     found again, in the folder or by failing again."""
 
     def __init__(self) -> None:
-        self._threads: OrderedDict[str, MailThread] = OrderedDict()
+        self._threads: Recent[str, MailThread] = Recent(_REMEMBERED)
         self.failing: dict[str, str] = {}
 
     def keep(self, message_id: str, thread: MailThread) -> None:
         """Remember a mail's thread."""
         self._threads[message_id] = thread
-        self._threads.move_to_end(message_id)
-        if len(self._threads) > _REMEMBERED:
-            self._threads.popitem(last=False)
 
     def get(self, message_id: str) -> MailThread | None:
         """What an answer to that mail takes from it, if it is remembered."""

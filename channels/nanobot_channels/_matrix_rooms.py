@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from nanobot_channels._matrix_events import (
     means,
     message_content,
 )
+from nanobot_channels._recent import Recent
 from nanobot_channels._text import label
 
 _EVENTS = 2_000
@@ -58,7 +58,7 @@ class Rooms:
         self._user_id = user_id
         self._rooms: dict[str, Room] = {}
         self._direct: frozenset[str] = frozenset()
-        self._events: OrderedDict[tuple[str, str], KnownEvent] = OrderedDict()
+        self._events: Recent[tuple[str, str], KnownEvent] = Recent(_EVENTS)
 
     async def load(self) -> None:
         """Load the account's list of direct rooms. Raises ApiRefusal or NoAnswer."""
@@ -121,8 +121,6 @@ class Rooms:
     def keep(self, room_id: str, event_id: str, event: KnownEvent) -> None:
         """Remember an event that others may refer to."""
         self._events[room_id, event_id] = event
-        while len(self._events) > _EVENTS:
-            self._events.popitem(last=False)
 
     async def event(self, room_id: str, event_id: str) -> KnownEvent:
         """An event that another refers to; an empty one if it cannot be had.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable
 
 from loguru import logger
 
 from nanobot.messages import Address
+from nanobot_channels._recent import Recent
 from nanobot_channels._slack_api import FAILED, ApiRefusal, WebApi, is_passing
 from nanobot_channels._slack_events import BadEvent, BotUser, ThreadContext, UserMessage, convert
 from nanobot_channels._slack_text import mentions
@@ -25,7 +25,7 @@ class People:
 
     def __init__(self, api: WebApi) -> None:
         self._api = api
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self._names: Recent[str, str] = Recent(_MOST)
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """Names by user id, without those that cannot be looked up in time."""
@@ -54,8 +54,6 @@ class People:
             if not isinstance(error, ApiRefusal) or is_passing(error):
                 return
         self._names[person] = name
-        if len(self._names) > _MOST:
-            self._names.popitem(last=False)
 
 
 def _display_name(user: object) -> str:
@@ -72,13 +70,11 @@ class Writers:
     """Who wrote which message, with their team; of the last two thousand."""
 
     def __init__(self) -> None:
-        self._writers: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+        self._writers: Recent[tuple[str, str], tuple[str, str]] = Recent(_MOST)
 
     def wrote(self, chat: str, message_id: str, user: str, team: str) -> None:
         """Remember a message."""
         self._writers[chat, message_id] = (user, team)
-        if len(self._writers) > _MOST:
-            self._writers.popitem(last=False)
 
     def of(self, chat: str, message_id: str | None) -> dict[str, str]:
         """The recipient of what answers a message, as chat.startStream wants it; {} if unknown."""
@@ -92,7 +88,7 @@ class Threads:
 
     def __init__(self, api: WebApi) -> None:
         self._api = api
-        self._joined: OrderedDict[tuple[str, str], bool | None] = OrderedDict()
+        self._joined: Recent[tuple[str, str], bool | None] = Recent(_MOST)
 
     def remember(self, addresses: Iterable[Address]) -> None:
         """Remember threads with earlier messages: their roots are not quoted again."""
@@ -145,6 +141,3 @@ class Threads:
 
     def _keep(self, key: tuple[str, str], *, joined: bool) -> None:
         self._joined[key] = joined
-        self._joined.move_to_end(key)
-        if len(self._joined) > _MOST:
-            self._joined.popitem(last=False)

@@ -1,7 +1,6 @@
 """Outbound messages as Slack's blocks: Markdown as it is, buttons below it.
 
-Where a workspace takes no Markdown (an emulator, an older server), sections of Slack's own markup
-say the same.
+Where a workspace takes no Markdown (an emulator, an older server), plain words say the same.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -19,7 +17,7 @@ from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._pieces import pieces
 from nanobot_channels._slack_text import escape
-from nanobot_channels._text import Rich, Style, clean, clipped, split, with_targets
+from nanobot_channels._text import clean, clipped, with_targets
 
 MARKDOWN_LIMIT = 12_000
 """Characters of all markdown blocks of one message."""
@@ -35,12 +33,8 @@ LABEL_LIMIT = 75
 METADATA_TYPE = "nanobot_part"
 OLDEST = 2
 ACTION_PREFIX = "nanobot."
-_PLAIN_LIMIT = 30_000
-_SECTION_LIMIT = 2_700
 _EMPTY = "(empty message)"
 _MENTION = re.compile(r"<(?=[@!#])")
-_TARGET = re.compile(r"(?:https?://|mailto:)[^\s<>|]+", re.IGNORECASE)
-_MARKS = {Style.BOLD: "*", Style.ITALIC: "_", Style.STRIKE: "~", Style.CODE: "`", Style.PRE: "```"}
 
 Json = dict[str, Any]
 
@@ -66,7 +60,7 @@ def render(message: OutboundMessage, *, feedback: bool = False) -> list[Outbound
     for number, piece in enumerate(texts):
         last = number == len(texts) - 1
         payload = Payload(piece, below if last else [])
-        text = with_targets(from_markdown(piece), _PLAIN_LIMIT) or piece
+        text = with_targets(from_markdown(piece), BLOCKS_LIMIT) or piece
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=text, payload=msgspec.json.encode(payload), key=key))
     return parts
@@ -88,7 +82,7 @@ def _size(piece: str) -> int:
 
 def contents(part: OutboundPart) -> Iterator[tuple[int, Json]]:
     """The parameters that chat.postMessage and chat.update have in common, in every form, each with
-    its grade: 0 has buttons for a verdict, 1 is Markdown, `OLDEST` Slack's own markup."""
+    its grade: 0 has buttons for a verdict, 1 is Markdown, `OLDEST` plain words."""
     payload = payload_of(part)
     params = _params(part, clipped(part.text, NOTICE_LIMIT))
     if not payload.markdown:  # a part that an earlier version stored, or words of the host's own
@@ -101,7 +95,7 @@ def contents(part: OutboundPart) -> Iterator[tuple[int, Json]]:
     if actions != payload.blocks:
         yield 0, params | {"blocks": [markdown, *payload.blocks]}
     yield 1, params | {"blocks": [markdown, *actions]}
-    yield OLDEST, params | {"blocks": [*_sections(payload.markdown), *actions]}
+    yield OLDEST, params | {"blocks": [_words(part.text), *actions]}
 
 
 def plain_content(part: OutboundPart) -> Json:
@@ -141,43 +135,6 @@ def mark_of(part: OutboundPart) -> str:
 def payload_of(part: OutboundPart) -> Payload:
     """The payload of a stored part."""
     return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
-
-
-# The older form
-
-
-def _sections(markdown: str) -> Iterator[Json]:
-    pieces = split(
-        from_markdown(markdown.replace("&lt;", "<")), _SECTION_LIMIT, measure=_escaped, max_spans=50
-    )
-    for piece in pieces:
-        text = {"type": "mrkdwn", "text": clipped(_mrkdwn(piece), 3_000), "verbatim": True}
-        yield {"type": "section", "text": text}
-
-
-def _escaped(text: str) -> int:
-    return len(escape(text))
-
-
-def _mrkdwn(rich: Rich) -> str:
-    """The spans in Slack's own markup."""
-    before: dict[int, str] = {}
-    after: dict[int, str] = {}
-    for span in rich.spans:
-        mark = _MARKS.get(span.style, "")
-        opening, closing = mark, mark
-        if span.style is Style.LINK and _TARGET.fullmatch(span.value):
-            opening, closing = f"<{span.value.replace('&', '&amp;')}|", ">"
-        before[span.start] = before.get(span.start, "") + opening
-        after[span.end] = closing + after.get(span.end, "")
-    cuts = sorted({0, len(rich.text), *before, *after})
-    written = [after.get(0, "") + before.get(0, "")]
-    for start, end in pairwise(cuts):
-        written += [escape(rich.text[start:end]), after.get(end, ""), before.get(end, "")]
-    return "".join(written)
-
-
-# Buttons
 
 
 def _buttons(choices: Sequence[Choice]) -> Iterator[Json]:

@@ -7,7 +7,7 @@ its place by an edit.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,7 @@ from loguru import logger
 from nanobot.errors import NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Step
 from nanobot.ports import Clock, OutboundPart
+from nanobot_channels._recent import Recent
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -55,7 +56,7 @@ class Streams:
     def __init__(self, name: str, api: WebApi, clock: Clock) -> None:
         self._name = name
         self._api = api
-        self._open: OrderedDict[str, _Stream] = OrderedDict()
+        self._open: Recent[str, _Stream] = Recent(_MOST)
         self._refusing: set[str] = set()
         self._starts = _Window(clock, STARTS_A_MINUTE)
         self._appends = _Window(clock, APPENDS_A_MINUTE)
@@ -86,8 +87,6 @@ class Streams:
         if not isinstance(ts, str) or not is_ts(ts):
             raise OutcomeUnknown("Slack's chat.startStream answered without a ts")
         self._open[ts] = stream
-        if len(self._open) > _MOST:
-            self._open.popitem(last=False)
         return ts
 
     def is_open(self, message_id: str) -> bool:

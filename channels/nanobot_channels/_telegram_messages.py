@@ -104,7 +104,7 @@ class TelegramMessages:
         self, address: Address, where: Mapping[str, int], part: OutboundPart
     ) -> None:
         """The same for what one person sees."""
-        buttons = {"reply_markup": _json({"inline_keyboard": payload_of(part).buttons})}
+        buttons = {"reply_markup": as_json({"inline_keyboard": payload_of(part).buttons})}
         about = {**where, **buttons}
         await self._edit("edit_Ephemeral_Message_Text", address, about, part, plain=False)
 
@@ -304,20 +304,20 @@ def _content(piece: Piece) -> dict[str, Any]:
     """The parameters that messages, their edits and drafts have in common."""
     params: dict[str, Any] = {"text": piece.text}
     if piece.entities:
-        params["entities"] = _json(piece.entities)
+        params["entities"] = as_json(piece.entities)
     return params
 
 
 def _rich(payload: Payload) -> dict[str, Any]:
-    return {"rich_message": _json({"html": payload.html})}
+    return {"rich_message": as_json({"html": payload.html})}
 
 
 def _buttons(payload: Payload) -> dict[str, Any]:
     if not payload.buttons:
         return {}
-    return {"reply_markup": _json({"inline_keyboard": payload.buttons})}
+    return {"reply_markup": as_json({"inline_keyboard": payload.buttons})}
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
     """What the Bot API calls JSON-serialized; PTB hands strings on without a look inside."""
     return msgspec.json.encode(value).decode()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from loguru import logger
@@ -15,11 +15,10 @@ from loguru import logger
 from nanobot.errors import ChatGone, DeliveryError, Refused
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock, OutboundPart
+from nanobot_channels._recent import Recent
 from nanobot_channels._telegram_messages import TelegramMessages
 from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels._text import utf16_units
-
-_Known = TypeVar("_Known")
 
 _EPHEMERAL = "e"
 _PRESSED = "press:"
@@ -52,8 +51,8 @@ class PersonalMessages:
         self.messages = messages
         self._name = name
         self._clock = clock
-        self._spoke: dict[tuple[str, str], float] = {}
-        self._presses: dict[tuple[str, str], _Press] = {}
+        self._spoke: Recent[tuple[str, str], float] = Recent(_MOST)
+        self._presses: Recent[tuple[str, str], _Press] = Recent(_MOST)
         self._refused: set[str] = set()
         self._known: bool | None = None
 
@@ -62,9 +61,9 @@ class PersonalMessages:
         if not message.group:
             return
         key, now = (message.address.chat_id, message.sender.id), self._clock.monotonic()
-        _remember(self._spoke, key, now)
+        self._spoke[key] = now
         if press is not None:
-            _remember(self._presses, key, _Press(press, now))
+            self._presses[key] = _Press(press, now)
 
     async def answer(self, query_id: str) -> None:
         """Stop the spinner of a button. A refusal that follows from the press is waited for, a
@@ -137,13 +136,6 @@ class PersonalMessages:
         if text:
             params |= {"text": text, "show_alert": True}
         await self.messages.call("answer_Callback_Query", params)
-
-
-def _remember(known: dict[tuple[str, str], _Known], key: tuple[str, str], value: _Known) -> None:
-    known.pop(key, None)
-    known[key] = value
-    while len(known) > _MOST:
-        del known[next(iter(known))]
 
 
 def is_personal(receipt: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import discord
 import msgspec
@@ -42,10 +42,10 @@ from nanobot_channels._discord_sending import Outgoing, sending, snowflake, targ
 from nanobot_channels._discord_sent import CLOCK_MARGIN
 from nanobot_channels._discord_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
 from nanobot_channels._discord_settings import Server as Server
-from nanobot_channels._discord_settings import Settings
+from nanobot_channels._discord_settings import limits_of, server_of, token_of
 from nanobot_channels._discord_setup import SETUP as SETUP
-
-_T = TypeVar("_T")
+from nanobot_channels._recent import Recent
+from nanobot_channels._settings import Table
 
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
@@ -121,7 +121,7 @@ class DiscordChannel:
             previews=server.link_previews,
         )
         self._self: _Self | None = None
-        self._marked: dict[str, str] = {}
+        self._marked: Recent[str, str] = Recent(_MOST_MARKED)
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. Nothing is acknowledged to Discord but buttons and commands,
@@ -248,8 +248,6 @@ class DiscordChannel:
         before = self._marked.get(message_id, _MARKS[Reaction.RECEIVED])
         await sending(address, self._http.add_reaction(chat, number, _MARKS[mark]))
         self._marked[message_id] = _MARKS[mark]
-        while len(self._marked) > _MOST_MARKED:
-            del self._marked[next(iter(self._marked))]
         if before == _MARKS[mark]:
             return
         try:
@@ -308,5 +306,5 @@ def open_channel(name: str, settings: Mapping[str, object]) -> DiscordChannel:
     `backfill_messages` and `backfill_hours`. Raises ConfigError for settings that cannot work;
     nothing is connected yet.
     """
-    read = Settings(name, settings)
-    return DiscordChannel(name, read.token(), read.server(), read.limits())
+    table = Table(name, settings)
+    return DiscordChannel(name, token_of(table), server_of(table), limits_of(table))

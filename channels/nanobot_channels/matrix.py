@@ -33,6 +33,7 @@ from nanobot_channels._matrix_receiving import Receiver
 from nanobot_channels._matrix_setup import SETUP as SETUP
 from nanobot_channels._matrix_sync import messages
 from nanobot_channels._numbers import moment
+from nanobot_channels._settings import Table
 
 BACKFILL = 500
 _FIND_PAGES = 10
@@ -258,22 +259,15 @@ def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:
     Raises ConfigError for settings that cannot work; nothing is connected yet.
     """
     account = _account(name, settings)
-    invites = settings.get("invites", "direct")
-    if invites not in ("known", "direct", "all"):
-        raise ConfigError(
-            f'channels.{name}.invites is {invites!r}: use "known" (of people named here), "direct" '
-            '(of others too, to chats of two) or "all"'
-        )
+    table = Table(name, settings)
+    others = {"known": "of people named here alone", "all": "of anybody, to any room"}
+    invites = table.choice("invites", "direct", others)
     people = frozenset(
         str(person)
         for key in ("owners", "members", "guests")
         for person in _listed(settings.get(key))
     )
-    backfill = settings.get("backfill_messages", BACKFILL)
-    if isinstance(backfill, bool) or not isinstance(backfill, int) or not 0 <= backfill <= 10_000:
-        raise ConfigError(
-            f"channels.{name}.backfill_messages is {backfill!r}: use a number from 0 to 10000"
-        )
+    backfill = table.number("backfill_messages", BACKFILL, 10_000)
     doors = Invites(
         known=people,
         strangers=invites == "direct" and settings.get("pairing", True) is True,

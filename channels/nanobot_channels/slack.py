@@ -19,6 +19,7 @@ from nanobot.ports import (
 )
 from nanobot.system import SystemClock
 from nanobot_channels import _slack_files, _slack_parts
+from nanobot_channels._settings import Table
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -32,7 +33,7 @@ from nanobot_channels._slack_events import BotUser, is_direct, is_ts
 from nanobot_channels._slack_receiving import Policy, Receiver
 from nanobot_channels._slack_sending import Outgoing
 from nanobot_channels._slack_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
-from nanobot_channels._slack_settings import Settings
+from nanobot_channels._slack_settings import api_root_of, policy_of, tokens_of
 from nanobot_channels._slack_setup import SETUP as SETUP
 from nanobot_channels._slack_socket import PING_SECONDS, Handler, SocketClient
 from nanobot_channels._slack_streams import Streams
@@ -275,5 +276,5 @@ def open_channel(name: str, settings: Mapping[str, object]) -> SlackChannel:
 
     Raises ConfigError for settings that cannot work; nothing is connected yet.
     """
-    table = Settings(name, settings)
-    return SlackChannel(name, table.tokens(), table.api_root(), policy=table.policy())
+    table = Table(name, settings)
+    return SlackChannel(name, tokens_of(table), api_root_of(table), policy=policy_of(table))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import msgspec
-
-from nanobot.errors import ChannelDown, ConfigError, Refused
+from nanobot.errors import ChannelDown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import (
     Capabilities,
@@ -24,11 +21,12 @@ from nanobot.ports import (
 )
 from nanobot.system import SystemClock
 from nanobot_channels import _telegram_files, _telegram_parts
+from nanobot_channels._settings import Table
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_menu import menus
-from nanobot_channels._telegram_messages import TelegramMessages, target_of
+from nanobot_channels._telegram_messages import TelegramMessages, as_json, target_of
 from nanobot_channels._telegram_personal import PersonalMessages, is_personal
 from nanobot_channels._telegram_polling import Polling, refused_token
 from nanobot_channels._text import utf16_units
@@ -184,7 +182,7 @@ class TelegramChannel:
         params = {
             "chat_id": address.chat_id,
             "message_id": message_id,
-            "reaction": _json([{"type": "emoji", "emoji": _REACTIONS[mark]}]),
+            "reaction": as_json([{"type": "emoji", "emoji": _REACTIONS[mark]}]),
         }
         await self._messages.call("set_Message_Reaction", params)
 
@@ -203,9 +201,11 @@ class TelegramChannel:
 
     async def _set_menu(self, commands: Sequence[MenuCommand], scope: Mapping[str, str]) -> None:
         for language, entries in menus(commands).items():
-            params = {"scope": _json(scope), "language_code": language}
+            params = {"scope": as_json(scope), "language_code": language}
             if entries:
-                await self._messages.call("set_My_Commands", params | {"commands": _json(entries)})
+                await self._messages.call(
+                    "set_My_Commands", params | {"commands": as_json(entries)}
+                )
             else:
                 await self._messages.call("delete_My_Commands", params)
 
@@ -226,33 +226,18 @@ class TelegramChannel:
         await self._api.close()
 
 
-def _json(value: object) -> str:
-    """What the Bot API calls JSON-serialized; PTB hands strings on without a look inside."""
-    return msgspec.json.encode(value).decode()
-
-
 def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:
     """The channel of one `[channels.NAME]` table: `token`, `api_root` for another server, and
     `link_previews`.
 
     Raises ConfigError for settings that cannot work; nothing is connected yet.
     """
-    token = settings.get("token")
-    if not isinstance(token, str) or not re.fullmatch(r"[^\s/?#%{}]+", token.strip()):
-        raise ConfigError(
-            f"channels.{name}.token is {'not a bot token' if token else 'missing'}: talk to "
-            "@BotFather on Telegram, send /newbot, and put the token it gives you there."
-        )
-    root = settings.get("api_root", DEFAULT_API_ROOT)
-    if not isinstance(root, str) or not re.match(r"https?://[^\s/{}]+[^\s{}]*$", root.strip()):
-        raise ConfigError(
-            f"channels.{name}.api_root is not an http(s) URL: remove it to use "
-            f"{DEFAULT_API_ROOT}, or give your own Bot API server's, without /bot."
-        )
-    previews = settings.get("link_previews", False)
-    if not isinstance(previews, bool):
-        raise ConfigError(
-            f"channels.{name}.link_previews is not true or false: true shows a small preview of "
-            "the first link of a message, false shows none."
-        )
-    return TelegramChannel(name, token.strip(), root.strip().rstrip("/"), link_previews=previews)
+    table = Table(name, settings)
+    token = table.token(
+        "token",
+        r"[^\s/?#%{}]+",
+        "talk to @BotFather on Telegram, send /newbot, and put the token it gives you there.",
+    )
+    previews = table.flag("link_previews", usual=False)
+    root = table.url("api_root", DEFAULT_API_ROOT)
+    return TelegramChannel(name, token, root, link_previews=previews)
