@@ -24,8 +24,8 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.moving import Moved, move, patiently
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import log
 from nanobot.store.opening import bring_up_to_date, check, make_schema, sqlite_path
+from nanobot.store.repositories import chain
 
 COMMAND = "nanobot db"
 _MOST_PROBLEMS = 20
@@ -133,7 +133,7 @@ def check_store(url: str) -> CheckedStore:
         ]
         for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
             with _noting(problems):
-                log.verify_within(connection, key)
+                chain.verify_within(connection, key)
     return CheckedStore(
         where=where(url),
         revision=revision,
@@ -221,12 +221,12 @@ def _working_copy(file: Path, folder: Path) -> Path:
 
 def _verify_all(connection: sa.Connection) -> None:
     for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
-        log.verify_within(connection, key)
+        chain.verify_within(connection, key)
 
 
 def _head(connection: sa.Connection, key: str) -> bytes:
     """The end of a log whose chain holds."""
-    log.verify_within(connection, key)
+    chain.verify_within(connection, key)
     query = sa.select(schema.sessions.c.head_hash).where(schema.sessions.c.key == key)
     return bytes(connection.scalar(query) or b"")
 

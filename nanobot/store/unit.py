@@ -16,6 +16,10 @@ from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.tasks import TaskEnds
+from nanobot.store.database.dialect import SERVER_CLOCK
+from nanobot.store.database.prepared import Prepared
+
+_NOW = Prepared(sa.select(SERVER_CLOCK))
 
 
 class BudgetLedger(Protocol):
@@ -201,4 +205,4 @@ def store_now(connection: sa.Connection, writer: StoreContext) -> float:
     """The time that leases are measured by: PostgreSQL's own where several processes share it."""
     if writer.lease is None:
         return writer.clock.now()
-    return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")) or 0.0)
+    return float(_NOW.scalar(connection))

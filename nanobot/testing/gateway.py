@@ -50,6 +50,7 @@ from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf
+from nanobot.store.repositories import chain
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
@@ -102,7 +103,7 @@ class MemoryHome:
 
     def verify(self, session_key: str) -> int:
         """The length of a session's log; raises StoreCorrupt when its chain does not hold."""
-        return self.do(lambda connection: log.verify(connection, session_key))
+        return self.do(lambda connection: chain.verify(connection, session_key))
 
     async def close(self) -> None:
         await self._sqlite.close()

@@ -27,7 +27,7 @@ import sqlalchemy as sa
 
 from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.session.entries import Body, decode
-from nanobot.store.journal import log
+from nanobot.store.repositories import chain
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.nest import Egg, the_nest
@@ -278,7 +278,7 @@ members = {members}
         engine = sa.create_engine(url)
         with engine.connect() as connection:
             for (key,) in self.rows("SELECT key FROM sessions"):
-                log.verify(connection, key)
+                chain.verify(connection, key)
         engine.dispose()
         assert self.rows("SELECT id, state FROM inbound WHERE state != 'settled'") == []
         ends = "('completed', 'failed', 'aborted')"

@@ -16,6 +16,7 @@ from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -145,7 +146,7 @@ class Home:
 
     async def verify(self, session_key: str, head: bytes | None = None) -> int:
         """Walk a session's chain."""
-        return await self.do(lambda c: log.verify(c, session_key, head))
+        return await self.do(lambda c: chain.verify(c, session_key, head))
 
     async def check(self) -> None:
         """Every chain holds, but those a test has broken."""

@@ -13,8 +13,8 @@ from nanobot.errors import ConfigError
 from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import log
 from nanobot.store.journal.journal import VERBS
+from nanobot.store.repositories import chain
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 
@@ -58,7 +58,7 @@ def count(home: Path, trace: str) -> int:
 def chain_holds(home: Path) -> None:
     """The log is whole, whatever happened."""
     database = SqliteDatabase(home / "state.db")
-    database.run_now(lambda connection: log.verify(connection, KEY))
+    database.run_now(lambda connection: chain.verify(connection, KEY))
     database.shut()
 
 

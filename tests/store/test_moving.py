@@ -18,8 +18,8 @@ from nanobot.store import keeping
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import log
 from nanobot.store.opening import bring_up_to_date
+from nanobot.store.repositories import chain
 from tests.store.conftest import Postgres
 from tests.store.filling import OTHER, REVISIONS, columns, complete, everything, fill, of_revision
 from tests.store.home import Home
@@ -206,8 +206,8 @@ def test_a_home_that_an_earlier_build_made_opens_with_all_that_was_in_it(
     assert there == database.run_now(lambda connection: everything(connection, before))
     newest = SqliteDatabase(of_revision(OURS.head, _folder(tmp_path)))
     assert there == newest.run_now(lambda connection: everything(connection, before))
-    assert database.run_now(lambda connection: log.verify(connection, KEY)) > TWO
-    assert database.run_now(lambda connection: log.verify(connection, OTHER)) == 1
+    assert database.run_now(lambda connection: chain.verify(connection, KEY)) > TWO
+    assert database.run_now(lambda connection: chain.verify(connection, OTHER)) == 1
     database.shut()
     newest.shut()
     assert (tmp_path / "copy.bak").exists() is (revision != OURS.head)

@@ -9,7 +9,8 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from nanobot.store.database.sqlite import Work
-from nanobot.store.journal import claiming, log
+from nanobot.store.journal import claiming
+from nanobot.store.repositories import chain
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told
@@ -65,6 +66,6 @@ async def test_a_log_that_grows_while_it_is_verified_holds(home: Home) -> None:
     async def grows() -> None:
         await journal.post(KEY, told("by the way", "post"))
 
-    entries = await interrupted(home, lambda c: log.verify(c, KEY), "entries", grows)
+    entries = await interrupted(home, lambda c: chain.verify(c, KEY), "entries", grows)
     assert entries == 4
     assert await home.verify(KEY) == 5

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
+from nanobot.store.database.pipeline import PIPELINE
 from nanobot.store.database.prepared import Prepared, Values
 
 if TYPE_CHECKING:
@@ -40,6 +43,46 @@ def one_snapshot(connection: sa.Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_ONE_SNAPSHOT)
+
+
+def nothing_follows(connection: sa.Connection) -> None:
+    """Nothing is changed in this transaction any more: PostgreSQL's ends on the way of what was
+    executed last, whose result may be looked at afterwards."""
+    if connection.dialect.name == "postgresql":
+        connection.info[PIPELINE].end()
+
+
+class _ServerClock(FunctionElement[float]):
+    inherit_cache = True
+    type = sa.Double()
+
+
+@compiles(_ServerClock)
+def _no_clock(_element: _ServerClock, _compiler: object, **_: Any) -> str:
+    return "NULL"
+
+
+@compiles(_ServerClock, "postgresql")
+def _clock(_element: _ServerClock, _compiler: object, **_: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+SERVER_CLOCK = _ServerClock().label("now")
+"""The time by PostgreSQL's clock; NULL on SQLite."""
+
+
+@cache
+def _insert_or_set(dialect: str, table: sa.Table, column: str) -> Prepared:
+    once = insert(dialect, table)
+    key = table.primary_key.columns.values()
+    return Prepared(
+        once.on_conflict_do_update(index_elements=key, set_={column: once.excluded[column]})
+    )
+
+
+def insert_or_set(connection: sa.Connection, table: sa.Table, column: str, values: Values) -> None:
+    """Insert a row, or set that column of the row that is there."""
+    _insert_or_set(connection.dialect.name, table, column).execute(connection, values)
 
 
 def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

@@ -11,8 +11,7 @@ import itertools
 import re
 import select
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -36,9 +35,16 @@ _FINE = (1, 2)
 class NumberedStatement:
     """A statement with its parameters numbered, as PostgreSQL knows them."""
 
-    __slots__ = ("_fixed", "_order", "name", "row", "sql")
+    __slots__ = ("_fixed", "_order", "name", "reads", "row", "sql")
 
-    def __init__(self, statement: sa.Executable, dialect: sa.Dialect, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        statement: sa.Executable,
+        dialect: sa.Dialect,
+        names: Sequence[str],
+        *,
+        must_change: bool = False,
+    ) -> None:
         compiled = statement.compile(  # type: ignore[attr-defined]
             dialect=dialect, column_keys=list(names)
         )
@@ -48,7 +54,13 @@ class NumberedStatement:
             name = match[1]
             return "%" if name is None else f"${order.setdefault(name, len(order) + 1)}"
 
-        self.sql = _NAME.sub(numbered, str(compiled)).encode()
+        sql = _NAME.sub(numbered, str(compiled))
+        if must_change:  # a division by zero, where it is no row: so nobody need wait for a count
+            sql = f"WITH changed AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM changed"  # noqa: S608 - ours
+        self.sql = sql.encode()
+        self.reads = isinstance(statement, sa.Select) and statement._for_update_arg is None  # noqa: SLF001
+        """It locks and changes nothing, so it needs no transaction: without others it sees the
+        same without one."""
         self.name = b"nanobot_%d" % next(_numbers)
         self.row: Callable[[Sequence[Any]], Any] | None = None
         self._order = list(order)
@@ -96,18 +108,18 @@ class PipelinedResult(PreparedResult):
         self.rowcount = rowcount
 
 
-_Expected: TypeAlias = "Callable[[PGresult], object]"
-_Waiting: TypeAlias = tuple[NumberedStatement, list[bytes | None], list[int], PipelinedResult]
+class _Waiting(NamedTuple):
+    statement: NumberedStatement
+    values: list[bytes | None]
+    formats: list[int]
+    result: PipelinedResult
+    refusal: Exception | None
 
 
 def _lost() -> Exception:
     from psycopg import OperationalError  # noqa: PLC0415
 
     return OperationalError("the connection to the server was lost")
-
-
-def _nothing(_: PGresult) -> None:
-    """To be done with that result."""
 
 
 class Pipeline:
@@ -120,6 +132,7 @@ class Pipeline:
 
         self.heard = False
         """Whether the server may have heard, and done, anything of this transaction."""
+        self._ending = self.ended = False
         self._connection = connection
         self._error = psycopg.Error
         connection.prepare_threshold = None  # it would deallocate all that are prepared, ours too
@@ -130,16 +143,32 @@ class Pipeline:
         self._prepared: set[bytes] = set()
         self._waiting: list[_Waiting] = []
 
-    def add(self, statement: NumberedStatement, values: Mapping[str, Any]) -> PreparedResult:
-        """Its result, once it has come."""
+    def add(
+        self,
+        statement: NumberedStatement,
+        values: Mapping[str, Any],
+        refusal: Exception | None = None,
+    ) -> PreparedResult:
+        """Its result, once it has come. `refusal` is raised where it must change and does not."""
+        if not statement.reads:
+            self.check_open()
         result = PipelinedResult(self)
-        self._waiting.append((statement, *statement.values(values), result))
+        self._waiting.append(_Waiting(statement, *statement.values(values), result, refusal))
         return result
+
+    def check_open(self) -> None:
+        """Nothing is changed after the end: whoever wrote that nothing follows was wrong."""
+        if self.ended:
+            raise RuntimeError("nothing was to follow in this transaction")
+
+    def end(self) -> None:
+        """Nothing is changed any more: the transaction ends with what waits."""
+        self._ending = True
 
     def begin(self) -> bool:
         """Forget what waits, for another transaction. False: the connection ended meanwhile."""
         self._waiting.clear()
-        self.heard = False
+        self.heard = self._ending = self.ended = False
         try:
             while self._poll.poll(0):
                 self._pgconn.consume_input()
@@ -150,12 +179,12 @@ class Pipeline:
     def flush(self) -> None:
         """Send what waits, and hear of all of it."""
         if self._waiting:
-            self._send(b"")
+            self._send(end=self._ending)
 
     def commit(self) -> None:
         """Send what waits, and end the transaction; nothing, where none has begun."""
         if self._waiting or self._pgconn.transaction_status != _IDLE:
-            self._send(b"COMMIT")
+            self._send(end=True)
 
     def roll_back(self) -> None:
         """Nothing of the transaction is kept; nothing, where none has begun. The connection may be
@@ -168,63 +197,66 @@ class Pipeline:
         except self._error:
             self._connection.close()
 
-    def _send(self, last: bytes) -> None:
+    def _send(self, *, end: bool) -> None:
         waiting, self._waiting = self._waiting, []
         try:
             self._pgconn.enter_pipeline_mode()
-            self._communicate(waiting, last)
+            self._receive(self._sent(waiting, end=end))
         except self._error as error:
-            sql = waiting[-1][0].sql.decode() if waiting else last.decode()
+            sql = waiting[-1].statement.sql.decode() if waiting else "COMMIT"
             raise DBAPIError(sql, None, error) from error
+        self.ended = end
 
-    def _communicate(self, waiting: list[_Waiting], last: bytes) -> None:
+    def _sent(self, waiting: Sequence[_Waiting], *, end: bool) -> list[_Waiting | bytes]:
+        """What results are to come for: statements, names of those that are prepared now, and
+        (empty) what frames the transaction."""
         pgconn = self._pgconn
-        expected: list[_Expected] = []
-        if pgconn.transaction_status == _IDLE and waiting:
+        expected: list[_Waiting | bytes] = []
+        begun = pgconn.transaction_status != _IDLE
+        if not begun and not all(one.statement.reads for one in waiting):
             pgconn.send_query_params(b"BEGIN", None)
-            expected.append(_nothing)
+            expected.append(b"")
+            begun = True
         prepared: set[bytes] = set()
-        for statement, values, formats, result in waiting:
-            name = statement.name
+        for one in waiting:
+            name = one.statement.name
             if name not in self._prepared and name not in prepared:
                 prepared.add(name)
-                pgconn.send_prepare(name, statement.sql)
-                expected.append(partial(self._is_prepared, name))
-            pgconn.send_query_prepared(name, values, formats, _BINARY)
-            expected.append(partial(self._fill, statement, result))
-        if last:
+                pgconn.send_prepare(name, one.statement.sql)
+                expected.append(name)
+            pgconn.send_query_prepared(name, one.values, one.formats, _BINARY)
+            expected.append(one)
+        if end and begun:
             self.heard = True
-            pgconn.send_query_params(last, None)
-            expected.append(_nothing)
+            pgconn.send_query_params(b"COMMIT", None)
+            expected.append(b"")
         pgconn.pipeline_sync()
-        self._receive(expected)
-
-    def _receive(self, expected: Sequence[_Expected]) -> None:
-        while self._pgconn.flush():
+        while pgconn.flush():
             self._wait(select.POLLIN | select.POLLOUT)
+        return expected
+
+    def _receive(self, expected: Sequence[_Waiting | bytes]) -> None:
         failed: PGresult | None = None
-        for take in expected:
+        refusal: Exception | None = None
+        for one in expected:
             came = self._next()
             if came is None:
                 raise _lost()
             self._next()  # behind each is nothing
-            if failed is None and came.status in _FINE:
-                take(came)
-            else:
-                failed = failed or came
+            if failed is None and came.status not in _FINE:
+                failed, refusal = came, one.refusal if isinstance(one, _Waiting) else None
+            elif failed is None and isinstance(one, bytes):
+                self._prepared.add(one)
+            elif failed is None and isinstance(one, _Waiting):
+                one.result.fill(self._loaded(one.statement, came), came.command_tuples or 0)
         self._next()  # what was sent is done
         self._pgconn.exit_pipeline_mode()
         self.heard = True
         if failed is not None:
-            from psycopg.errors import error_from_result  # noqa: PLC0415
+            from psycopg.errors import DivisionByZero, error_from_result  # noqa: PLC0415
 
-            raise error_from_result(failed)
-
-    def _is_prepared(self, name: bytes, _: PGresult) -> None:
-        self._prepared.add(name)
-
-    def _fill(self, statement: NumberedStatement, result: PipelinedResult, came: PGresult) -> None:
-        result.fill(self._loaded(statement, came), came.command_tuples or 0)
+            error = error_from_result(failed)
+            raise refusal if refusal and isinstance(error, DivisionByZero) else error
 
     def _next(self) -> PGresult | None:
         pgconn = self._pgconn

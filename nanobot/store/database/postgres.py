@@ -69,7 +69,9 @@ def _have_pipeline(connection: Any, record: Any) -> None:
 
 def _send_what_waits(connection: sa.Connection, *_: object) -> None:
     """Before a statement that does not go by the pipeline."""
-    connection.info[PIPELINE].flush()
+    pipeline: Pipeline = connection.info[PIPELINE]
+    pipeline.flush()
+    pipeline.check_open()
 
 
 class _Unit:

@@ -50,6 +50,22 @@ class Prepared:
         """The first column of the first row, or None."""
         return self.execute(connection, values, **named).scalar()
 
+    def change_one(
+        self,
+        connection: sa.Connection,
+        refusal: Exception,
+        values: Values | None = None,
+        /,
+        **named: Any,
+    ) -> None:
+        """Change exactly one row, or raise `refusal`: on PostgreSQL once it is sent, and what was
+        executed meanwhile is undone with it."""
+        parameters = named if values is None else values
+        if connection.dialect.name != "sqlite":
+            self._pipelined(connection, parameters, refusal)
+        elif self.execute(connection, parameters).rowcount != 1:
+            raise refusal
+
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
         """Once with each of some parameters (at least one)."""
         if connection.dialect.name != "sqlite":
@@ -62,13 +78,17 @@ class Prepared:
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
 
-    def _pipelined(self, connection: sa.Connection, parameters: Values) -> PreparedResult:
+    def _pipelined(
+        self, connection: sa.Connection, parameters: Values, refusal: Exception | None = None
+    ) -> PreparedResult:
         numbered = self._numbered
         if numbered is None:
-            numbered = NumberedStatement(self.statement, connection.dialect, list(parameters))
-            self._numbered = numbered
+            names, must_change = list(parameters), refusal is not None
+            numbered = self._numbered = NumberedStatement(
+                self.statement, connection.dialect, names, must_change=must_change
+            )
         pipeline: Pipeline = connection.info[PIPELINE]
-        return pipeline.add(numbered, parameters)
+        return pipeline.add(numbered, parameters, refusal)
 
     def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
         self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))

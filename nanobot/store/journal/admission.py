@@ -12,7 +12,7 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import alone, insert_ignore
+from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs
 from nanobot.store.unit import StoreContext
@@ -29,18 +29,10 @@ _THAT = sa.and_(
 )
 _SEEN = Prepared(sa.select(_i.c.id).where(_THAT))
 _ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
-_WAITING = Prepared(
-    sa.select(sa.func.count()).where(
-        _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
-    )
-)
 _SHARED = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
 )
 _CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
-_MOVE_CURSOR = Prepared(
-    sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
-)
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
@@ -51,9 +43,7 @@ def cursor(connection: sa.Connection, channel: str) -> str | None:
 
 def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
     """Move a channel's cursor."""
-    moved = _MOVE_CURSOR.execute(connection, n=channel, v=value)
-    if moved.rowcount == 0:
-        connection.execute(sa.insert(_c), {"name": channel, "cursor": value})
+    insert_or_set(connection, _c, "cursor", {"name": channel, "cursor": value})
 
 
 class _Limits(msgspec.Struct, frozen=True):
@@ -61,6 +51,8 @@ class _Limits(msgspec.Struct, frozen=True):
 
     lane: int
     busy: Busy
+    only: bool
+    """There is one."""
 
 
 def admit(  # noqa: PLR0913 - the parameters of the port
@@ -75,12 +67,11 @@ def admit(  # noqa: PLR0913 - the parameters of the port
     if len(admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
         alone(connection, f"admit {channel}")
-    limits = _Limits(lane_limit, busy)
-    account = accounts.current(connection, channel)
-    done = [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
     if cursor is not None:
         set_cursor(connection, channel, cursor)
-    return done
+    limits = _Limits(lane_limit, busy, len(admissions) == 1)
+    account = accounts.current(connection, channel)
+    return [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
 
 
 def _admit_one(
@@ -98,11 +89,16 @@ def _admit_one(
     key |= {"d": message.dedupe_key, "a": account}
     kind = inbox.kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=admission.session_key, kind=kind, fresh=False)
-    if _SEEN.execute(connection, key).first() is not None:
+    seen = _SEEN.execute(connection, key)
+    refusal = chats.REFUSAL.execute(connection, c=address.channel, chat=address.chat_id)
+    exists = log.EXISTS.execute(connection, k=admission.session_key)
+    others = runs.WAITING.execute(connection, k=admission.session_key)
+    if seen.first() is not None:
         return again
-    if message.origin is Origin.USER:
+    if message.origin is Origin.USER and refusal.first() is not None:
         chats.reached(connection, address)
-    log.ensure_session(connection, writer, admission.session_key, message.text)
+    if exists.first() is None:
+        log.ensure_session(connection, writer, admission.session_key, message.text)
     if message.group:
         _SHARED.execute(connection, k=admission.session_key)
     answer = admission.answer
@@ -111,11 +107,14 @@ def _admit_one(
     if waits and message.edit_of is not None:
         waits, answer = _edit(connection, admission, {**key, "d": message.edit_of})
     if waits:
-        waiting = _WAITING.scalar(connection, k=admission.session_key) or 0
+        waiting = others.scalar() or 0
         refused = waiting >= limits.lane
         answer = _too_many(admission, waiting, account) if refused else None
         waits = not refused
     held = _hold(connection, admission, limits.busy) if waits else 0.0
+    interrupts = waits and limits.busy.mode == "interrupt"
+    if limits.only and answer is None and admission.stop is None and not interrupts:
+        nothing_follows(connection)
     identity = insert(connection, writer, admission, waits=waits, held=held, account=account)
     if identity is None:
         return again  # another process took it in at this very moment

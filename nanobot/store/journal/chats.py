@@ -15,7 +15,7 @@ _u = schema.unreachable_chats
 
 _OF = (_u.c.channel == sa.bindparam("c"), _u.c.chat_id == sa.bindparam("chat"))
 _REACHED = Prepared(sa.delete(_u).where(*_OF))
-_ANY = Prepared(sa.select(_u.c.chat_id).where(*_OF))
+REFUSAL = Prepared(sa.select(_u.c.reason).where(*_OF))
 
 
 def moves(connection: sa.Connection, channel: str) -> list[tuple[str, str]]:
@@ -41,14 +41,10 @@ def refused(connection: sa.Connection, writer: StoreContext, address: Address, w
 
 def reached(connection: sa.Connection, address: Address) -> None:
     """The chat speaks: it is no longer refused."""
-    key = {"c": address.channel, "chat": address.chat_id}
-    if _ANY.execute(connection, key).first() is not None:
-        _REACHED.execute(connection, key)
+    _REACHED.execute(connection, c=address.channel, chat=address.chat_id)
 
 
 def unreachable(connection: sa.Connection, address: Address) -> str | None:
     """Why the platform refuses a chat; None as far as is known it does not."""
-    query = sa.select(_u.c.reason).where(
-        _u.c.channel == address.channel, _u.c.chat_id == address.chat_id
-    )
-    return connection.scalar(query)
+    reason: str | None = REFUSAL.scalar(connection, c=address.channel, chat=address.chat_id)
+    return reason

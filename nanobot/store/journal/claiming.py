@@ -14,7 +14,7 @@ from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import one_snapshot
+from nanobot.store.database.dialect import nothing_follows, one_snapshot
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
 from nanobot.store.unit import Hold, StoreContext, store_now
 
@@ -62,37 +62,43 @@ def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float)
 def claim(
     connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
-    session = lanes.lock_at_hand(connection, key)
+    session, (live_row, waiting_rows) = lanes.lock_at_hand(
+        connection,
+        key,
+        lambda: (runs.LIVE.execute(connection, k=key), inbox.NEXT.execute(connection, k=key)),
+    )
     if session is None:
         return None  # a thread that waited for it here could not serve another lane
-    now = store_now(connection, writer)
+    now, row = lanes.now_of(writer, session), live_row.first()
     if lanes.in_use(writer, key, session, now):
         return None
     lane = Lane(key, session.token + 1)
-    live = runs.live(connection, key)
+    live = None if row is None else runs.as_run(row)
     parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
     if parked is not None and approvals.waits(connection, writer, parked) > 0:
         return None
     if live is not None and _begins(connection, writer, live) > 0:
         return None
+    own: tuple[Entry, ...] | None = None
     if live is not None:
-        lanes.own(connection, writer, hold, lane, session.token)
+        lanes.own(connection, writer, hold, lane, now)
         if parked is not None:
             approvals.go_on(connection, writer, lane, parked)
         run = _again(connection, live)
     else:
-        waiting = inbox.one_turn(inbox.pending(connection, key))
+        waiting = inbox.one_turn(inbox.as_pending(waiting_rows))
         taken = inbox.here(waiting, writer.clock.now())
         if not taken or inbox.hold(writer, taken):
             return None
-        lanes.own(connection, writer, hold, lane, session.token)
-        run = _begin(connection, writer, lane, run_id, taken, zone)
+        lanes.own(connection, writer, hold, lane, now)
+        run, own = _begin(connection, writer, lane, run_id, taken, zone, session)
     window_from = _window(connection, session, run)
     moved = window_from != session.window_from
+    nothing_follows(connection)
     return Claim(
         lane=lane,
         run=run,
-        entries=_seen(connection, run, window_from),
+        entries=_seen(connection, run, window_from, own),
         window_from=window_from,
         prompt=None if moved else session.prompt,
         prompt_variant=None if moved else session.prompt_variant,
@@ -112,10 +118,14 @@ def _window(connection: sa.Connection, session: Any, run: Run) -> int:
     return begin
 
 
-def _seen(connection: sa.Connection, run: Run, window_from: int) -> tuple[Entry, ...]:
-    """The log as far as the run sees any of it. Jobs bring a history of their own: what their
-    sessions hold grows with every time they are due, and a run reads nothing of it."""
-    own = log.read(connection, run.session_key, max(run.first_seq, window_from))
+def _seen(
+    connection: sa.Connection, run: Run, window_from: int, own: tuple[Entry, ...] | None
+) -> tuple[Entry, ...]:
+    """The log as far as the run sees any of it (`own`: that of a new one). Jobs bring a history of
+    their own: what their sessions hold grows with every time they are due, and a run reads nothing
+    of it."""
+    if own is None:
+        own = log.read(connection, run.session_key, max(run.first_seq, window_from))
     bodies = (entry.body for entry in own if entry.run_id == run.id)
     terms = (body.terms for body in bodies if isinstance(body, UserEntry) and body.terms)
     if any(options.history is not None for options in terms):
@@ -139,14 +149,15 @@ def _begins(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
     return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
 
 
-def _begin(
+def _begin(  # noqa: PLR0913 - what a run begins with
     connection: sa.Connection,
     writer: StoreContext,
     lane: Lane,
     run_id: str,
     taken: Sequence[inbox.Pending],
     zone: str,
-) -> Run:
+    head: Any,
+) -> tuple[Run, tuple[Entry, ...]]:
     first = taken[0]
     message = first.message
     requested = "" if message.terms is None else message.terms.run_id
@@ -157,7 +168,7 @@ def _begin(
     approved = message.origin is Origin.APPROVAL
     if approved:
         bodies += approvals.approved_call(connection, message)
-    entries = log.append(connection, writer, lane, run_id, bodies)
+    entries = log.append(connection, writer, lane, run_id, bodies, head)
     run = Run(
         id=run_id,
         session_key=lane.session_key,
@@ -174,7 +185,7 @@ def _begin(
     )
     of_report = REPORTS.id_of(message.dedupe_key) if message.origin is Origin.RUN else None
     runs.insert(connection, run, of_report)
-    return run
+    return run, entries
 
 
 def take_pending(
@@ -199,7 +210,7 @@ def take_pending(
 
 def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
     exists = lanes.look(connection, session_key) is not None
-    if exists and lanes.lock_at_hand(connection, session_key) is None:
+    if exists and lanes.lock_at_hand(connection, session_key, lambda: None)[0] is None:
         return _BUSY_SECONDS
     return _waits(connection, writer, session_key)
 

@@ -14,7 +14,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, lanes, log, runs
 from nanobot.store.journal.claiming import MOST_READ
-from nanobot.store.unit import Hold, StoreContext, store_now
+from nanobot.store.unit import Hold, StoreContext
 
 _i = schema.inbound
 _o = schema.outbound
@@ -47,13 +47,14 @@ def take_inbound(
 
 def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> Lane | None:
     """Hold a lane outside of any run; None when somebody holds it or a run is alive there."""
-    session, now = lanes.lock(connection, key), store_now(connection, writer)
+    session = lanes.lock(connection, key)
+    now = lanes.now_of(writer, session)
     if lanes.in_use(writer, key, session, now):
         return None
     if runs.live(connection, key) is not None:
         return None
     lane = Lane(key, session.token + 1)
-    lanes.own(connection, writer, hold, lane, session.token)
+    lanes.own(connection, writer, hold, lane, now)
     return lane
 
 

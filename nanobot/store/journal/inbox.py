@@ -13,6 +13,7 @@ from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 from nanobot.store.unit import StoreContext
 
 _i = schema.inbound
@@ -22,11 +23,11 @@ _OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
 """A burst is answered so long after its first message was to be, at the latest."""
 
-_NEXT = Prepared(
+NEXT = Prepared(
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .order_by(_i.c.id)
-    .limit(sa.bindparam("n"))
+    .limit(100)
 )
 _ANY = Prepared(
     sa.select(_i.c.id)
@@ -69,9 +70,13 @@ def kind_for(origin: Origin) -> RunKind:
     return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
 
 
-def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
+def pending(connection: sa.Connection, key: str) -> list[Pending]:
     """The waiting messages of a lane, in order of arrival."""
-    rows = _NEXT.execute(connection, k=key, n=limit).all()
+    return as_pending(NEXT.execute(connection, k=key))
+
+
+def as_pending(rows: PreparedResult) -> list[Pending]:
+    """Rows as messages."""
     return [
         Pending(number, Role(role), held, _decoder.decode(body), files_until(waits, at), at)
         for number, role, held, body, waits, at in rows

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
+from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import Hold, StoreContext, store_now
+
+T = TypeVar("T")
 
 _s = schema.sessions
 _TRIES, _TRY_SECONDS = 5, 0.05
@@ -25,6 +29,8 @@ _lease = sa.select(
     _s.c.model,
     _s.c.shared,
     _s.c.head_seq,
+    _s.c.head_hash,
+    SERVER_CLOCK,
 ).where(_s.c.key == sa.bindparam("k"))
 _SESSION = Prepared(_lease)
 _SESSION_LOCKED = Prepared(_lease.with_for_update())
@@ -61,14 +67,22 @@ def lock(connection: sa.Connection, key: str) -> Any:
     return _SESSION_LOCKED.execute(connection, k=key).first()
 
 
-def lock_at_hand(connection: sa.Connection, key: str) -> Any:
-    """The same; None too when another transaction keeps it longer than an ordinary one does."""
-    for _ in range(_TRIES):
-        row = _SESSION_AT_HAND.execute(connection, k=key).first()
-        if row is not None or look(connection, key) is None:
-            return row
-        time.sleep(_TRY_SECONDS)
-    return None
+def lock_at_hand(
+    connection: sa.Connection, key: str, read: Callable[[], T], tries: int = _TRIES
+) -> tuple[Any, T]:
+    """The same, and what `read` executes behind it; None too when another transaction keeps it
+    longer than an ordinary one does."""
+    locked, behind = _SESSION_AT_HAND.execute(connection, k=key), read()
+    row = locked.first()
+    if row is not None or tries == 1 or look(connection, key) is None:
+        return row, behind
+    time.sleep(_TRY_SECONDS)
+    return lock_at_hand(connection, key, read, tries - 1)
+
+
+def now_of(writer: StoreContext, session: Any) -> float:
+    """The time that leases are measured by, as a session's row was read."""
+    return writer.clock.now() if writer.lease is None else float(session.now)
 
 
 def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
@@ -81,11 +95,14 @@ def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
     return session.owner is not None and (session.lease_until or 0.0) > now
 
 
-def own(connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane, was: int) -> None:
-    """The lane is ours from now on: its token fences everybody else off."""
+def own(
+    connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane, now: float
+) -> None:
+    """The lane, which is locked, is ours from now on: its token fences everybody else off."""
     writer.held.take(hold, lane)
-    until = None if writer.lease is None else store_now(connection, writer) + writer.lease
-    _OWN.execute(connection, k=lane.session_key, was=was, t=lane.token, o=writer.owner, until=until)
+    until = None if writer.lease is None else now + writer.lease
+    lease = {"t": lane.token, "o": writer.owner, "until": until}
+    _OWN.execute(connection, {"k": lane.session_key, "was": lane.token - 1, **lease})
 
 
 def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:

@@ -1,4 +1,4 @@
-"""Sessions and their entries: appending to the chain, reading by range, erasing, verifying."""
+"""Sessions and their entries: appending to the chain, reading by range."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.errors import Fenced, StoreCorrupt
+from nanobot.errors import Fenced
 from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_ignore, one_snapshot
+from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
@@ -27,8 +27,7 @@ _HEAD = Prepared(
     .where(_s.c.key == sa.bindparam("k"))
     .with_for_update()
 )
-_HEAD_HASH = sa.select(_s.c.head_hash).where(_s.c.key == sa.bindparam("k"))
-_EXISTS = Prepared(sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k")))
+EXISTS = Prepared(sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k")))
 _SET_MODEL = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
 )
@@ -53,18 +52,11 @@ _RANGE = Prepared(
     )
     .order_by(_e.c.seq)
 )
-_WHOLE = (
-    sa.select(_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
-    .add_columns(_e.c.digest, _e.c.hash)
-    .where(_e.c.session_key == sa.bindparam("k"))
-    .order_by(_e.c.seq)
-    .execution_options(yield_per=500)  # a log may be longer than memory
-)
 
 
 def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, text: str) -> None:
     """The session's row exists afterwards; a new one is called after `text`."""
-    if _EXISTS.execute(connection, k=key).first() is None:
+    if not exists(connection, key):
         now = writer.clock.now()
         values = {
             "key": key,
@@ -83,7 +75,7 @@ def title_of(text: str) -> str:
 
 def exists(connection: sa.Connection, key: str) -> bool:
     """Whether there is such a session."""
-    return _EXISTS.execute(connection, k=key).first() is not None
+    return EXISTS.execute(connection, k=key).first() is not None
 
 
 def set_model(
@@ -98,8 +90,12 @@ def fence(connection: sa.Connection, lane: Lane) -> Any:
     """The head of the lane's log, locked; raises Fenced when the lane has another owner."""
     head = _HEAD.execute(connection, k=lane.session_key).first()
     if head is None or head.token != lane.token:
-        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+        raise _fenced(lane)
     return head
+
+
+def _fenced(lane: Lane) -> Fenced:
+    return Fenced(f"the lane of {lane.session_key} has another owner now")
 
 
 def append(
@@ -108,13 +104,15 @@ def append(
     lane: Lane,
     run_id: str,
     bodies: Sequence[log.Body],
+    head: Any = None,
 ) -> tuple[log.Entry, ...]:
-    """Append to the session's chain, or raise Fenced when the lane has another owner.
+    """Append to the session's chain (its `head` may be known already), or raise Fenced when the
+    lane has another owner.
 
     Also the fence of verbs that append nothing. It comes first in a verb: whatever else is written
     is written under the session's lock.
     """
-    head = fence(connection, lane)
+    head = head or fence(connection, lane)
     now = writer.clock.now()
     seq, chain = int(head.head_seq), bytes(head.head_hash)
     rows, entries = [], []
@@ -144,8 +142,9 @@ def append(
         entries.append(log.Entry(seq, run_id, now, body))
     if rows:
         _INSERT.many(connection, rows)
-    advanced = _ADVANCE.execute(
+    _ADVANCE.change_one(
         connection,
+        _fenced(lane),
         k=lane.session_key,
         t=lane.token,
         was=head.head_seq,
@@ -153,8 +152,6 @@ def append(
         hash=chain,
         now=now,
     )
-    if advanced.rowcount != 1:
-        raise Fenced(f"the lane of {lane.session_key} has another owner now")
     return tuple(entries)
 
 
@@ -175,60 +172,3 @@ def read(
         log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
         for seq, run_id, at, payload in rows
     )
-
-
-def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
-    """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
-
-    With `head`, a hash noted earlier, it also proves that the log still contains that moment.
-    """
-    one_snapshot(connection)
-    return verify_within(connection, key, head)
-
-
-def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
-    """As `verify`, in a transaction that sees one state."""
-    chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
-    missing: set[int] = set()
-    with connection.execute(_WHOLE, {"k": key}) as rows:
-        for row in rows:
-            count += 1
-            chain = _following(chain, key, row)
-            if row.seq != count or chain != row.hash:
-                raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
-            if row.payload is None:
-                missing.add(row.seq)
-            elif row.kind == "erased":
-                missing = _untold(missing, row.payload)
-            seen_head = seen_head or chain == head
-    if missing:
-        raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
-    kept = connection.scalar(_HEAD_HASH, {"k": key})
-    if chain != (log.GENESIS if kept is None else bytes(kept)):
-        raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
-    if not seen_head:
-        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
-    return count
-
-
-def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
-    """The chain with one more row, whose payload must be what it was."""
-    if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
-        raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
-    link = log.ChainLink(
-        session_key=key,
-        seq=row.seq,
-        run_id=row.run_id,
-        kind=row.kind,
-        at=row.at,
-        digest=bytes(row.digest),
-    )
-    return log.link_hash(chain, link)
-
-
-def _untold(missing: set[int], payload: bytes) -> set[int]:
-    """Those that an `erased` entry does not tell of, however many it tells of."""
-    body = log.decode(payload)
-    if not isinstance(body, log.ErasedEntry):
-        return missing
-    return {seq for seq in missing if not body.seq <= seq <= max(body.seq, body.last)}

@@ -15,7 +15,7 @@ from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_or_turn
+from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
@@ -204,9 +204,8 @@ def begin_send(
     *,
     duplicate: bool,
 ) -> None:
-    moved = _SENDING.execute(connection, o=row.id, dup=duplicate, n=int(duplicate))
-    if moved.rowcount != 1:
-        raise Fenced(f"message {row.id} is no longer unsent")
+    refusal = Fenced(f"message {row.id} is no longer unsent")
+    _SENDING.change_one(connection, refusal, o=row.id, dup=duplicate, n=int(duplicate))
     now = writer.clock.now()
     if not parts:
         _PART_BEGUN.execute(connection, o=row.id, n=idx, now=now)
@@ -265,8 +264,8 @@ def receipt(
         if job is not None:
             _READ_OF_JOB.execute(connection, j=job, at=row.created_at)
     _DONE.execute(connection, o=row.id, now=writer.clock.now())
-    address = row.message.address
-    return next_outbound(connection, address)
+    nothing_follows(connection)
+    return next_outbound(connection, row.message.address)
 
 
 def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:

@@ -18,7 +18,7 @@ from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
 from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.dialect import insert_ignore, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import StoreContext
@@ -33,10 +33,8 @@ _COLUMNS = {*Run.__struct_fields__, *Address.__struct_fields__} - {"address"}
 PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
 _INSERT = Prepared(sa.insert(_r))
-_WAITING = Prepared(
-    sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING)
-)
-_LIVE = Prepared(sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE))
+WAITING = Prepared(sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING))
+LIVE = Prepared(sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE))
 _PROMPT = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
@@ -91,14 +89,13 @@ def transition(
     connection: sa.Connection, run: Run, state: RunState, *, progress: bool = False
 ) -> None:
     """Compare-and-set the run's state after the one table; raises Fenced when it does not fit."""
-    moved = (_PROGRESS if progress else _MOVES)[state].execute(connection, i=run.id)
-    if moved.rowcount != 1:
-        raise Fenced(f"run {run.id} cannot become {state}: it has ended or moved on")
+    refusal = Fenced(f"run {run.id} cannot become {state}: it has ended or moved on")
+    (_PROGRESS if progress else _MOVES)[state].change_one(connection, refusal, i=run.id)
 
 
 def live(connection: sa.Connection, key: str) -> Run | None:
     """The run of the session that is going on."""
-    row = _LIVE.execute(connection, k=key).first()
+    row = LIVE.execute(connection, k=key).first()
     return None if row is None else as_run(row)
 
 
@@ -135,10 +132,10 @@ def start_model(
     prompt: PromptSnapshot | None,
 ) -> tuple[Entry, ...]:
     call = bodies[-1]
+    head = log.fence(connection, lane)
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
-        log.fence(connection, lane)
         call = writer.ledger.reserve(connection, run, call)
-    entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call])
+    entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call], head)
     transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
@@ -200,6 +197,7 @@ def finish(
 ) -> bool:
     _end(connection, writer, lane, run, ending)
     lanes.free(connection, lane)
+    nothing_follows(connection)
     return inbox.any_waiting(connection, lane.session_key)
 
 
@@ -207,15 +205,14 @@ def _end(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> None:
     log.append(connection, writer, lane, run.id, ending.bodies)
-    moved = _ENDS[ending.state].execute(
+    _ENDS[ending.state].change_one(
         connection,
+        Fenced(f"run {run.id} has ended already"),
         i=run.id,
         e=ending.error,
         now=writer.clock.now(),
         u=msgspec.json.encode(ending.usage),
     )
-    if moved.rowcount != 1:
-        raise Fenced(f"run {run.id} has ended already")
     if writer.ledger is not None:
         ending = writer.ledger.close(connection, run, ending)
     if writer.voice is not None:
@@ -325,9 +322,7 @@ def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Ru
 
 def progressed(connection: sa.Connection, run: Run) -> None:
     """Something new is in the log: the run's attempts start again. Raises Fenced when it ended."""
-    moved = _PROGRESSED.execute(connection, i=run.id)
-    if moved.rowcount != 1:
-        raise Fenced(f"run {run.id} has ended already")
+    _PROGRESSED.change_one(connection, Fenced(f"run {run.id} has ended already"), i=run.id)
 
 
 def snapshot(connection: sa.Connection, digest: str) -> PromptSnapshot:
@@ -361,4 +356,4 @@ def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
 
 def waiting(connection: sa.Connection, key: str) -> int:
     """How many messages of a session no run has taken."""
-    return _WAITING.scalar(connection, k=key) or 0
+    return WAITING.scalar(connection, k=key) or 0

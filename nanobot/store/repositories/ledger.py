@@ -152,10 +152,11 @@ class SqlBudgetLedger:
     ) -> dict[str, Any]:
         """The row of a call that passes no limit, still open. Raises OverBudget."""
         # What comes after a run may come beside the calls of the next one.
-        for row in () if apart else _LEFT.execute(connection, k=run.session_key).all():
+        left = () if apart else _LEFT.execute(connection, k=run.session_key)
+        first = beginning(connection, run)
+        for row in left:
             _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
-        first = beginning(connection, run)
         who = spender(first, profile.label)
         limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
         if limits or own:

@@ -27,7 +27,7 @@ from nanobot.store.repositories.erasures import (
     note_archived,
     note_blobs,
 )
-from nanobot.store.unit import Hold, StoreContext
+from nanobot.store.unit import Hold, StoreContext, store_now
 
 _a = schema.approvals
 _b = schema.background_commands
@@ -75,7 +75,8 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
             raise UsageError(f"run {run_id} is alive in {session_key}: cancel it first")
     waiting = sa.update(_i).where(schema.INBOUND_OPEN, _i.c.session_key.in_(keys))
     connection.execute(waiting.values(state="settled"))
-    lanes.own(connection, writer, hold, Lane(key, row.token + 1), row.token)
+    lane = Lane(key, row.token + 1)
+    lanes.own(connection, writer, hold, lane, store_now(connection, writer))
     for session_key in keys:
         note(connection, SESSION, session_key)
     note(connection, SCRUB, key)

@@ -25,8 +25,9 @@ from nanobot.session.views import (
     ToolCallView,
 )
 from nanobot.store.database import schema
-from nanobot.store.journal import log, runs
+from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
+from nanobot.store.repositories.chain import verify
 from nanobot.store.repositories.one_shots import PATTERN
 
 _s = schema.sessions
@@ -359,7 +360,7 @@ def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallV
 def chain(connection: sa.Connection, key: str) -> AuditView:
     """A session whose chain was walked and holds; raises StoreCorrupt for one that does not."""
     try:
-        count = log.verify(connection, key)
+        count = verify(connection, key)
     except TypeError:  # SQLite keeps text where bytes belong, if somebody writes some
         raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
     head = connection.scalar(sa.select(_s.c.head_hash).where(_s.c.key == key)) or GENESIS

@@ -1,0 +1,81 @@
+"""Proving that the log of a session is what was written, and all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt
+from nanobot.session import entries as log
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import one_snapshot
+
+_s = schema.sessions
+_e = schema.entries
+
+_HEAD_HASH = sa.select(_s.c.head_hash).where(_s.c.key == sa.bindparam("k"))
+_WHOLE = (
+    sa.select(_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
+    .add_columns(_e.c.digest, _e.c.hash)
+    .where(_e.c.session_key == sa.bindparam("k"))
+    .order_by(_e.c.seq)
+    .execution_options(yield_per=500)  # a log may be longer than memory
+)
+
+
+def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+    """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
+
+    With `head`, a hash noted earlier, it also proves that the log still contains that moment.
+    """
+    one_snapshot(connection)
+    return verify_within(connection, key, head)
+
+
+def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+    """As `verify`, in a transaction that sees one state."""
+    chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
+    missing: set[int] = set()
+    with connection.execute(_WHOLE, {"k": key}) as rows:
+        for row in rows:
+            count += 1
+            chain = _following(chain, key, row)
+            if row.seq != count or chain != row.hash:
+                raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
+            if row.payload is None:
+                missing.add(row.seq)
+            elif row.kind == "erased":
+                missing = _untold(missing, row.payload)
+            seen_head = seen_head or chain == head
+    if missing:
+        raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
+    kept = connection.scalar(_HEAD_HASH, {"k": key})
+    if chain != (log.GENESIS if kept is None else bytes(kept)):
+        raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
+    if not seen_head:
+        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
+    return count
+
+
+def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
+    """The chain with one more row, whose payload must be what it was."""
+    if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
+        raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
+    link = log.ChainLink(
+        session_key=key,
+        seq=row.seq,
+        run_id=row.run_id,
+        kind=row.kind,
+        at=row.at,
+        digest=bytes(row.digest),
+    )
+    return log.link_hash(chain, link)
+
+
+def _untold(missing: set[int], payload: bytes) -> set[int]:
+    """Those that an `erased` entry does not tell of, however many it tells of."""
+    body = log.decode(payload)
+    if not isinstance(body, log.ErasedEntry):
+        return missing
+    return {seq for seq in missing if not body.seq <= seq <= max(body.seq, body.last)}
