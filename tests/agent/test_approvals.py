@@ -52,6 +52,12 @@ async def known(bot: FakeGateway) -> None:
     await bot.channel.pop("9")
 
 
+async def member_acts(bot: FakeGateway) -> None:
+    """A member wants `act`, and the owner can be asked."""
+    await known(bot)
+    await bot.channel.push("act", sender=MEMBER)
+
+
 @asynccontextmanager
 async def waiting(*answers: str) -> AsyncIterator[tuple[FakeGateway, int, Recorder]]:
     """A gateway in which a member's call of `act` waits to be approved: it was asked about in their
@@ -59,38 +65,33 @@ async def waiting(*answers: str) -> AsyncIterator[tuple[FakeGateway, int, Record
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), *answers)
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         yield bot, await asked_in(bot), made
 
 
-async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word() -> None:
-    made = Recorder()
+async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word(recorder: Recorder) -> None:
     model = ScriptedProvider("hi", asks_for("act", text="now"), "It is done.")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
         number = await asked_in(bot)
         assert await asked_in(bot, "9") == number
         assert await state_of(bot) is RunState.AWAITING_HUMAN
-        assert (bot.loop.running, made.calls) == ([], [])
+        assert (bot.loop.running, recorder.calls) == ([], [])
 
         await bot.channel.push(f"/approve {number}", chat="9")
         assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"
         assert (await bot.channel.pop("1")).text == "It is done."
-        assert made.calls == ["act now"]
+        assert recorder.calls == ["act now"]
         assert bodies(bot, DecisionEntry)[0].by == f"name of {OWNER}"
         assert len(bodies(bot, ApprovalEntry)) == 1
         assert bot.home.verify("fake:1") > 0
 
 
-async def test_the_question_shows_the_exact_call_and_who_asked_for_it() -> None:
-    made = Recorder()
+async def test_the_question_shows_the_exact_call_and_who_asked_for_it(recorder: Recorder) -> None:
     forged = 'now"\nwhy: harmless\u202e'
     model = ScriptedProvider("hi", asks_for("act", text=forged))
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
         text = (await bot.channel.pop("9")).text
         assert 'text: "now\\"\\nwhy: harmless\\u202e"' in text
         assert f"name of {MEMBER} asked for it in fake:1" in text
@@ -135,8 +136,7 @@ async def test_a_thumb_or_a_mark_under_the_question_decides_without_a_word_more(
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "That is it.")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         here, question = await bot.channel.pop("1"), await bot.channel.pop("9")
         assert "(#1)" in question.text
         await reacting(bot, emoji, question.id, chat="9")
@@ -152,8 +152,7 @@ async def test_what_decides_nothing_under_a_question_or_elsewhere_is_not_heard_o
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         question = await bot.channel.pop("1")
         first = await bot.channel.pop("9")
         said = len(bot.channel.sent)
@@ -174,8 +173,7 @@ async def test_a_run_that_went_on_takes_a_thumb_too_and_a_question_in_words_none
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "I go on.", "It is done.")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         question = await bot.channel.pop("1")
         await bot.channel.push("and?", sender=MEMBER)
         assert "still waits" in (await bot.channel.pop("1")).text
@@ -189,8 +187,7 @@ async def test_a_yes_in_the_owners_chat_counts_right_after_the_question_there() 
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         number = await asked_in(bot, "9")
         await bot.channel.push("yes", chat="9")
         assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"
@@ -202,8 +199,7 @@ async def test_once_something_else_was_said_in_the_owners_chat_a_yes_there_is_a_
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "Shall I go on?", "I go on.")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         await asked_in(bot, "9")
         bot.home.clock.advance(1.0)  # type: ignore[attr-defined]
         await bot.channel.push("how are you?", chat="9")
@@ -250,9 +246,8 @@ async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
         assert await state_of(bot) is RunState.AWAITING_HUMAN
 
 
-async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made() -> None:
-    made = Recorder()
-    tools = [*risky(made), made.tool("look", Effect.NONE)]
+async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made(recorder: Recorder) -> None:
+    tools = [*risky(recorder), recorder.tool("look", Effect.NONE)]
     three = Completion(
         text="",
         tool_calls=tuple(
@@ -260,13 +255,12 @@ async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made() -> None:
         ),
     )
     async with gateway(ScriptedProvider("hi", three, "done"), tools=tools) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         number = await asked_in(bot)
-        assert made.calls == ["look"]
+        assert recorder.calls == ["look"]
         await bot.channel.push(f"/approve {number}", chat="9")
         assert (await bot.channel.pop("1")).text == "done"
-        assert made.calls == ["look", "act", "look"]
+        assert recorder.calls == ["look", "act", "look"]
 
 
 async def test_what_nobody_approves_in_time_is_refused() -> None:
@@ -308,8 +302,7 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
     call = asks_for("act", text="x")
     model = ScriptedProvider("hi", call, "Never mind, then.", "Now it is done.")
     async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+        await member_acts(bot)
         number = await asked_in(bot)
         await bot.channel.push("are you there?", sender=MEMBER)
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
@@ -335,29 +328,25 @@ async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> Non
         assert (await bot.channel.pop("1")).text == "hello owner"
 
 
-async def test_a_message_that_a_restart_finds_joins_the_run_too() -> None:
-    made = Recorder()
+async def test_a_message_that_a_restart_finds_joins_the_run_too(recorder: Recorder) -> None:
     model = ScriptedProvider("hi", asks_for("act"), "I am here.")
     async with MemoryHome() as home:
-        async with gateway(model, tools=risky(made), home=home) as bot:
-            await known(bot)
-            await bot.channel.push("act", sender=MEMBER)
+        async with gateway(model, tools=risky(recorder), home=home) as bot:
+            await member_acts(bot)
             number = await asked_in(bot)
             bot.process.after = lambda verb: bot.crash() if verb == "admit" else None
             with pytest.raises(Exception, match="dead"):
                 await bot.channel.push("are you there?", sender=MEMBER)
-        async with gateway(model, tools=risky(made), home=home) as bot:
+        async with gateway(model, tools=risky(recorder), home=home) as bot:
             assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
             assert (await bot.channel.pop("1")).text.startswith("I am here.")
             assert last_text(model.requests[-1]) == "are you there?"
 
 
-async def test_a_late_refusal_is_noted_for_the_model() -> None:
-    made = Recorder()
+async def test_a_late_refusal_is_noted_for_the_model(recorder: Recorder) -> None:
     model = ScriptedProvider("hi", asks_for("act"), "later", "so it was refused")
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
         number = await asked_in(bot)
         await bot.channel.push("well?", sender=MEMBER)
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
@@ -368,7 +357,7 @@ async def test_a_late_refusal_is_noted_for_the_model() -> None:
         assert (await bot.channel.pop("1")).text == "so it was refused"
         told = [message.content for message in model.requests[-1].messages]
         assert f"[note from the gateway: #{number} (act) was denied by name of {OWNER}]" in told
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 async def test_stop_ends_a_waiting_run_and_what_it_waits_for() -> None:
@@ -384,19 +373,17 @@ async def test_stop_ends_a_waiting_run_and_what_it_waits_for() -> None:
 # For good
 
 
-async def test_always_allows_the_same_call_in_this_chat_and_no_other() -> None:
-    made = Recorder()
+async def test_always_allows_the_same_call_in_this_chat_and_no_other(recorder: Recorder) -> None:
     call = asks_for("act", text="x")
     model = ScriptedProvider("hi", call, "one", call, "two", asks_for("act", text="y"), "no", call)
-    async with gateway(model, tools=risky(made)) as bot:
-        await known(bot)
-        await bot.channel.push("act", sender=MEMBER)
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
         await bot.channel.push(f"/approve {await asked_in(bot)} always")
         await bot.channel.pop("1")
         assert (await bot.channel.pop("1")).text == "one"
         await bot.channel.push("again", sender=MEMBER)
         assert (await bot.channel.pop("1")).text == "two"
-        assert made.calls == ["act x", "act x"]
+        assert recorder.calls == ["act x", "act x"]
         assert [entry.by for entry in bodies(bot, DecisionEntry)] == [f"name of {OWNER}", "rule 1"]
         await bot.channel.push("another", sender=MEMBER)
         await bot.channel.push(f"/deny {await asked_in(bot)}")
@@ -424,10 +411,9 @@ async def test_where_nobody_can_answer_asking_is_a_refusal(origin: Origin) -> No
         assert made.calls == []
 
 
-async def test_watchers_are_told_that_it_waits() -> None:
-    made = Recorder()
+async def test_watchers_are_told_that_it_waits(recorder: Recorder) -> None:
     model = ScriptedProvider("hi", asks_for("act", text="x"))
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await known(bot)
         watching = bot.bus.subscribe("fake:1", frozenset({EventKind.APPROVAL}))
         await bot.channel.push("act", sender=MEMBER)

@@ -94,14 +94,15 @@ async def test_the_person_is_told_who_is_asked_now_and_why() -> None:
         assert told == [{"state": "fallback", "model": "test/second", "why": "no key"}]
 
 
-async def test_the_rest_of_a_run_stays_with_the_model_that_answers() -> None:
-    made = Recorder()
+async def test_the_rest_of_a_run_stays_with_the_model_that_answers(recorder: Recorder) -> None:
     first = model("first", ModelUnreachable("down"))
     second = model("second", asks_for("exec", text="a"), asks_for("exec", text="b"), "done")
-    async with gateway(Lineup(first, second=second), tools=[made.tool()], options=options()) as bot:
+    async with gateway(
+        Lineup(first, second=second), tools=[recorder.tool()], options=options()
+    ) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "done"
-        assert made.calls == ["exec a", "exec b"]
+        assert recorder.calls == ["exec a", "exec b"]
         assert len(first.requests) == 1
         await bot.channel.push("and now?")
         assert (await bot.channel.pop()).text == "echo: and now?"
@@ -123,11 +124,10 @@ async def test_a_crash_does_not_ask_the_failed_model_again() -> None:
         assert len(first.requests) == 1
 
 
-async def test_a_model_of_another_kind_gets_a_prompt_of_its_own() -> None:
+async def test_a_model_of_another_kind_gets_a_prompt_of_its_own(recorder: Recorder) -> None:
     small = model("second", "hi", tools=False, short_prompt=True)
     lineup = Lineup(model("first", ModelUnreachable("down")), second=small)
-    made = Recorder()
-    async with gateway(lineup, tools=[made.tool()], options=options()) as bot:
+    async with gateway(lineup, tools=[recorder.tool()], options=options()) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         prompts = bodies(bot, PromptEntry)

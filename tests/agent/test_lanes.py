@@ -40,6 +40,11 @@ def running(bot: FakeGateway) -> set[str]:
     return {run.address.chat_id for run in bot.loop.running}
 
 
+@pytest.fixture
+def model() -> Hanging:
+    return Hanging()
+
+
 async def test_a_lanes_messages_are_answered_in_order() -> None:
     async with gateway(options=Options(settings=RunSettings(steer=False))) as bot:
         texts = [f"{number}" for number in range(10)]
@@ -49,8 +54,7 @@ async def test_a_lanes_messages_are_answered_in_order() -> None:
         assert answers == [f"echo: {text}" for text in texts]
 
 
-async def test_a_hanging_model_holds_its_own_chat_only() -> None:
-    model = Hanging()
+async def test_a_hanging_model_holds_its_own_chat_only(model: Hanging) -> None:
     async with gateway(model.provider) as bot:
         await bot.channel.push("hang", chat="1")
         await bot.provider.asked(1)
@@ -62,8 +66,7 @@ async def test_a_hanging_model_holds_its_own_chat_only() -> None:
         assert (await bot.channel.pop("1")).text == "at last"
 
 
-async def test_a_chat_with_much_to_say_does_not_starve_the_others() -> None:
-    model = Hanging()
+async def test_a_chat_with_much_to_say_does_not_starve_the_others(model: Hanging) -> None:
     options = Options(capacity=Capacity(max_runs=1))
     async with gateway(model.provider, options=options) as bot:
         await bot.channel.push("hang", chat="0")
@@ -76,8 +79,7 @@ async def test_a_chat_with_much_to_say_does_not_starve_the_others() -> None:
         assert sum(one.address.chat_id == "1" for one in bot.channel.sent) <= 2
 
 
-async def test_no_more_runs_than_allowed_go_at_once() -> None:
-    model = Hanging()
+async def test_no_more_runs_than_allowed_go_at_once(model: Hanging) -> None:
     options = Options(capacity=Capacity(max_runs=2))
     async with gateway(model.provider, options=options) as bot:
         for chat in "123":
@@ -89,8 +91,7 @@ async def test_no_more_runs_than_allowed_go_at_once() -> None:
         assert running(bot) == {"2", "3"}
 
 
-async def test_background_work_and_people_do_not_wait_for_each_other() -> None:
-    model = Hanging()
+async def test_background_work_and_people_do_not_wait_for_each_other(model: Hanging) -> None:
     options = Options(capacity=Capacity(max_runs=1, max_background=1))
     async with gateway(model.provider, options=options) as bot:
         for chat in ("b1", "b2"):
@@ -107,8 +108,7 @@ async def test_background_work_and_people_do_not_wait_for_each_other() -> None:
         assert running(bot) == {"1", "b2"}
 
 
-async def test_a_lane_that_is_full_says_so_and_keeps_what_it_has() -> None:
-    model = Hanging()
+async def test_a_lane_that_is_full_says_so_and_keeps_what_it_has(model: Hanging) -> None:
     async with gateway(model.provider, options=Options(lane_limit=2)) as bot:
         await bot.channel.push("hang")
         await bot.provider.asked(1)
@@ -123,8 +123,7 @@ async def test_a_lane_that_is_full_says_so_and_keeps_what_it_has() -> None:
 # Fencing
 
 
-async def test_a_driver_whose_lane_was_taken_writes_nothing_more() -> None:
-    model = Hanging()
+async def test_a_driver_whose_lane_was_taken_writes_nothing_more(model: Hanging) -> None:
     async with gateway(model.provider) as bot:
         await bot.channel.push("hang")
         await bot.provider.asked(1)
@@ -141,8 +140,7 @@ async def test_a_driver_whose_lane_was_taken_writes_nothing_more() -> None:
         assert bot.loop.running == []
 
 
-async def test_two_processes_never_drive_the_same_lane() -> None:
-    model = Hanging()
+async def test_two_processes_never_drive_the_same_lane(model: Hanging) -> None:
     async with MemoryHome() as home, gateway(model.provider, home=home) as bot:
         await bot.channel.push("hang")
         await bot.provider.asked(1)
@@ -152,8 +150,7 @@ async def test_two_processes_never_drive_the_same_lane() -> None:
 # Ends and beginnings
 
 
-async def test_draining_waits_for_what_runs_and_takes_on_nothing_more() -> None:
-    model = Hanging()
+async def test_draining_waits_for_what_runs_and_takes_on_nothing_more(model: Hanging) -> None:
     async with MemoryHome() as home:
         async with gateway(model.provider, home=home) as bot:
             await bot.channel.push("hang", chat="1")
@@ -283,8 +280,7 @@ async def test_a_lane_is_driven_again_after_an_exception_that_nobody_foresaw() -
             assert (await bot.channel.pop()).text == "echo: hello"
 
 
-async def test_every_message_of_a_lane_is_its_own_entry() -> None:
-    model = Hanging()
+async def test_every_message_of_a_lane_is_its_own_entry(model: Hanging) -> None:
     async with gateway(model.provider) as bot:
         await bot.channel.push("hang")
         await bot.provider.asked(1)

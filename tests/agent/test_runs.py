@@ -54,16 +54,15 @@ async def test_a_plain_turn_is_six_transactions() -> None:
         assert bot.home.verify("fake:1") == 4
 
 
-async def test_a_tool_is_called_and_its_result_told() -> None:
-    made = Recorder()
+async def test_a_tool_is_called_and_its_result_told(recorder: Recorder) -> None:
     model = ScriptedProvider(asks_for("exec", text="ls"), "There is nothing.")
-    async with gateway(model, tools=[made.tool()]) as bot:
+    async with gateway(model, tools=[recorder.tool()]) as bot:
         await bot.channel.push("what is there?")
         assert (await bot.channel.pop()).text == "There is nothing."
-        assert made.calls == ["exec ls"]
+        assert recorder.calls == ["exec ls"]
         assert last_text(model.requests[1]) == "exec did ls"
         assert kinds(bot)[3:] == ["Reply", "ToolStarted", "ToolResult", "ModelCall", "Reply"]
-        (context,) = made.contexts
+        (context,) = recorder.contexts
         assert (context.session_key, context.sender_id) == ("fake:1", "1001")
         assert context.key.endswith(":1:0")
 
@@ -88,12 +87,11 @@ async def test_a_call_is_announced_before_its_effect_and_recorded_right_after() 
         ]
 
 
-async def test_calls_without_an_effect_are_recorded_together() -> None:
-    made = Recorder()
+async def test_calls_without_an_effect_are_recorded_together(recorder: Recorder) -> None:
     two = Completion(
         text="", tool_calls=(ToolCall("a", "look", "{}"), ToolCall("b", "look", '{"text":"x"}'))
     )
-    tool = made.tool("look", Effect.NONE)
+    tool = recorder.tool("look", Effect.NONE)
     async with gateway(ScriptedProvider(two, "done"), tools=[tool]) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
@@ -118,9 +116,8 @@ async def test_calls_without_an_effect_are_made_side_by_side_and_keep_their_orde
         assert told == [str(number) for number in range(16)]
 
 
-async def test_a_call_with_an_effect_waits_for_those_before_it() -> None:
-    made = Recorder()
-    tools = [made.tool("look", Effect.NONE), made.tool("exec")]
+async def test_a_call_with_an_effect_waits_for_those_before_it(recorder: Recorder) -> None:
+    tools = [recorder.tool("look", Effect.NONE), recorder.tool("exec")]
     names = ("look", "look", "exec", "look")
     calls = tuple(ToolCall(f"c{n}", name, f'{{"text":"{n}"}}') for n, name in enumerate(names))
     async with gateway(
@@ -128,7 +125,7 @@ async def test_a_call_with_an_effect_waits_for_those_before_it() -> None:
     ) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
-        assert made.calls == ["look 0", "look 1", "exec 2", "look 3"]
+        assert recorder.calls == ["look 0", "look 1", "exec 2", "look 3"]
         assert [r.index for r in bodies(bot, ToolResultEntry)] == [0, 1, 2, 3]
 
 
@@ -153,10 +150,9 @@ async def timing_out(args: Args) -> str:
     ],
 )
 async def test_a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on(
-    then: object, told: str
+    then: object, told: str, recorder: Recorder
 ) -> None:
-    made = Recorder()
-    tool = msgspec.structs.replace(made.tool(), run=lambda args, _: then(args))  # type: ignore[operator]
+    tool = msgspec.structs.replace(recorder.tool(), run=lambda args, _: then(args))  # type: ignore[operator]
     model = ScriptedProvider(asks_for("exec"), "I could not.")
     async with gateway(model, tools=[tool]) as bot:
         await bot.channel.push("go")
@@ -196,14 +192,13 @@ async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
     ],
 )
 async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(
-    limits: StepLimits, line: str
+    limits: StepLimits, line: str, recorder: Recorder
 ) -> None:
-    made = Recorder()
     model = ScriptedProvider(
         otherwise=lambda r: asks_for("exec", "So far.", text=str(len(r.messages)))
     )
     options = Options(settings=RunSettings(limits=limits))
-    async with gateway(model, tools=[made.tool()], options=options) as bot:
+    async with gateway(model, tools=[recorder.tool()], options=options) as bot:
         await bot.channel.push("go")
         said = (await bot.channel.pop()).text
         assert said.startswith("So far.")
@@ -242,24 +237,22 @@ async def test_an_answer_cut_at_max_tokens_says_so() -> None:
         assert (await bot.channel.pop()).text == "Once\n\n(the answer was cut off at max_tokens)"
 
 
-async def test_a_truncated_call_is_not_made() -> None:
-    made = Recorder()
+async def test_a_truncated_call_is_not_made(recorder: Recorder) -> None:
     call = asks_for("exec", text="rm")
     cut = msgspec.structs.replace(call, finish_reason="length")
-    async with gateway(ScriptedProvider(cut, "sorry"), tools=[made.tool()]) as bot:
+    async with gateway(ScriptedProvider(cut, "sorry"), tools=[recorder.tool()]) as bot:
         await bot.channel.push("go")
         assert (await bot.channel.pop()).text == "sorry"
-        assert made.calls == []
+        assert recorder.calls == []
         assert "ToolStarted" not in kinds(bot)
 
 
-async def test_a_stubborn_model_is_refused_the_fourth_same_call() -> None:
-    made = Recorder()
+async def test_a_stubborn_model_is_refused_the_fourth_same_call(recorder: Recorder) -> None:
     model = ScriptedProvider(*[asks_for("look")] * 5, "I see.")
-    async with gateway(model, tools=[made.tool("look", Effect.NONE)]) as bot:
+    async with gateway(model, tools=[recorder.tool("look", Effect.NONE)]) as bot:
         await bot.channel.push("look")
         assert (await bot.channel.pop()).text == "I see."
-        assert made.calls == ["look"] * 3
+        assert recorder.calls == ["look"] * 3
         assert "3 times" in last_text(model.requests[4])
 
 

@@ -14,16 +14,15 @@ from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from tests.agent.tooling import Args, Recorder, bodies
 
 
-async def test_a_result_from_outside_taints_the_calls_after_it() -> None:
-    made = Recorder()
-    fetch = msgspec.structs.replace(made.tool("fetch", Effect.NONE), taints=True)
-    look = made.tool("look", Effect.NONE)
+async def test_a_result_from_outside_taints_the_calls_after_it(recorder: Recorder) -> None:
+    fetch = msgspec.structs.replace(recorder.tool("fetch", Effect.NONE), taints=True)
+    look = recorder.tool("look", Effect.NONE)
     model = ScriptedProvider(asks_for("look"), asks_for("fetch"), asks_for("look"), "done")
     async with gateway(model, tools=[fetch, look]) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
         assert [result.tainted for result in bodies(bot, ToolResultEntry)] == [False, True, False]
-        assert [context.tainted for context in made.contexts] == [False, False, True]
+        assert [context.tainted for context in recorder.contexts] == [False, False, True]
 
 
 async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not() -> None:

@@ -10,16 +10,57 @@ import pytest
 
 from nanobot.testing.machine import ManualClock
 from nanobot_channels.telegram import TelegramChannel
+from tests.doubles.discord_server import DiscordServer
 from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.mail_server import MailServer
+from tests.doubles.matrix_server import MatrixServer
+from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.telegram_server import TelegramServer
 
-Running = Callable[[FakeIntake], AbstractAsyncContextManager[None]]
+Running = Callable[..., AbstractAsyncContextManager[FakeIntake]]
 
 
 @pytest.fixture
 async def telegram() -> AsyncIterator[TelegramServer]:
     async with TelegramServer() as server:
         yield server
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def matrix() -> AsyncIterator[MatrixServer]:
+    async with MatrixServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def mail() -> AsyncIterator[MailServer]:
+    async with MailServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def b() -> AsyncIterator[Bench]:
+    """A Slack and a channel, not receiving yet."""
+    async with bench() as made:
+        yield made
+
+
+@pytest.fixture
+async def receiver(b: Bench) -> AsyncIterator[Bench]:
+    """A Slack and a channel that receives."""
+    async with b.running():
+        yield b
+
+
+@pytest.fixture
+def intake() -> FakeIntake:
+    return FakeIntake()
 
 
 @pytest.fixture
@@ -39,10 +80,11 @@ def running(channel: TelegramChannel) -> Running:
     """A context in which the channel receives, and after which it does not."""
 
     @asynccontextmanager
-    async def receive(intake: FakeIntake) -> AsyncIterator[None]:
+    async def receive(intake: FakeIntake | None = None) -> AsyncIterator[FakeIntake]:
+        intake = intake or FakeIntake()
         task = asyncio.create_task(channel.run(intake))
         try:
-            yield
+            yield intake
         finally:
             task.cancel()
             await asyncio.wait([task])

@@ -38,12 +38,15 @@ async def opened(
 
 
 @asynccontextmanager
-async def receiving(channel: Channel, intake: FakeIntake) -> AsyncIterator[None]:
+async def receiving(
+    channel: Channel, intake: FakeIntake | None = None
+) -> AsyncIterator[FakeIntake]:
     """The channel receives, once it is up; after it, it does not."""
+    intake = intake or FakeIntake()
     task = asyncio.create_task(channel.run(intake))
     try:
         await intake.until(lambda: intake.signs_of_life > 0 or task.done())
-        yield
+        yield intake
     finally:
         task.cancel()
         await asyncio.wait([task])

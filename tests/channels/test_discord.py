@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
@@ -20,12 +20,6 @@ from tests.doubles.fake_intake import FakeIntake
 CHAT = discord_server.DM
 
 
-@pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
-
-
 def texts(intake: FakeIntake) -> list[str]:
     return [message.text for message in intake.messages]
 
@@ -35,8 +29,7 @@ def an_hour_ago(discord: DiscordServer) -> str:
 
 
 async def test_a_direct_message_arrives_with_everything(discord: DiscordServer) -> None:
-    intake = FakeIntake()
-    async with opened(discord) as channel, receiving(channel, intake):
+    async with opened(discord) as channel, receiving(channel) as intake:
         event = await discord.say(CHAT, "hi")
         message = (await intake.received(1))[0]
     assert message.address == DM
@@ -68,10 +61,9 @@ async def test_a_first_start_looks_nothing_up_and_remembers_when_it_was(
 
 @pytest.mark.parametrize("days", [40, -40])
 async def test_a_wrong_clock_of_the_machine_loses_nothing_of_a_downtime(
-    discord: DiscordServer, days: int
+    discord: DiscordServer, days: int, intake: FakeIntake
 ) -> None:
     clock = ManualClock(discord.now + days * 86_400)
-    intake = FakeIntake()
     intake.addresses = [DM]
     discord.add_message(CHAT, "before")
     discord.now += 5
@@ -167,9 +159,8 @@ async def test_a_chat_that_may_not_be_read_any_more_does_not_stop_the_others(
 
 
 async def test_a_broken_connection_is_resumed_and_nothing_comes_twice(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         for end in (discord.ask_to_reconnect, lambda: discord.end(4000), _cut(discord)):
             count = len(discord.resumed)
@@ -197,9 +188,8 @@ def _cut(discord: DiscordServer) -> Callable[[], Awaitable[None]]:
 
 
 async def test_a_session_that_cannot_be_resumed_begins_anew_and_looks_up(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     intake.addresses = [DM]
     async with opened(discord) as channel, receiving(channel, intake):
         await discord.say(CHAT, "before")
@@ -212,9 +202,8 @@ async def test_a_session_that_cannot_be_resumed_begins_anew_and_looks_up(
 
 
 async def test_an_admission_that_fails_ends_the_run_and_the_message_is_looked_up(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     intake.addresses = [DM]
     async with opened(discord) as channel:
         running = asyncio.create_task(channel.run(intake))
@@ -241,9 +230,8 @@ async def test_a_silent_connection_is_given_up_and_resumed(discord: DiscordServe
     assert texts(intake) == ["hi"]
 
 
-async def test_heartbeats_are_signs_of_life(discord: DiscordServer) -> None:
+async def test_heartbeats_are_signs_of_life(discord: DiscordServer, intake: FakeIntake) -> None:
     discord.heartbeat_interval = 20
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         await intake.until(lambda: intake.signs_of_life > 5)
     assert discord.connections[0].heartbeats > 2
@@ -297,9 +285,8 @@ async def test_without_the_message_content_intent_mentions_and_direct_messages_a
 
 
 async def test_a_gateway_that_closes_again_and_again_is_left_alone_for_a_while(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel:
         discord.refuse_with = [4000]
         with pytest.raises(ChannelDown):

@@ -26,12 +26,6 @@ QUESTION = (Choice("Approve", "/approve 3"), Choice("Deny", "/deny 3"))
 
 
 @pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def channel(discord: DiscordServer) -> AsyncIterator[DiscordChannel]:
     async with opened(discord) as running:
         yield running
@@ -180,9 +174,8 @@ async def test_a_decided_question_has_no_buttons_and_says_by_whom(
 
 
 async def test_a_button_in_a_box_is_answered_at_once_and_pressed_twice_says_it_twice(
-    discord: DiscordServer, channel: DiscordChannel
+    discord: DiscordServer, channel: DiscordChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with receiving(channel, intake):
         part = rendered(channel, "May I?", address=GENERAL, choices=QUESTION)
         await channel.send(GENERAL, part)
@@ -196,9 +189,8 @@ async def test_a_button_in_a_box_is_answered_at_once_and_pressed_twice_says_it_t
 
 
 async def test_a_reply_to_what_the_bot_said_in_components_quotes_it(
-    discord: DiscordServer, channel: DiscordChannel
+    discord: DiscordServer, channel: DiscordChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with receiving(channel, intake):
         await channel.send(DM, rendered(channel, LONG))
         (said,) = discord.mine(CHAT)

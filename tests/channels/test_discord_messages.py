@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -20,12 +19,6 @@ from tests.doubles.fake_intake import FakeIntake
 
 CHAT = discord_server.DM
 THEM = {"id": "7", "username": "seven", "global_name": None}
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
 
 
 def read(
@@ -56,9 +49,8 @@ def text_of(**fields: Any) -> str:
     ],
 )
 async def test_in_a_server_the_bot_is_meant_by_a_mention(
-    discord: DiscordServer, content: str, addressed: bool
+    discord: DiscordServer, content: str, addressed: bool, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         await discord.say(CHANNEL, content)
         (message,) = await intake.received(1)
@@ -164,9 +156,8 @@ def test_the_name_is_the_one_that_the_chat_shows() -> None:
 
 
 async def test_threads_are_chats_of_their_own_wherever_they_come_from(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         await discord.say(THREAD, "in the thread")
         discord.channels["503"] = {"id": "503", "type": 11, "guild_id": "500", "parent_id": CHANNEL}
@@ -188,9 +179,8 @@ async def test_threads_are_chats_of_their_own_wherever_they_come_from(
 
 
 async def test_an_edit_is_a_new_version_and_an_unfurled_link_is_none(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         event = await discord.say(CHAT, "see https://x.org")
         await discord.announce("MESSAGE_UPDATE", event | {"embeds": [{"title": "X"}]})
@@ -227,8 +217,7 @@ async def test_a_pressed_button_says_what_it_stands_for(discord: DiscordServer) 
 
 
 async def test_a_slash_command_is_said_in_the_chat(discord: DiscordServer) -> None:
-    intake = FakeIntake()
-    async with opened(discord) as channel, receiving(channel, intake):
+    async with opened(discord) as channel, receiving(channel) as intake:
         discord.fail("POST /interactions/{number}/{token}/callback", status=404, code=10062)
         await discord.use(THREAD, "status")
         number = await discord.use(CHAT, "runs", "stop 1")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from nanobot.errors import OutcomeUnknown, Refused
@@ -18,12 +16,6 @@ from tests.doubles.fake_intake import FakeIntake
 
 EDIT = "PATCH /webhooks/{application}/{token}/messages/@original"
 ALONE = 1 << 6
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
 
 
 def answer(
@@ -58,9 +50,8 @@ async def used(discord: DiscordServer, intake: FakeIntake, chat: str) -> tuple[s
 
 
 async def test_the_answer_takes_the_place_of_the_line_that_only_its_user_sees(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         number, command = await used(discord, intake, discord_server.CHANNEL)
         (part,) = answer(channel, command)
@@ -73,8 +64,7 @@ async def test_the_answer_takes_the_place_of_the_line_that_only_its_user_sees(
 
 
 async def test_what_is_no_word_about_the_command_is_for_everybody(discord: DiscordServer) -> None:
-    intake = FakeIntake()
-    async with opened(discord) as channel, receiving(channel, intake):
+    async with opened(discord) as channel, receiving(channel) as intake:
         _, command = await used(discord, intake, discord_server.CHANNEL)
         (reply,) = answer(channel, command, kind=OutboundKind.REPLY)
         await sent(channel, command, reply)
@@ -114,8 +104,7 @@ async def test_where_it_cannot_be_private_it_is_a_message(
 
 
 async def test_an_unknown_outcome_is_told_as_such(discord: DiscordServer) -> None:
-    intake = FakeIntake()
-    async with opened(discord) as channel, receiving(channel, intake):
+    async with opened(discord) as channel, receiving(channel) as intake:
         _, command = await used(discord, intake, discord_server.CHANNEL)
         (part,) = answer(channel, command)
         discord.fail(EDIT, drop="after")
@@ -126,9 +115,8 @@ async def test_an_unknown_outcome_is_told_as_such(discord: DiscordServer) -> Non
 
 
 async def test_what_concerns_who_pressed_a_button_is_shown_to_them_alone(
-    discord: DiscordServer,
+    discord: DiscordServer, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
         where = Address("discord", discord_server.CHANNEL)
         choices = (Choice("Approve", "/approve 3"),)

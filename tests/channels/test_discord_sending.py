@@ -46,12 +46,6 @@ PART = OutboundPart(text="hello", key="run:0")
 
 
 @pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def channel(discord: DiscordServer) -> AsyncIterator[DiscordChannel]:
     async with opened(discord) as running:
         yield running
@@ -81,9 +75,8 @@ async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
 
 
 async def test_with_one_person_alone_nothing_is_a_reply(
-    discord: DiscordServer, channel: DiscordChannel
+    discord: DiscordServer, channel: DiscordChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with receiving(channel, intake):
         question = await discord.say(CHAT, "hi")
         await intake.received(1)
@@ -214,9 +207,8 @@ async def test_an_address_that_is_not_of_discord_is_gone(channel: DiscordChannel
 
 
 async def test_the_gateway_tells_what_became_of_a_part(
-    discord: DiscordServer, channel: DiscordChannel
+    discord: DiscordServer, channel: DiscordChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with receiving(channel, intake):
         discord.fail(POST, drop="after")
         with pytest.raises(OutcomeUnknown):
@@ -352,9 +344,8 @@ async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
 
 
 async def test_a_file_is_fetched_through_a_fresh_address(
-    discord: DiscordServer, channel: DiscordChannel
+    discord: DiscordServer, channel: DiscordChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     upload = discord.attach(b"data", filename="a.png", content_type="image/png")
     async with receiving(channel, intake):
         await discord.say(CHAT, "look", attachments=[upload])
@@ -450,8 +441,7 @@ async def test_settings_that_work_open_a_channel(discord: DiscordServer) -> None
         "backfill_hours": 1.5,
     }
     channel = open_channel("discord", settings)
-    intake = FakeIntake()
-    async with receiving(channel, intake):
+    async with receiving(channel) as intake:
         assert await channel.check() == "nano"
         await discord.say(CHAT, f"<@{ME}> hi")
         await intake.received(1)

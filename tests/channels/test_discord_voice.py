@@ -26,12 +26,6 @@ PART = OutboundPart(
 
 
 @pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def channel(discord: DiscordServer) -> AsyncIterator[DiscordChannel]:
     async with opened(discord) as running:
         yield running

@@ -14,11 +14,11 @@ from nanobot.errors import NotSent, Refused
 from nanobot.messages import Address
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
-from nanobot.testing.machine import ManualClock
+from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Gate, Recorder
+from tests.channels.test_previews import asked, pass_seconds, seen, settled, standing
 
 THINKING = ""
 
@@ -53,39 +53,15 @@ def platform() -> DraftingPlatform:
     return DraftingPlatform(Capabilities(typing=True))
 
 
-def home_of() -> MemoryHome:
-    return MemoryHome(ManualClock(instant=False))
-
-
-async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
-    clock = bot.home.clock
-    assert isinstance(clock, ManualClock)
-    for _ in range(int(seconds * 2)):
-        clock.advance(0.5)
-        await bot.settle()
-
-
-async def ask(bot: FakeGateway, held: Held, seconds: float = 3) -> None:
-    await bot.channel.push("hello")
-    await held.reached.wait()
-    await pass_seconds(bot, seconds)
-
-
-def seen(bot: FakeGateway) -> list[str]:
-    return [message.text for message in bot.channel.sent]
-
-
 async def test_an_answer_in_the_making_is_a_draft_and_then_one_message(
     platform: DraftingPlatform,
 ) -> None:
     held = Held("I think")
-    async with home_of() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await ask(bot, held)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 3)
         assert platform.drafted == ["I think"]
         assert (seen(bot), platform.edits, platform.typed) == ([], [], [])
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert "preview" not in bot.process.verbs
         await pass_seconds(bot, 60)
         assert platform.drafted == ["I think"]
@@ -97,8 +73,8 @@ async def test_before_there_is_a_word_and_while_a_tool_works_the_draft_says_so(
     gate, thinking = Gate(), Held()
     tool = Recorder().tool(then=gate)
     provider = ScriptedProvider(thinking, "Done.")
-    async with home_of() as home, gateway(provider, platform, tools=[tool], home=home) as bot:
-        await ask(bot, thinking)
+    async with standing() as home, gateway(provider, platform, tools=[tool], home=home) as bot:
+        await asked(bot, thinking, 3)
         assert platform.drafted == [THINKING]
         thinking.answer(asks_for(tool.name, text="the sea"))
         await gate.reached.wait()
@@ -113,8 +89,8 @@ async def test_a_draft_that_does_not_change_is_shown_again_before_it_goes_away(
     platform: DraftingPlatform,
 ) -> None:
     held = Held("I think")
-    async with home_of() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await ask(bot, held, 3 * DRAFT_KEPT)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 3 * DRAFT_KEPT)
         assert platform.drafted == ["I think"] * 3
         held.answer("At last.")
         await bot.settle()
@@ -126,12 +102,12 @@ async def test_where_drafts_are_refused_previews_take_their_place_after_one_try(
     first, second = Held("I think"), Held("I know")
     platform.refusals.append(Refused("the method is unknown"))
     provider = ScriptedProvider(first, second)
-    async with home_of() as home, gateway(provider, platform, home=home) as bot:
-        await ask(bot, first)
+    async with standing() as home, gateway(provider, platform, home=home) as bot:
+        await asked(bot, first, 3)
         assert seen(bot) == [f"I think {CURSOR}"]
         first.answer("I think so.")
         await bot.settle()
-        await ask(bot, second)
+        await asked(bot, second, 3)
         assert seen(bot) == ["I think so.", f"I know {CURSOR}"]
         second.answer("I know it.")
         await bot.settle()
@@ -144,8 +120,8 @@ async def test_drafts_pause_while_the_platform_complains_and_never_hold_an_answe
 ) -> None:
     held = Held("I think")
     platform.refusals.extend([NotSent("429", retry_after=30)] * 5)
-    async with home_of() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await ask(bot, held, 20)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 20)
         assert (len(platform.refusals), platform.drafted) == (4, [])
         held.answer("I think so.")
         await pass_seconds(bot, 20)
@@ -157,8 +133,8 @@ async def test_an_answer_waits_for_a_draft_that_hangs_for_seconds_only_and_comes
 ) -> None:
     held = Held("I think")
     platform.held = asyncio.Event()
-    async with home_of() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await ask(bot, held)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 3)
         held.answer("I think so.")
         await bot.settle()
         assert seen(bot) == []
@@ -171,8 +147,8 @@ async def test_an_answer_waits_for_a_draft_that_hangs_for_seconds_only_and_comes
 
 async def test_who_stops_keeps_what_stood_in_the_draft(platform: DraftingPlatform) -> None:
     held = Held("I think that the sea")
-    async with home_of() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await ask(bot, held)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 3)
         await bot.channel.push("/stop")
         await pass_seconds(bot, 2)
         assert seen(bot) == ["I think that the sea\n\n[stopped]"]
@@ -185,10 +161,10 @@ async def test_who_stops_keeps_what_stood_in_the_draft(platform: DraftingPlatfor
 async def test_without_previews_there_are_no_drafts(platform: DraftingPlatform) -> None:
     held, options = Held("I think"), Options(hosting=Hosting(preview=False))
     async with (
-        home_of() as home,
+        standing() as home,
         gateway(ScriptedProvider(held), platform, home=home, options=options) as bot,
     ):
-        await ask(bot, held)
+        await asked(bot, held, 3)
         assert platform.drafted == []
         assert platform.typed
         held.answer("I think so.")

@@ -24,12 +24,6 @@ from tests.doubles.mail_server import OWNER, MailServer, letter
 Running = Callable[[FakeIntake], AbstractAsyncContextManager[asyncio.Task[None]]]
 
 
-@pytest.fixture
-async def mail() -> AsyncIterator[MailServer]:
-    async with MailServer() as server:
-        yield server
-
-
 def channel_of(mail: MailServer, **more: object) -> EmailChannel:
     settings = settings_of("email", mail.settings | more)
     return EmailChannel("email", settings, idle_seconds=0.3)
@@ -214,9 +208,8 @@ async def test_a_folder_that_was_numbered_anew_loses_and_doubles_nothing(
 
 
 async def test_mails_that_are_ignored_are_passed_for_good_and_are_signs_of_life(
-    mail: MailServer, running: Running
+    mail: MailServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with running(intake):
         """The place to go on from is kept."""
     before = intake.signs_of_life
@@ -235,9 +228,8 @@ async def test_mails_that_are_ignored_are_passed_for_good_and_are_signs_of_life(
 
 @pytest.mark.parametrize("command", ["LOGIN", "SELECT", "SEARCH", "FETCH", "IDLE", "STORE"])
 async def test_a_cut_or_refused_command_ends_the_run_and_loses_nothing(
-    mail: MailServer, running: Running, command: str
+    mail: MailServer, running: Running, command: str, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with running(intake):
         """The place to go on from is kept."""
     for fault in ("drop", "NO [UNAVAILABLE] not now", "BAD what"):

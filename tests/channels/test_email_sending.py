@@ -23,12 +23,6 @@ from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import AUTHSERV, OWNER, MailServer, letter
 
 
-@pytest.fixture
-async def mail() -> AsyncIterator[MailServer]:
-    async with MailServer() as server:
-        yield server
-
-
 def channel_of(mail: MailServer, **more: object) -> EmailChannel:
     settings = settings_of("email", mail.settings | more)
     return EmailChannel("email", settings, idle_seconds=0.3)

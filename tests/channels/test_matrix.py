@@ -15,116 +15,106 @@ from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
 
 
-async def test_history_from_before_the_first_start_is_not_read() -> None:
-    async with MatrixServer() as server:
-        server.say(server.dm, "old")
-        async with receiving(channel(server), FakeIntake()) as intake:
-            server.say(server.dm, "new")
-            (message,) = await intake.received(1)
+async def test_history_from_before_the_first_start_is_not_read(matrix: MatrixServer) -> None:
+    matrix.say(matrix.dm, "old")
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        matrix.say(matrix.dm, "new")
+        (message,) = await intake.received(1)
     assert message.text == "new"
-    assert message.address == Address("matrix", server.dm)
+    assert message.address == Address("matrix", matrix.dm)
     assert (message.sender.id, message.sender.name) == (ANN, "Ann")
     assert not message.group
 
 
-async def test_what_was_said_meanwhile_comes_after_a_restart_and_once() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            server.say(server.dm, "one")
-            await intake.received(1)
-        server.say(server.dm, "two")
-        async with receiving(channel(server), intake):
-            server.say(server.dm, "three")
-            messages = await intake.received(3)
+async def test_what_was_said_meanwhile_comes_after_a_restart_and_once(matrix: MatrixServer) -> None:
+    intake = FakeIntake()
+    async with receiving(channel(matrix), intake):
+        matrix.say(matrix.dm, "one")
+        await intake.received(1)
+    matrix.say(matrix.dm, "two")
+    async with receiving(channel(matrix), intake):
+        matrix.say(matrix.dm, "three")
+        messages = await intake.received(3)
     assert [message.text for message in messages] == ["one", "two", "three"]
 
 
-async def test_what_the_intake_refuses_is_said_again() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
+async def test_what_the_intake_refuses_is_said_again(matrix: MatrixServer) -> None:
+    intake = FakeIntake()
 
-        def fill_up() -> None:
-            intake.failures.append(StoreUnwritable("full"))
-            server.say(server.dm, "again")
+    def fill_up() -> None:
+        intake.failures.append(StoreUnwritable("full"))
+        matrix.say(matrix.dm, "again")
 
-        error = await ended(channel(server), intake, fill_up)
-        assert isinstance(error, StoreUnwritable)
-        async with receiving(channel(server), intake):
-            assert [message.text for message in await intake.received(1)] == ["again"]
-
-
-async def test_a_gap_is_looked_up_page_by_page() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            pass
-        for number in range(350):
-            server.say(server.dm, str(number))
-        async with receiving(channel(server), intake):
-            messages = await intake.received(350)
-        assert [message.text for message in messages] == [str(number) for number in range(350)]
-        assert len(server.called("/messages")) > 1
-        assert len(intake.batches[-1][0]) == 350, "in one transaction with the cursor"
+    error = await ended(channel(matrix), intake, fill_up)
+    assert isinstance(error, StoreUnwritable)
+    async with receiving(channel(matrix), intake):
+        assert [message.text for message in await intake.received(1)] == ["again"]
 
 
-async def test_a_gap_is_looked_up_as_far_as_configured() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            pass
-        for number in range(350):
-            server.say(server.dm, str(number))
-        async with receiving(channel(server, backfill=120), intake):
-            messages = await intake.received(220)
+async def test_a_gap_is_looked_up_page_by_page(matrix: MatrixServer, intake: FakeIntake) -> None:
+    async with receiving(channel(matrix), intake):
+        pass
+    for number in range(350):
+        matrix.say(matrix.dm, str(number))
+    async with receiving(channel(matrix), intake):
+        messages = await intake.received(350)
+    assert [message.text for message in messages] == [str(number) for number in range(350)]
+    assert len(matrix.called("/messages")) > 1
+    assert len(intake.batches[-1][0]) == 350, "in one transaction with the cursor"
+
+
+async def test_a_gap_is_looked_up_as_far_as_configured(matrix: MatrixServer) -> None:
+    intake = FakeIntake()
+    async with receiving(channel(matrix), intake):
+        pass
+    for number in range(350):
+        matrix.say(matrix.dm, str(number))
+    async with receiving(channel(matrix, backfill=120), intake):
+        messages = await intake.received(220)
     assert [message.text for message in messages] == [str(number) for number in range(130, 350)]
 
 
-async def test_a_forgotten_place_costs_no_message() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        clock_ahead = channel(server)
-        async with receiving(clock_ahead, intake):
-            server.date = server.rooms.now / 1000
-            server.rooms.now = 4_000_000_000_000  # the clock of whoever says it is ahead
-            server.say(server.dm, "one")
-            await intake.received(1)
-        server.forgotten = server.rooms.position + 1
-        server.say(server.dm, "two")
-        async with receiving(channel(server), intake):
-            await intake.until(lambda: any(message.text == "two" for message in intake.messages))
-            server.say(server.dm, "three")
-            await intake.until(lambda: intake.messages[-1].text == "three")
+async def test_a_forgotten_place_costs_no_message(matrix: MatrixServer, intake: FakeIntake) -> None:
+    clock_ahead = channel(matrix)
+    async with receiving(clock_ahead, intake):
+        matrix.date = matrix.rooms.now / 1000
+        matrix.rooms.now = 4_000_000_000_000  # the clock of whoever says it is ahead
+        matrix.say(matrix.dm, "one")
+        await intake.received(1)
+    matrix.forgotten = matrix.rooms.position + 1
+    matrix.say(matrix.dm, "two")
+    async with receiving(channel(matrix), intake):
+        await intake.until(lambda: any(message.text == "two" for message in intake.messages))
+        matrix.say(matrix.dm, "three")
+        await intake.until(lambda: intake.messages[-1].text == "three")
     keys = [message.dedupe_key for message in intake.messages if message.text == "two"]
     assert len(keys) == 1
 
 
 @pytest.mark.parametrize("days", [40, -40])
 async def test_a_wrong_clock_of_the_machine_loses_nothing_when_the_place_is_forgotten(
-    days: int,
+    days: int, matrix: MatrixServer
 ) -> None:
-    async with MatrixServer() as server:
-        clock = ManualClock(server.rooms.now / 1000 + days * 86_400)
-        server.say(server.dm, "before")
-        intake = FakeIntake()
-        async with receiving(channel(server, clock=clock), intake):
-            server.say(server.dm, "one")
-            await intake.received(1)
-        server.forgotten = server.rooms.position + 1
-        server.say(server.dm, "two")
-        async with receiving(channel(server, clock=clock), intake):
-            await intake.until(lambda: intake.messages[-1].text == "two")
+    clock = ManualClock(matrix.rooms.now / 1000 + days * 86_400)
+    matrix.say(matrix.dm, "before")
+    intake = FakeIntake()
+    async with receiving(channel(matrix, clock=clock), intake):
+        matrix.say(matrix.dm, "one")
+        await intake.received(1)
+    matrix.forgotten = matrix.rooms.position + 1
+    matrix.say(matrix.dm, "two")
+    async with receiving(channel(matrix, clock=clock), intake):
+        await intake.until(lambda: intake.messages[-1].text == "two")
     assert [message.text for message in intake.messages] == ["one", "two"]
 
 
-async def test_another_accounts_cursor_is_not_used() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake('{"user":"@else:loopback","since":"s1"}')
-        server.say(server.dm, "old")
-        async with receiving(channel(server), intake):
-            await intake.until(lambda: len(intake.batches) == 1)
-            server.say(server.dm, "new")
-            assert [message.text for message in await intake.received(1)] == ["new"]
+async def test_another_accounts_cursor_is_not_used(matrix: MatrixServer) -> None:
+    intake = FakeIntake('{"user":"@else:loopback","since":"s1"}')
+    matrix.say(matrix.dm, "old")
+    async with receiving(channel(matrix), intake):
+        await intake.until(lambda: len(intake.batches) == 1)
+        matrix.say(matrix.dm, "new")
+        assert [message.text for message in await intake.received(1)] == ["new"]
 
 
 # Who is meant
@@ -150,24 +140,22 @@ async def test_another_accounts_cursor_is_not_used() -> None:
     ],
 )
 async def test_in_a_group_the_bot_is_meant_when_named(
-    text: str, more: dict[str, Any], meant: bool, arrives: str
+    text: str, more: dict[str, Any], meant: bool, arrives: str, matrix: MatrixServer
 ) -> None:
-    async with MatrixServer() as server:
-        group(server)
-        async with receiving(channel(server), FakeIntake()) as intake:
-            server.say(GROUP, text, **more)
-            (message,) = await intake.received(1)
+    group(matrix)
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        matrix.say(GROUP, text, **more)
+        (message,) = await intake.received(1)
     assert message.group
     assert (message.addressed, message.text) == (meant, arrives)
 
 
-async def test_a_room_that_the_account_calls_direct_is_direct() -> None:
-    async with MatrixServer() as server:
-        group(server)
-        server.rooms.direct = {ANN: [GROUP]}
-        async with receiving(channel(server), FakeIntake()) as intake:
-            server.say(GROUP, "hello")
-            (message,) = await intake.received(1)
+async def test_a_room_that_the_account_calls_direct_is_direct(matrix: MatrixServer) -> None:
+    group(matrix)
+    matrix.rooms.direct = {ANN: [GROUP]}
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        matrix.say(GROUP, "hello")
+        (message,) = await intake.received(1)
     assert message.addressed
     assert not message.group
 
@@ -182,28 +170,26 @@ async def test_a_room_becomes_a_group_when_a_third_comes() -> None:
     assert [message.group, after.group] == [False, True]
 
 
-async def test_an_answer_brings_what_it_answers() -> None:
-    async with MatrixServer() as server:
-        group(server)
-        async with receiving(channel(server), FakeIntake()) as intake:
-            first = server.say(GROUP, "the plan")
-            answers = {"m.in_reply_to": {"event_id": first["event_id"]}}
-            text = f"> <{ANN}> the plan\n\nis good"
-            server.say(GROUP, text, sender=BOB, **about(answers))
-            _, reply = await intake.received(2)
+async def test_an_answer_brings_what_it_answers(matrix: MatrixServer) -> None:
+    group(matrix)
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        first = matrix.say(GROUP, "the plan")
+        answers = {"m.in_reply_to": {"event_id": first["event_id"]}}
+        text = f"> <{ANN}> the plan\n\nis good"
+        matrix.say(GROUP, text, sender=BOB, **about(answers))
+        _, reply = await intake.received(2)
     assert (reply.text, reply.quote, reply.reply_to) == ("is good", "the plan", first["event_id"])
     assert reply.tainted
     assert not reply.addressed
 
 
-async def test_an_answer_to_the_bot_is_meant_for_it() -> None:
-    async with MatrixServer() as server:
-        group(server)
-        ours = server.say(GROUP, "mine", sender=ME)
-        async with receiving(channel(server), FakeIntake()) as intake:
-            answers = {"m.in_reply_to": {"event_id": ours["event_id"]}}
-            server.say(GROUP, "why?", sender=BOB, **about(answers))
-            (reply,) = await intake.received(1)
+async def test_an_answer_to_the_bot_is_meant_for_it(matrix: MatrixServer) -> None:
+    group(matrix)
+    ours = matrix.say(GROUP, "mine", sender=ME)
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        answers = {"m.in_reply_to": {"event_id": ours["event_id"]}}
+        matrix.say(GROUP, "why?", sender=BOB, **about(answers))
+        (reply,) = await intake.received(1)
     assert reply.addressed
     assert reply.quote == "mine"
     assert not reply.tainted
@@ -242,14 +228,13 @@ async def test_an_edit_replaces_its_original_in_its_thread() -> None:
     assert new.address.thread_id == root
 
 
-async def test_nobody_edits_what_another_said() -> None:
-    async with MatrixServer() as server:
-        group(server)
-        async with receiving(channel(server), FakeIntake()) as intake:
-            first = server.say(GROUP, "pay ann")["event_id"]
-            server.edit(GROUP, first, "pay bob", sender=BOB)
-            server.say(GROUP, "last")
-            messages = await intake.received(2)
+async def test_nobody_edits_what_another_said(matrix: MatrixServer) -> None:
+    group(matrix)
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        first = matrix.say(GROUP, "pay ann")["event_id"]
+        matrix.edit(GROUP, first, "pay bob", sender=BOB)
+        matrix.say(GROUP, "last")
+        messages = await intake.received(2)
     assert [message.text for message in messages] == ["pay ann", "last"]
 
 
@@ -278,31 +263,29 @@ async def test_what_is_no_text_is_said_as_text() -> None:
     ]
 
 
-async def test_files_come_with_their_captions() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        async with receiving(bot, FakeIntake()) as intake:
-            url = server.file(b"bytes", "image/png")
-            info = {"mimetype": "image/png", "size": 5}
-            server.say(server.dm, "look", msgtype="m.image", filename="a.png", url=url, info=info)
-            server.say(server.dm, "b.ogg", msgtype="m.audio", url=url, info={"size": "big"})
-            server.say(server.dm, "c.bin", msgtype="m.file", file={"url": url})
-            image, audio, locked = await intake.received(3)
-            assert await bot.fetch(image.attachments[0], 100) == b"bytes"
+async def test_files_come_with_their_captions(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    async with receiving(bot, FakeIntake()) as intake:
+        url = matrix.file(b"bytes", "image/png")
+        info = {"mimetype": "image/png", "size": 5}
+        matrix.say(matrix.dm, "look", msgtype="m.image", filename="a.png", url=url, info=info)
+        matrix.say(matrix.dm, "b.ogg", msgtype="m.audio", url=url, info={"size": "big"})
+        matrix.say(matrix.dm, "c.bin", msgtype="m.file", file={"url": url})
+        image, audio, locked = await intake.received(3)
+        assert await bot.fetch(image.attachments[0], 100) == b"bytes"
     assert image.text == "look"
     assert (image.attachments[0].kind, image.attachments[0].name) == ("image", "a.png")
     assert (audio.text, audio.attachments[0].kind, audio.attachments[0].size) == ("", "audio", 0)
     assert "encrypted" in locked.attachments[0].error
 
 
-async def test_what_was_read_and_meant_gets_a_receipt() -> None:
-    async with MatrixServer() as server:
-        group(server)
-        async with receiving(channel(server), FakeIntake()):
-            server.say(GROUP, "among us")
-            last = server.say(server.dm, "for you")["event_id"]
-            await server.until(lambda: bool(server.receipts))
-    assert server.receipts == {server.dm: [last]}
+async def test_what_was_read_and_meant_gets_a_receipt(matrix: MatrixServer) -> None:
+    group(matrix)
+    async with receiving(channel(matrix), FakeIntake()):
+        matrix.say(GROUP, "among us")
+        last = matrix.say(matrix.dm, "for you")["event_id"]
+        await matrix.until(lambda: bool(matrix.receipts))
+    assert matrix.receipts == {matrix.dm: [last]}
 
 
 @pytest.mark.parametrize("number", [float("inf"), 1e300, -5, 10**400, "soon", None])

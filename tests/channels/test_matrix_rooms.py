@@ -28,19 +28,18 @@ async def test_it_comes_when_an_owner_invites_and_answers_what_was_said_since() 
     assert [message.text for message in messages] == ["are you there?"]
 
 
-async def test_who_was_invited_long_ago_hears_what_was_said_since() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            pass
-        server.rooms.add(ROOM, "m.room.create", {}, sender=ANN, state_key="")
-        server.rooms.member(ROOM, ANN, "join")
-        server.say(ROOM, "before you")
-        server.rooms.member(ROOM, ME, "invite", by=ANN)
-        for number in range(150):
-            server.say(ROOM, str(number))
-        async with receiving(channel(server), intake):
-            messages = await intake.received(150)
+async def test_who_was_invited_long_ago_hears_what_was_said_since(matrix: MatrixServer) -> None:
+    intake = FakeIntake()
+    async with receiving(channel(matrix), intake):
+        pass
+    matrix.rooms.add(ROOM, "m.room.create", {}, sender=ANN, state_key="")
+    matrix.rooms.member(ROOM, ANN, "join")
+    matrix.say(ROOM, "before you")
+    matrix.rooms.member(ROOM, ME, "invite", by=ANN)
+    for number in range(150):
+        matrix.say(ROOM, str(number))
+    async with receiving(channel(matrix), intake):
+        messages = await intake.received(150)
     assert [message.text for message in messages] == [str(number) for number in range(150)]
 
 
@@ -85,19 +84,17 @@ async def test_it_follows_an_upgraded_room() -> None:
         await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
 
 
-async def test_an_encrypted_room_is_told_once() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            server.rooms.add(server.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
-            await server.until(lambda: bool(server.texts(server.dm)))
-            await intake.until(lambda: "told" in (intake.stored or ""))
-        async with receiving(channel(server), intake):
-            server.rooms.add(server.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
-            server.say(server.dm, "plain")
-            await intake.received(1)
-    assert len(server.texts(server.dm)) == 1
-    assert "encrypted" in server.texts(server.dm)[0]
+async def test_an_encrypted_room_is_told_once(matrix: MatrixServer, intake: FakeIntake) -> None:
+    async with receiving(channel(matrix), intake):
+        matrix.rooms.add(matrix.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
+        await matrix.until(lambda: bool(matrix.texts(matrix.dm)))
+        await intake.until(lambda: "told" in (intake.stored or ""))
+    async with receiving(channel(matrix), intake):
+        matrix.rooms.add(matrix.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
+        matrix.say(matrix.dm, "plain")
+        await intake.received(1)
+    assert len(matrix.texts(matrix.dm)) == 1
+    assert "encrypted" in matrix.texts(matrix.dm)[0]
 
 
 @pytest.mark.parametrize(
@@ -115,27 +112,25 @@ async def test_an_encrypted_room_is_told_once() -> None:
     ],
 )
 async def test_trouble_over_there_is_waited_out_and_costs_nothing(
-    fault: dict[str, Any],
+    fault: dict[str, Any], matrix: MatrixServer, intake: FakeIntake
 ) -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        async with receiving(channel(server), intake):
-            server.say(server.dm, "one")
-            await intake.received(1)
-        server.say(server.dm, "two")
-        server.fail("/sync", **fault)
-        bot = channel(server)
-        with pytest.raises(ChannelDown) as down:
-            await bot.run(intake)
-        await bot.close()
-        assert down.value.retry_after == (1.5 if fault.get("status") == 429 else None)
-        async with receiving(channel(server), intake):
-            assert [message.text for message in await intake.received(2)] == ["one", "two"]
+    async with receiving(channel(matrix), intake):
+        matrix.say(matrix.dm, "one")
+        await intake.received(1)
+    matrix.say(matrix.dm, "two")
+    matrix.fail("/sync", **fault)
+    bot = channel(matrix)
+    with pytest.raises(ChannelDown) as down:
+        await bot.run(intake)
+    await bot.close()
+    assert down.value.retry_after == (1.5 if fault.get("status") == 429 else None)
+    async with receiving(channel(matrix), intake):
+        assert [message.text for message in await intake.received(2)] == ["one", "two"]
 
 
 async def test_no_server_is_an_outage_that_says_where_to_look() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
+    async with MatrixServer() as gone:
+        bot = channel(gone)
     with pytest.raises(ChannelDown, match=r"\.well-known/matrix/client"):
         await bot.run(FakeIntake())
     await bot.close()
@@ -148,41 +143,37 @@ async def test_a_token_that_is_gone_ends_the_channel_and_says_what_to_do() -> No
     assert "channels.matrix.access_token" in str(error)
 
 
-async def test_a_session_that_is_gone_is_made_anew_with_the_password() -> None:
-    async with MatrixServer() as server:
-        bot = MatrixChannel("matrix", account(server, password=server.password))
-        intake = FakeIntake()
-        error = await ended(bot, intake, lambda: server.sessions.clear())  # noqa: PLW0108 - it changes
-        assert isinstance(error, ChannelDown)
-        bot = MatrixChannel("matrix", account(server, password=server.password))
+async def test_a_session_that_is_gone_is_made_anew_with_the_password(matrix: MatrixServer) -> None:
+    bot = MatrixChannel("matrix", account(matrix, password=matrix.password))
+    intake = FakeIntake()
+    error = await ended(bot, intake, lambda: matrix.sessions.clear())  # noqa: PLW0108 - it changes
+    assert isinstance(error, ChannelDown)
+    bot = MatrixChannel("matrix", account(matrix, password=matrix.password))
+    async with receiving(bot, intake):
+        matrix.say(matrix.dm, "back?")
+        assert [message.text for message in await intake.received(1)] == ["back?"]
+
+
+async def test_a_wrong_password_says_what_to_check(matrix: MatrixServer) -> None:
+    bot = MatrixChannel("matrix", account(matrix, password="wrong"))
+    with pytest.raises(BadCredentials, match=r"channels\.matrix\.password"):
+        await bot.run(FakeIntake())
+    await bot.close()
+
+
+async def test_a_password_signs_in_as_the_same_device_at_every_start(matrix: MatrixServer) -> None:
+    intake = FakeIntake()
+    for _ in range(2):
+        bot = MatrixChannel("matrix", account(matrix, password=matrix.password))
         async with receiving(bot, intake):
-            server.say(server.dm, "back?")
-            assert [message.text for message in await intake.received(1)] == ["back?"]
+            pass
+    assert sorted(matrix.sessions.values()) == ["NANOBOTX", "TOKEN"]
+    assert matrix.password not in (intake.stored or "")
 
 
-async def test_a_wrong_password_says_what_to_check() -> None:
-    async with MatrixServer() as server:
-        bot = MatrixChannel("matrix", account(server, password="wrong"))
-        with pytest.raises(BadCredentials, match=r"channels\.matrix\.password"):
-            await bot.run(FakeIntake())
-        await bot.close()
-
-
-async def test_a_password_signs_in_as_the_same_device_at_every_start() -> None:
-    async with MatrixServer() as server:
-        intake = FakeIntake()
-        for _ in range(2):
-            bot = MatrixChannel("matrix", account(server, password=server.password))
-            async with receiving(bot, intake):
-                pass
-        assert sorted(server.sessions.values()) == ["NANOBOTX", "TOKEN"]
-        assert server.password not in (intake.stored or "")
-
-
-async def test_the_account_is_tried_without_ending_a_session() -> None:
-    async with MatrixServer() as server:
-        bot = MatrixChannel("matrix", account(server, password=server.password))
-        async with receiving(bot, FakeIntake()):
-            before = dict(server.sessions)
-            assert await bot.check() == f"{ME} on {server.root_url}"
-            assert server.sessions == before
+async def test_the_account_is_tried_without_ending_a_session(matrix: MatrixServer) -> None:
+    bot = MatrixChannel("matrix", account(matrix, password=matrix.password))
+    async with receiving(bot, FakeIntake()):
+        before = dict(matrix.sessions)
+        assert await bot.check() == f"{ME} on {matrix.root_url}"
+        assert matrix.sessions == before

@@ -33,26 +33,24 @@ def dm(server: MatrixServer, thread: str | None = None) -> Address:
     return Address("matrix", server.dm, thread)
 
 
-async def test_an_answer_has_text_and_html_and_mentions_nobody() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        (part,) = bot.render(answer("**bold** @room", server.dm))
-        await bot.send(dm(server), part)
-        await bot.close()
-        (content,) = server.mine(server.dm)
+async def test_an_answer_has_text_and_html_and_mentions_nobody(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    (part,) = bot.render(answer("**bold** @room", matrix.dm))
+    await bot.send(dm(matrix), part)
+    await bot.close()
+    (content,) = matrix.mine(matrix.dm)
     assert content["body"] == "**bold** @room"
     assert content["formatted_body"] == "<p><strong>bold</strong> @room</p>"
     assert content["m.mentions"] == {}
     assert content["msgtype"] == "m.text"
 
 
-async def test_what_is_refused_as_html_can_go_out_plain() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        (part,) = bot.render(answer("**bold**", server.dm))
-        await bot.send(dm(server), part, plain=True)
-        await bot.close()
-        assert "formatted_body" not in server.mine(server.dm)[0]
+async def test_what_is_refused_as_html_can_go_out_plain(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    (part,) = bot.render(answer("**bold**", matrix.dm))
+    await bot.send(dm(matrix), part, plain=True)
+    await bot.close()
+    assert "formatted_body" not in matrix.mine(matrix.dm)[0]
 
 
 async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None:
@@ -66,31 +64,29 @@ async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None
         assert server.texts(server.dm) == ["hello"]
 
 
-async def test_a_part_whose_answer_got_lost_is_found() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        assert await bot.find(dm(server), PART, 0.0) is None
-        server.fail("/send/", times=2, drop="after")
-        with pytest.raises(OutcomeUnknown):
-            await bot.send(dm(server), PART)
-        for number in range(150):
-            server.say(server.dm, str(number))
-        event_id = await bot.find(dm(server), PART, 0.0)
-        await bot.close()
-        assert event_id == next(
-            entry.event["event_id"] for entry in server.rooms.stream if entry.event["sender"] == ME
-            and entry.event["type"] == "m.room.message"
-        )  # fmt: skip
+async def test_a_part_whose_answer_got_lost_is_found(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    assert await bot.find(dm(matrix), PART, 0.0) is None
+    matrix.fail("/send/", times=2, drop="after")
+    with pytest.raises(OutcomeUnknown):
+        await bot.send(dm(matrix), PART)
+    for number in range(150):
+        matrix.say(matrix.dm, str(number))
+    event_id = await bot.find(dm(matrix), PART, 0.0)
+    await bot.close()
+    assert event_id == next(
+        entry.event["event_id"] for entry in matrix.rooms.stream if entry.event["sender"] == ME
+        and entry.event["type"] == "m.room.message"
+    )  # fmt: skip
 
 
-async def test_a_thread_is_answered_in_the_thread() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        (part,) = bot.render(answer("here", server.dm, reply_to="$asked"))
-        await bot.send(dm(server, "$root"), part)
-        await bot.send(dm(server, "$root"), PART)
-        await bot.close()
-        reply, plain = (content["m.relates_to"] for content in server.mine(server.dm))
+async def test_a_thread_is_answered_in_the_thread(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    (part,) = bot.render(answer("here", matrix.dm, reply_to="$asked"))
+    await bot.send(dm(matrix, "$root"), part)
+    await bot.send(dm(matrix, "$root"), PART)
+    await bot.close()
+    reply, plain = (content["m.relates_to"] for content in matrix.mine(matrix.dm))
     assert reply == {
         "rel_type": "m.thread",
         "event_id": "$root",
@@ -117,26 +113,24 @@ async def test_an_answer_in_a_group_replies_and_one_to_a_person_alone_does_not()
     assert alone is None
 
 
-async def test_a_preview_becomes_the_answer() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        event_id = await bot.send(dm(server), PART)
-        for text in ("a **b**", "hello", "a **b**"):
-            (part,) = bot.render(answer(text, server.dm))
-            await bot.edit(dm(server), event_id, part)
-        await bot.close()
-        (content,) = server.mine(server.dm)
+async def test_a_preview_becomes_the_answer(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    event_id = await bot.send(dm(matrix), PART)
+    for text in ("a **b**", "hello", "a **b**"):
+        (part,) = bot.render(answer(text, matrix.dm))
+        await bot.edit(dm(matrix), event_id, part)
+    await bot.close()
+    (content,) = matrix.mine(matrix.dm)
     assert content["body"] == "a **b**"
     assert content["formatted_body"] == "<p>a <strong>b</strong></p>"
 
 
-async def test_the_longest_edit_is_taken() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        event_id = await bot.send(dm(server), PART)
-        for part in bot.render(answer('"<&**x**> \\' * 9_000, server.dm)):
-            await bot.edit(dm(server), event_id, part)
-        await bot.close()
+async def test_the_longest_edit_is_taken(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    event_id = await bot.send(dm(matrix), PART)
+    for part in bot.render(answer('"<&**x**> \\' * 9_000, matrix.dm)):
+        await bot.edit(dm(matrix), event_id, part)
+    await bot.close()
 
 
 @pytest.mark.parametrize(
@@ -166,14 +160,13 @@ async def test_the_longest_edit_is_taken() -> None:
     ],
 )
 async def test_what_becomes_of_a_message_is_said_in_the_words_of_the_port(
-    fault: dict[str, Any], error: type[DeliveryError], seconds: float | None
+    fault: dict[str, Any], error: type[DeliveryError], seconds: float | None, matrix: MatrixServer
 ) -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        server.fail("/send/", **fault)
-        with pytest.raises(error) as failed:
-            await bot.send(dm(server), PART)
-        await bot.close()
+    bot = channel(matrix)
+    matrix.fail("/send/", **fault)
+    with pytest.raises(error) as failed:
+        await bot.send(dm(matrix), PART)
+    await bot.close()
     assert type(failed.value) is error
     if isinstance(failed.value, NotSent):
         assert failed.value.retry_after == seconds
@@ -193,51 +186,47 @@ async def test_with_a_password_a_lost_session_is_made_anew_for_the_next_try() ->
         assert server.typing == [server.dm]
 
 
-async def test_what_cannot_sign_in_has_sent_nothing() -> None:
-    async with MatrixServer() as server:
-        bot = MatrixChannel("matrix", account(server, password="wrong"))
-        with pytest.raises(NotSent):
-            await bot.send(dm(server), PART)
-        await bot.close()
+async def test_what_cannot_sign_in_has_sent_nothing(matrix: MatrixServer) -> None:
+    bot = MatrixChannel("matrix", account(matrix, password="wrong"))
+    with pytest.raises(NotSent):
+        await bot.send(dm(matrix), PART)
+    await bot.close()
 
 
-async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        event_id = server.say(server.dm, "hello")["event_id"]
-        for mark in (Reaction.RECEIVED, Reaction.DONE):
-            await bot.react(dm(server), event_id, mark)
-        await bot.close()
-        keys = [
-            entry.event["content"]["m.relates_to"]["key"]
-            for entry in server.rooms.of(server.dm)
-            if entry.event["type"] == "m.reaction" and entry.event["content"]
-        ]
+async def test_a_reaction_takes_the_place_of_the_one_before(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    event_id = matrix.say(matrix.dm, "hello")["event_id"]
+    for mark in (Reaction.RECEIVED, Reaction.DONE):
+        await bot.react(dm(matrix), event_id, mark)
+    await bot.close()
+    keys = [
+        entry.event["content"]["m.relates_to"]["key"]
+        for entry in matrix.rooms.of(matrix.dm)
+        if entry.event["type"] == "m.reaction" and entry.event["content"]
+    ]
     assert keys == ["\N{WHITE HEAVY CHECK MARK}"]
 
 
-async def test_a_file_goes_out_with_its_caption_once() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        part = msgspec.structs.replace(PART, file=PICTURE)
-        ids = [await bot.send_file(dm(server), part, b"bytes") for _ in range(2)]
-        assert await bot.find(dm(server), part, 0.0) == ids[0] == ids[1]
-        await bot.close()
-        (content,) = server.mine(server.dm)
+async def test_a_file_goes_out_with_its_caption_once(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    part = msgspec.structs.replace(PART, file=PICTURE)
+    ids = [await bot.send_file(dm(matrix), part, b"bytes") for _ in range(2)]
+    assert await bot.find(dm(matrix), part, 0.0) == ids[0] == ids[1]
+    await bot.close()
+    (content,) = matrix.mine(matrix.dm)
     assert (content["msgtype"], content["body"]) == ("m.image", "hello")
     assert content["filename"] == "a.png"
-    assert server.media[content["url"]] == ("image/png", b"bytes")
+    assert matrix.media[content["url"]] == ("image/png", b"bytes")
 
 
-async def test_a_spoken_answer_is_a_voice_message() -> None:
+async def test_a_spoken_answer_is_a_voice_message(matrix: MatrixServer) -> None:
     spoken = Attachment("voice", name="answer.ogg", mime="audio/ogg")
-    async with MatrixServer() as server:
-        bot = channel(server)
-        for content in (opus([10] * 50 + [90] * 50), b"ID3"):
-            part = OutboundPart(text="", key=f"v:{len(content)}", file=spoken)
-            await bot.send_file(dm(server), part, content)
-        await bot.close()
-        voice, broken = server.mine(server.dm)
+    bot = channel(matrix)
+    for content in (opus([10] * 50 + [90] * 50), b"ID3"):
+        part = OutboundPart(text="", key=f"v:{len(content)}", file=spoken)
+        await bot.send_file(dm(matrix), part, content)
+    await bot.close()
+    voice, broken = matrix.mine(matrix.dm)
     assert voice["msgtype"] == broken["msgtype"] == "m.audio"
     assert voice["org.matrix.msc3245.voice"] == {}
     assert voice["org.matrix.msc1767.audio"] == {
@@ -260,31 +249,29 @@ async def test_a_file_that_is_too_large_over_there_is_refused_in_words() -> None
         await bot.close()
 
 
-async def test_files_are_fetched_up_to_a_size_from_old_servers_too() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        file = Attachment(kind="document", ref=server.file(b"x" * 500))
-        assert await bot.fetch(file, 500) == b"x" * 500
-        server.old_media = True
-        assert await bot.fetch(file, 500) == b"x" * 500
-        with pytest.raises(Refused, match="too large"):
-            await bot.fetch(file, 499)
-        with pytest.raises(Refused, match="send it again"):
-            await bot.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 500)
-        with pytest.raises(Refused, match="where the file is"):
-            await bot.fetch(Attachment(kind="document", ref="https://evil.example/x"), 500)
-        server.fail("/download/", status=504, answer={"errcode": "M_NOT_YET_UPLOADED"})
-        with pytest.raises(ChannelDown):
-            await bot.fetch(file, 500)
-        await bot.close()
+async def test_files_are_fetched_up_to_a_size_from_old_servers_too(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    file = Attachment(kind="document", ref=matrix.file(b"x" * 500))
+    assert await bot.fetch(file, 500) == b"x" * 500
+    matrix.old_media = True
+    assert await bot.fetch(file, 500) == b"x" * 500
+    with pytest.raises(Refused, match="too large"):
+        await bot.fetch(file, 499)
+    with pytest.raises(Refused, match="send it again"):
+        await bot.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 500)
+    with pytest.raises(Refused, match="where the file is"):
+        await bot.fetch(Attachment(kind="document", ref="https://evil.example/x"), 500)
+    matrix.fail("/download/", status=504, answer={"errcode": "M_NOT_YET_UPLOADED"})
+    with pytest.raises(ChannelDown):
+        await bot.fetch(file, 500)
+    await bot.close()
 
 
-async def test_the_token_stands_in_no_address() -> None:
-    async with MatrixServer() as server:
-        bot = channel(server)
-        await bot.send(dm(server), PART)
-        await bot.close()
-        assert server.texts(server.dm) == ["hello"], "the double takes no token in an address"
+async def test_the_token_stands_in_no_address(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    await bot.send(dm(matrix), PART)
+    await bot.close()
+    assert matrix.texts(matrix.dm) == ["hello"], "the double takes no token in an address"
 
 
 HOME = "https://matrix.example.org"

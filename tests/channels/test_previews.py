@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
@@ -59,17 +61,29 @@ async def asked(bot: FakeGateway, held: Held, seconds: float = 2) -> None:
     await pass_seconds(bot, seconds)
 
 
+@asynccontextmanager
+async def thinking() -> AsyncIterator[tuple[FakeGateway, Held, FakePlatform]]:
+    """A model has begun an answer, and works on."""
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        yield bot, held, platform
+
+
+async def settled(bot: FakeGateway, held: Held, text: str = "I think so.") -> None:
+    """The answer comes, and is all that a person sees."""
+    held.answer(text)
+    await bot.settle()
+    assert seen(bot) == [text]
+
+
 # What is seen
 
 
 async def test_a_preview_becomes_the_answer() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, platform):
         assert seen(bot) == [SHOWN]
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert len(platform.attempts) == 1
         assert states(bot) == ["sent"]
 
@@ -97,9 +111,7 @@ async def test_what_comes_within_a_second_costs_no_preview() -> None:
     held, platform = Held("I think"), FakePlatform()
     async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
         await asked(bot, held, PREVIEW_AFTER - 0.5)
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert platform.edits == []
         assert "preview" not in bot.process.verbs
 
@@ -154,9 +166,7 @@ async def test_without_editing_or_by_choice_there_is_none(
     async with standing() as home, gateway(provider, platform, home=home, options=options) as bot:
         await asked(bot, held, 5)
         assert seen(bot) == []
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
 
 
 async def test_the_tool_at_work_is_shown_where_that_is_wanted() -> None:
@@ -212,9 +222,7 @@ async def test_a_preview_that_is_not_taken_ends_them_for_this_run(error: Excepti
         await asked(bot, held, 60)
         assert seen(bot) == []
         assert len(platform.attempts) <= 2
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert states(bot) == ["sent"]
 
 
@@ -222,9 +230,7 @@ async def test_a_preview_that_is_not_taken_ends_them_for_this_run(error: Excepti
 async def test_an_edit_that_is_not_taken_ends_them_and_the_answer_arrives(
     error: Exception,
 ) -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, platform):
         platform.edit_failures.extend([error] * 2)
         held.say(" so")
         await pass_seconds(bot, 5)
@@ -232,26 +238,18 @@ async def test_an_edit_that_is_not_taken_ends_them_and_the_answer_arrives(
         held.say(", because")
         await pass_seconds(bot, 60)
         assert platform.edits == []
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
 
 
 async def test_an_answer_whose_preview_is_gone_is_sent_anew() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, platform):
         platform.sent.clear()
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert states(bot) == ["sent"]
 
 
 async def test_a_last_edit_of_unknown_outcome_is_made_again() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, platform):
         platform.edit_failures.extend([OutcomeUnknown("no answer"), NotSent("503")])
         held.answer("I think so.")
         await bot.settle()
@@ -300,9 +298,7 @@ async def test_a_store_that_fails_costs_the_preview_and_not_the_answer() -> None
         bot.process.before = full
         await asked(bot, held, 10)
         assert seen(bot) == []
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
 
 
 async def test_an_answer_waits_for_the_preview_that_is_on_its_way() -> None:
@@ -332,9 +328,7 @@ async def test_an_answer_waits_for_the_preview_that_is_on_its_way() -> None:
 
 
 async def test_a_run_that_is_stopped_says_so_where_it_stood() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, _held, _platform):
         await bot.channel.push("/stop")
         await bot.settle()
         assert seen(bot) == [f"I think\n\n{STOPPED_LINE}", "Stopped."]
@@ -342,9 +336,7 @@ async def test_a_run_that_is_stopped_says_so_where_it_stood() -> None:
 
 
 async def test_a_run_that_fails_says_so_where_it_stood() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, _platform):
         held.answer(KeyError("a bug"))
         await bot.settle()
         (text,) = seen(bot)
@@ -398,9 +390,7 @@ async def test_a_crash_around_a_preview_shows_the_answer_once(verb: str, when: s
 
 
 async def test_other_messages_of_the_chat_go_out_meanwhile() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, _platform):
         address = Address("fake", "1")
         message = OutboundMessage(address=address, text="ping", key="p", kind=OutboundKind.POST)
         await bot.journal.post("fake:1", message)
@@ -427,9 +417,7 @@ async def test_what_was_owed_to_the_chat_before_comes_before_the_preview() -> No
 
 
 async def test_a_dead_answer_that_had_a_preview_can_be_sent_again() -> None:
-    held, platform = Held("I think"), FakePlatform()
-    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
-        await asked(bot, held)
+    async with thinking() as (bot, held, platform):
         platform.edit_failures.append(ChatGone("blocked"))
         held.answer("I think so.")
         await bot.settle()

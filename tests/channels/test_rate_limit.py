@@ -38,24 +38,21 @@ def flood(seconds: float = 5.0) -> NotSent:
     return NotSent("429", retry_after=seconds)
 
 
-async def test_who_is_not_complained_about_is_not_slowed_down() -> None:
-    clock = ManualClock()
+async def test_who_is_not_complained_about_is_not_slowed_down(clock: ManualClock) -> None:
     rates = limiter(clock)
     assert await sent(rates, clock, "1", 100) == [0] * 100
     assert clock.sleeps == []
     assert rates.free("1")
 
 
-async def test_a_chat_waits_as_told_and_keeps_to_its_rate_then() -> None:
-    clock = ManualClock()
+async def test_a_chat_waits_as_told_and_keeps_to_its_rate_then(clock: ManualClock) -> None:
     rates = limiter(clock)
     rates.complained("1", flood())
     assert await sent(rates, clock, "1", 4) == [5, 6, 7, 8]
     assert await sent(rates, clock, "2", 20) == [0] * 20
 
 
-async def test_after_a_minute_it_is_as_before() -> None:
-    clock = ManualClock()
+async def test_after_a_minute_it_is_as_before(clock: ManualClock) -> None:
     rates = limiter(clock, bot=None)
     rates.complained("1", flood())
     clock.advance(5 + MEMORY_SECONDS - 0.1)
@@ -65,8 +62,7 @@ async def test_after_a_minute_it_is_as_before() -> None:
     assert await sent(rates, clock, "1", 10) == [0] * 10
 
 
-async def test_complaints_of_several_chats_slow_the_whole_bot() -> None:
-    clock = ManualClock()
+async def test_complaints_of_several_chats_slow_the_whole_bot(clock: ManualClock) -> None:
     rates = limiter(clock)
     rates.complained("1", flood())
     assert rates.free("3")
@@ -115,8 +111,7 @@ async def test_while_an_answer_waits_no_preview_is_sent() -> None:
     assert rates.free("5")
 
 
-async def test_previews_leave_half_of_the_edits_to_answers() -> None:
-    clock = ManualClock()
+async def test_previews_leave_half_of_the_edits_to_answers(clock: ManualClock) -> None:
     rates = limiter(clock, edit=Rate(50, 60.0))
     shown = 0
     for _ in range(600):  # twenty runs that look every second, for half a minute
@@ -140,8 +135,7 @@ async def test_two_complaints_of_one_chat_are_its_own() -> None:
     assert rates.free("2")
 
 
-async def test_complaints_a_minute_apart_are_not_the_bots() -> None:
-    clock = ManualClock()
+async def test_complaints_a_minute_apart_are_not_the_bots(clock: ManualClock) -> None:
     rates = limiter(clock)
     rates.complained("1", flood())
     clock.advance(5 + MEMORY_SECONDS)
@@ -149,8 +143,7 @@ async def test_complaints_a_minute_apart_are_not_the_bots() -> None:
     assert rates.free("3")
 
 
-async def test_a_complaint_about_the_bot_makes_every_chat_wait() -> None:
-    clock = ManualClock()
+async def test_a_complaint_about_the_bot_makes_every_chat_wait(clock: ManualClock) -> None:
     rates = limiter(clock)
     rates.complained("1", NotSent("429", retry_after=3, scope="bot"))
     assert await sent(rates, clock, "2", 3) == [3, 3.1, 3.2]

@@ -7,7 +7,7 @@ import pytest
 from nanobot.errors import ConfigError
 from nanobot.messages import Address
 from nanobot_channels.slack import open_channel
-from tests.doubles.slack_bench import bench
+from tests.doubles.slack_bench import Bench, bench
 
 THREAD = "1729999327.187299"
 STARTED = {
@@ -31,44 +31,41 @@ async def test_an_opened_pane_suggests_what_to_ask() -> None:
         assert b.intake.messages == []
 
 
-async def test_the_first_message_names_its_thread() -> None:
-    async with bench() as b, b.running():
-        root = b.slack.say("D1", "New chat", user="UBOT", quiet=True)
-        b.slack.say("D1", "Plan  my\nholidays", thread_ts=root["ts"])
-        await b.slack.until(lambda: bool(b.slack.titles))
-        b.slack.say("D1", "And hers", thread_ts=root["ts"])
-        await b.intake.received(2)
-        named = {"channel_id": "D1", "thread_ts": root["ts"], "title": "Plan my holidays"}
-        assert b.slack.titles == [named]
+async def test_the_first_message_names_its_thread(receiver: Bench) -> None:
+    root = receiver.slack.say("D1", "New chat", user="UBOT", quiet=True)
+    receiver.slack.say("D1", "Plan  my\nholidays", thread_ts=root["ts"])
+    await receiver.slack.until(lambda: bool(receiver.slack.titles))
+    receiver.slack.say("D1", "And hers", thread_ts=root["ts"])
+    await receiver.intake.received(2)
+    named = {"channel_id": "D1", "thread_ts": root["ts"], "title": "Plan my holidays"}
+    assert receiver.slack.titles == [named]
 
 
-async def test_a_refusal_costs_one_try_a_chat_and_no_message() -> None:
-    async with bench() as b, b.running():
-        method = "assistant.threads.setSuggestedPrompts"
-        b.slack.unknown = frozenset({method, "assistant.threads.setTitle"})
-        b.slack.event(STARTED)
-        b.slack.event(STARTED)
-        b.slack.event({"type": "assistant_thread_started", "assistant_thread": 7})
-        b.slack.say("D1", "hello")
-        await b.intake.received(1)
-        await b.slack.settled()
-        assert len(b.slack.calls_of(method)) == 1
+async def test_a_refusal_costs_one_try_a_chat_and_no_message(receiver: Bench) -> None:
+    method = "assistant.threads.setSuggestedPrompts"
+    receiver.slack.unknown = frozenset({method, "assistant.threads.setTitle"})
+    receiver.slack.event(STARTED)
+    receiver.slack.event(STARTED)
+    receiver.slack.event({"type": "assistant_thread_started", "assistant_thread": 7})
+    receiver.slack.say("D1", "hello")
+    await receiver.intake.received(1)
+    await receiver.slack.settled()
+    assert len(receiver.slack.calls_of(method)) == 1
 
 
-async def test_a_status_says_what_is_being_done_until_it_is_refused() -> None:
-    async with bench() as b, b.running():
-        address = Address("slack", "D1", THREAD)
-        await b.channel.typing(address)
-        await b.channel.tell(address, "exec: ls")
-        assert [status["status"] for status in b.slack.statuses] == [
-            "is thinking...",
-            "is at work: exec: ls",
-        ]
-        assert b.slack.statuses[1]["loading_messages"] == ["exec: ls"]
-        b.slack.unknown = frozenset({"assistant.threads.setStatus"})
-        for _ in range(2):
-            await b.channel.typing(address)
-        assert len(b.slack.calls_of("assistant.threads.setStatus")) == 3
+async def test_a_status_says_what_is_being_done_until_it_is_refused(receiver: Bench) -> None:
+    address = Address("slack", "D1", THREAD)
+    await receiver.channel.typing(address)
+    await receiver.channel.tell(address, "exec: ls")
+    assert [status["status"] for status in receiver.slack.statuses] == [
+        "is thinking...",
+        "is at work: exec: ls",
+    ]
+    assert receiver.slack.statuses[1]["loading_messages"] == ["exec: ls"]
+    receiver.slack.unknown = frozenset({"assistant.threads.setStatus"})
+    for _ in range(2):
+        await receiver.channel.typing(address)
+    assert len(receiver.slack.calls_of("assistant.threads.setStatus")) == 3
 
 
 @pytest.mark.parametrize("prompts", ["one", ["a"] * 5, [""], [7], None])

@@ -60,18 +60,17 @@ async def test_an_answer_opens_a_thread_as_configured(
         assert by_id[direct["ts"]] == (direct["ts"] if in_direct else None)
 
 
-async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "the &lt;question&gt;", quiet=True, user="U2")
-        async with b.running():
-            b.slack.say("C1", "<@UBOT> what is this?", thread_ts=root["ts"])
-            b.slack.say("C1", "and this?", thread_ts=root["ts"])
-            messages = await received(b, 3)
-        assert {message.address for message in messages} == {Address("slack", "C1", root["ts"])}
-        assert {message.reply_to for message in messages} == {root["ts"]}
-        assert (messages[0].quote, messages[-1].quote) == ("the <question>", "")
-        assert [message.addressed for message in messages] == [True, True, False]
-        assert [message.tainted for message in messages] == [True, False, False]
+async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root(b: Bench) -> None:
+    root = b.slack.say("C1", "the &lt;question&gt;", quiet=True, user="U2")
+    async with b.running():
+        b.slack.say("C1", "<@UBOT> what is this?", thread_ts=root["ts"])
+        b.slack.say("C1", "and this?", thread_ts=root["ts"])
+        messages = await received(b, 3)
+    assert {message.address for message in messages} == {Address("slack", "C1", root["ts"])}
+    assert {message.reply_to for message in messages} == {root["ts"]}
+    assert (messages[0].quote, messages[-1].quote) == ("the <question>", "")
+    assert [message.addressed for message in messages] == [True, True, False]
+    assert [message.tainted for message in messages] == [True, False, False]
 
 
 async def test_replies_are_for_the_bot_where_it_spoke_or_was_mentioned_at_the_root() -> None:
@@ -92,22 +91,20 @@ async def test_replies_are_for_the_bot_where_it_spoke_or_was_mentioned_at_the_ro
         assert len(b.slack.calls_of("conversations.replies")) == 3
 
 
-async def test_a_thread_that_slack_does_not_show_costs_no_message() -> None:
-    async with bench() as b:
-        b.slack.fail("conversations.replies", error="missing_scope")
-        async with b.running():
-            b.slack.say("C1", "reply", thread_ts="1700000000.000100")
-            (message,) = await received(b)
-        assert (message.quote, message.addressed) == ("", False)
+async def test_a_thread_that_slack_does_not_show_costs_no_message(b: Bench) -> None:
+    b.slack.fail("conversations.replies", error="missing_scope")
+    async with b.running():
+        b.slack.say("C1", "reply", thread_ts="1700000000.000100")
+        (message,) = await received(b)
+    assert (message.quote, message.addressed) == ("", False)
 
 
-async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "root", quiet=True)
-        async with b.running():
-            b.slack.say("C1", "both", thread_ts=root["ts"], subtype="thread_broadcast")
-            (message,) = await received(b)
-        assert message.address.thread_id == root["ts"]
+async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread(b: Bench) -> None:
+    root = b.slack.say("C1", "root", quiet=True)
+    async with b.running():
+        b.slack.say("C1", "both", thread_ts=root["ts"], subtype="thread_broadcast")
+        (message,) = await received(b)
+    assert message.address.thread_id == root["ts"]
 
 
 # Edits.
@@ -123,65 +120,61 @@ async def test_an_edit_that_adds_the_mention_is_answered_as_the_mention_would_ha
         assert edit.address == Address("slack", "C1", source["ts"])
 
 
-async def test_an_edit_is_a_new_version_of_the_message_where_it_was() -> None:
-    async with bench() as b:
-        async with b.running():
-            source = b.slack.say("C1", "<@UBOT> helo")
-            await received(b, 2)
-            b.slack.edit("C1", source, "hello")
-            b.slack.edit("C1", source, "hello!")
-            messages = await received(b, 4)
-        original, edit, again = messages[1:]
-        assert (edit.text, edit.edit_of) == ("hello", original.dedupe_key)
-        assert edit.address == original.address
-        assert edit.message_id == source["ts"]
-        assert len({original.dedupe_key, edit.dedupe_key, again.dedupe_key}) == 3
+async def test_an_edit_is_a_new_version_of_the_message_where_it_was(b: Bench) -> None:
+    async with b.running():
+        source = b.slack.say("C1", "<@UBOT> helo")
+        await received(b, 2)
+        b.slack.edit("C1", source, "hello")
+        b.slack.edit("C1", source, "hello!")
+        messages = await received(b, 4)
+    original, edit, again = messages[1:]
+    assert (edit.text, edit.edit_of) == ("hello", original.dedupe_key)
+    assert edit.address == original.address
+    assert edit.message_id == source["ts"]
+    assert len({original.dedupe_key, edit.dedupe_key, again.dedupe_key}) == 3
 
 
-async def test_unfurled_links_and_other_changes_are_no_edits() -> None:
-    async with bench() as b:
-        async with b.running():
-            source = b.slack.say("C1", "see https://x.org")
-            bot = {"bot_id": "B9", "user": "U9", "text": "a", "ts": "1700000000.000100"}
-            b.slack.changed("C1", source | {"attachments": [{"title": "x"}]}, source)
-            b.slack.changed("C1", source | {"subtype": "tombstone", "text": "gone"}, source)
-            edited = {"edited": {"user": "U9", "ts": "1700000000.000200"}}
-            b.slack.changed("C1", bot | edited | {"text": "b"}, bot)
-            b.slack.changed("C1", source | edited, source)
-            messages = await received(b)
-        assert [message.text for message in messages] == ["see https://x.org"]
+async def test_unfurled_links_and_other_changes_are_no_edits(b: Bench) -> None:
+    async with b.running():
+        source = b.slack.say("C1", "see https://x.org")
+        bot = {"bot_id": "B9", "user": "U9", "text": "a", "ts": "1700000000.000100"}
+        b.slack.changed("C1", source | {"attachments": [{"title": "x"}]}, source)
+        b.slack.changed("C1", source | {"subtype": "tombstone", "text": "gone"}, source)
+        edited = {"edited": {"user": "U9", "ts": "1700000000.000200"}}
+        b.slack.changed("C1", bot | edited | {"text": "b"}, bot)
+        b.slack.changed("C1", source | edited, source)
+        messages = await received(b)
+    assert [message.text for message in messages] == ["see https://x.org"]
 
 
 # Buttons and commands.
 
 
-async def test_a_pressed_button_says_its_text_as_whoever_pressed_it() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "hi", quiet=True)
-        for thread in (None, root["ts"]):
-            address = Address("slack", "C1", thread)
-            await b.channel.send(address, part("Go?", "Yes", "No"))
-        top, threaded = b.slack.sent("C1")
-        async with b.running():
-            await b.slack.settled()
-            b.slack.press("C1", top, "No", user="U2")
-            b.slack.press("C1", threaded, "Yes")
-            no, yes = await received(b, 2)
-        assert (no.text, no.sender.name, no.pressed, no.group) == ("/no", "Bob", True, True)
-        assert (no.address, no.message_id) == (Address("slack", "C1"), top["ts"])
-        assert (yes.text, yes.address.thread_id) == ("/yes", root["ts"])
-        assert b.intake.stored != no.message_id
+async def test_a_pressed_button_says_its_text_as_whoever_pressed_it(b: Bench) -> None:
+    root = b.slack.say("C1", "hi", quiet=True)
+    for thread in (None, root["ts"]):
+        address = Address("slack", "C1", thread)
+        await b.channel.send(address, part("Go?", "Yes", "No"))
+    top, threaded = b.slack.sent("C1")
+    async with b.running():
+        await b.slack.settled()
+        b.slack.press("C1", top, "No", user="U2")
+        b.slack.press("C1", threaded, "Yes")
+        no, yes = await received(b, 2)
+    assert (no.text, no.sender.name, no.pressed, no.group) == ("/no", "Bob", True, True)
+    assert (no.address, no.message_id) == (Address("slack", "C1"), top["ts"])
+    assert (yes.text, yes.address.thread_id) == ("/yes", root["ts"])
+    assert b.intake.stored != no.message_id
 
 
-async def test_other_apps_buttons_are_none_of_ours() -> None:
-    async with bench() as b:
-        async with b.running():
-            body: dict[str, Any] = {"type": "block_actions", "user": {"id": "U1"}}
-            body["channel"] = {"id": "C1"}
-            body["actions"] = [{"action_id": "x", "value": "/stop", "action_ts": "1.1"}]
-            b.slack.push("interactive", body)
-            await b.slack.settled()
-        assert not b.intake.messages
+async def test_other_apps_buttons_are_none_of_ours(b: Bench) -> None:
+    async with b.running():
+        body: dict[str, Any] = {"type": "block_actions", "user": {"id": "U1"}}
+        body["channel"] = {"id": "C1"}
+        body["actions"] = [{"action_id": "x", "value": "/stop", "action_ts": "1.1"}]
+        b.slack.push("interactive", body)
+        await b.slack.settled()
+    assert not b.intake.messages
 
 
 async def test_a_slash_command_says_what_stands_behind_it() -> None:
@@ -200,47 +193,43 @@ async def test_a_slash_command_says_what_stands_behind_it() -> None:
 # Files, names, text.
 
 
-async def test_files_come_as_attachments_that_can_be_fetched() -> None:
-    async with bench() as b:
-        file = b.slack.keep_file("cat.png", b"meow", "image/png")
-        outside = {"id": "F9", "mode": "hidden_by_limit", "name": None, "size": None}
-        async with b.running():
-            b.slack.say("D1", "", subtype="file_share", files=[file, outside, None])
-            (message,) = await received(b)
-        picture, hidden = message.attachments
-        assert (picture.kind, picture.name, picture.mime) == ("image", "cat.png", "image/png")
-        assert picture.size == 4
-        assert await b.channel.fetch(picture, 100) == b"meow"
-        assert (hidden.kind, hidden.error) == ("document", "Slack does not keep this file any more")
+async def test_files_come_as_attachments_that_can_be_fetched(b: Bench) -> None:
+    file = b.slack.keep_file("cat.png", b"meow", "image/png")
+    outside = {"id": "F9", "mode": "hidden_by_limit", "name": None, "size": None}
+    async with b.running():
+        b.slack.say("D1", "", subtype="file_share", files=[file, outside, None])
+        (message,) = await received(b)
+    picture, hidden = message.attachments
+    assert (picture.kind, picture.name, picture.mime) == ("image", "cat.png", "image/png")
+    assert picture.size == 4
+    assert await b.channel.fetch(picture, 100) == b"meow"
+    assert (hidden.kind, hidden.error) == ("document", "Slack does not keep this file any more")
 
 
-async def test_a_shared_message_comes_with_its_text() -> None:
-    async with bench() as b:
-        async with b.running():
-            share = {"is_share": True, "author_name": "Bob", "text": "the <https://x.org|plan>"}
-            b.slack.say("D1", "see:", attachments=[share])
-            (message,) = await received(b)
-        assert message.text == "see:\n[shared message from Bob: the plan (https://x.org)]"
-        assert message.tainted
+async def test_a_shared_message_comes_with_its_text(b: Bench) -> None:
+    async with b.running():
+        share = {"is_share": True, "author_name": "Bob", "text": "the <https://x.org|plan>"}
+        b.slack.say("D1", "see:", attachments=[share])
+        (message,) = await received(b)
+    assert message.text == "see:\n[shared message from Bob: the plan (https://x.org)]"
+    assert message.tainted
 
 
-async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing() -> None:
-    async with bench() as b:
-        async with b.running():
-            for _ in range(3):
-                b.slack.say("D1", "hi <@U2> and <@U404>")
-            messages = await received(b, 3)
-        assert {message.text for message in messages} == {"hi @Bob and @U404"}
-        assert len(b.slack.calls_of("users.info")) == 3
+async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing(b: Bench) -> None:
+    async with b.running():
+        for _ in range(3):
+            b.slack.say("D1", "hi <@U2> and <@U404>")
+        messages = await received(b, 3)
+    assert {message.text for message in messages} == {"hi @Bob and @U404"}
+    assert len(b.slack.calls_of("users.info")) == 3
 
 
-async def test_a_message_does_not_wait_for_names_that_do_not_come() -> None:
-    async with bench() as b:
-        b.slack.fail("users.info", drop="never")
-        async with b.running():
-            b.slack.say("D1", "hi <@U2>")
-            (message,) = await received(b)
-        assert (message.text, message.sender.name) == ("hi @U2", "")
+async def test_a_message_does_not_wait_for_names_that_do_not_come(b: Bench) -> None:
+    b.slack.fail("users.info", drop="never")
+    async with b.running():
+        b.slack.say("D1", "hi <@U2>")
+        (message,) = await received(b)
+    assert (message.text, message.sender.name) == ("hi @U2", "")
 
 
 @pytest.mark.parametrize(
@@ -341,9 +330,8 @@ def test_whatever_comes_is_a_message_or_nothing_or_a_bad_event(value: object) ->
             inbound(result, "slack", me, {}, ThreadContext(quote="q"), opens=True)
 
 
-async def test_a_connection_is_closed_when_nobody_receives_any_more() -> None:
-    async with bench() as b:
-        async with b.running():
-            b.slack.say("D1", "hi")
-            await received(b)
-        await b.slack.until(lambda: b.slack.connections == 0)
+async def test_a_connection_is_closed_when_nobody_receives_any_more(b: Bench) -> None:
+    async with b.running():
+        b.slack.say("D1", "hi")
+        await received(b)
+    await b.slack.until(lambda: b.slack.connections == 0)

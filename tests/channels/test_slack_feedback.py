@@ -22,33 +22,31 @@ def kinds(b: Bench) -> list[str]:
     return [block["type"] for block in b.slack.sent("C1")[-1]["blocks"]]
 
 
-async def test_an_answer_has_thumbs_below_its_last_part_alone() -> None:
-    async with bench() as b:
-        first, last = parts(b, "word " * 3000)
-        assert payload_of(first).blocks == []
-        ((element,),) = [block["elements"] for block in payload_of(last).blocks]
-        assert element["positive_button"]["value"] == f"/runs feedback up run={RUN}"
-        assert element["negative_button"]["value"] == f"/runs feedback down run={RUN}"
-        assert payload_of(parts(b, run_id="")[0]).blocks == []
+async def test_an_answer_has_thumbs_below_its_last_part_alone(b: Bench) -> None:
+    first, last = parts(b, "word " * 3000)
+    assert payload_of(first).blocks == []
+    ((element,),) = [block["elements"] for block in payload_of(last).blocks]
+    assert element["positive_button"]["value"] == f"/runs feedback up run={RUN}"
+    assert element["negative_button"]["value"] == f"/runs feedback down run={RUN}"
+    assert payload_of(parts(b, run_id="")[0]).blocks == []
     async with bench(feedback=False) as b:
         assert payload_of(parts(b)[0]).blocks == []
 
 
-async def test_a_press_says_the_verdict_in_the_thread_of_the_answer() -> None:
-    async with bench() as b, b.running():
-        root = b.slack.say("C1", "<@UBOT> hello")
-        question = (await b.intake.received(1))[0]
-        await b.channel.send(question.address, parts(b)[0])
-        message = b.slack.sent("C1")[-1]
-        for verdict in ("positive", "negative"):
-            b.slack.judge("C1", message, verdict, user="U2")
-        await b.intake.until(lambda: "down" in b.intake.messages[-1].text)
-        up, down = b.intake.messages[-2:]
-        assert [up.text, down.text] == [f"/runs feedback {way} run={RUN}" for way in ("up", "down")]
-        assert up.pressed
-        assert up.sender.id == "U2"
-        assert up.address == Address("slack", "C1", root["ts"])
-        assert up.dedupe_key != down.dedupe_key
+async def test_a_press_says_the_verdict_in_the_thread_of_the_answer(receiver: Bench) -> None:
+    root = receiver.slack.say("C1", "<@UBOT> hello")
+    question = (await receiver.intake.received(1))[0]
+    await receiver.channel.send(question.address, parts(receiver)[0])
+    message = receiver.slack.sent("C1")[-1]
+    for verdict in ("positive", "negative"):
+        receiver.slack.judge("C1", message, verdict, user="U2")
+    await receiver.intake.until(lambda: "down" in receiver.intake.messages[-1].text)
+    up, down = receiver.intake.messages[-2:]
+    assert [up.text, down.text] == [f"/runs feedback {way} run={RUN}" for way in ("up", "down")]
+    assert up.pressed
+    assert up.sender.id == "U2"
+    assert up.address == Address("slack", "C1", root["ts"])
+    assert up.dedupe_key != down.dedupe_key
 
 
 async def test_a_workspace_without_thumbs_gets_markdown_without_them_after_one_try() -> None:
@@ -60,12 +58,11 @@ async def test_a_workspace_without_thumbs_gets_markdown_without_them_after_one_t
         assert len(b.slack.calls_of("chat.postMessage")) == 3
 
 
-async def test_the_end_of_a_stream_brings_the_thumbs() -> None:
-    async with bench() as b, b.running():
-        b.slack.say("C1", "<@UBOT> hello")
-        question = (await b.intake.received(1))[0]
-        address, reply_to = question.address, question.message_id
-        first = msgspec.structs.replace(parts(b)[0], key="k:p")
-        ts = await b.channel.start(address, first, [], reply_to)
-        await b.channel.edit(address, ts, parts(b)[0])
-        assert kinds(b) == ["markdown", "context_actions"]
+async def test_the_end_of_a_stream_brings_the_thumbs(receiver: Bench) -> None:
+    receiver.slack.say("C1", "<@UBOT> hello")
+    question = (await receiver.intake.received(1))[0]
+    address, reply_to = question.address, question.message_id
+    first = msgspec.structs.replace(parts(receiver)[0], key="k:p")
+    ts = await receiver.channel.start(address, first, [], reply_to)
+    await receiver.channel.edit(address, ts, parts(receiver)[0])
+    assert kinds(receiver) == ["markdown", "context_actions"]

@@ -27,7 +27,7 @@ from nanobot.ports import (
     SelfChecking,
 )
 from nanobot_channels.slack import SlackChannel, open_channel
-from tests.doubles.slack_bench import bench
+from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 
@@ -35,36 +35,34 @@ CHAT = Address("slack", "C1")
 PART = OutboundPart(text="hello", key="run.0:0")
 
 
-async def test_a_part_is_sent_with_its_looks_thread_and_key() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "hi")
-        address = Address("slack", "C1", root["ts"])
-        text = "**bold** <!channel> [site](https://x.org) & more"
-        message = OutboundMessage(address=address, text=text, key="run.0")
-        ts = await b.channel.send(address, b.channel.render(message)[0])
-        reply = await b.slack.reply_in("C1")
-        assert (reply["ts"], reply["thread_ts"]) == (ts, root["ts"])
-        assert reply["text"] == "bold &lt;!channel&gt; site (https://x.org) &amp; more"
-        assert reply["metadata"]["event_payload"] == {"key": "run.0.0"}
-        shown = text.replace("<!", "&lt;!")
-        assert reply["blocks"] == [{"type": "markdown", "text": shown}]
-        params = b.slack.calls_of("chat.postMessage")[0].params
-        assert params["unfurl_links"] is False
-        assert (params["parse"], params["link_names"]) == ("none", False)
+async def test_a_part_is_sent_with_its_looks_thread_and_key(b: Bench) -> None:
+    root = b.slack.say("C1", "hi")
+    address = Address("slack", "C1", root["ts"])
+    text = "**bold** <!channel> [site](https://x.org) & more"
+    message = OutboundMessage(address=address, text=text, key="run.0")
+    ts = await b.channel.send(address, b.channel.render(message)[0])
+    reply = await b.slack.reply_in("C1")
+    assert (reply["ts"], reply["thread_ts"]) == (ts, root["ts"])
+    assert reply["text"] == "bold &lt;!channel&gt; site (https://x.org) &amp; more"
+    assert reply["metadata"]["event_payload"] == {"key": "run.0.0"}
+    shown = text.replace("<!", "&lt;!")
+    assert reply["blocks"] == [{"type": "markdown", "text": shown}]
+    params = b.slack.calls_of("chat.postMessage")[0].params
+    assert params["unfurl_links"] is False
+    assert (params["parse"], params["link_names"]) == ("none", False)
 
 
-async def test_plain_text_is_shown_as_it_is_and_keeps_its_buttons() -> None:
-    async with bench() as b:
-        choices = (Choice("Yes", "/approve 1"),)
-        message = OutboundMessage(address=CHAT, text="*a* <@U1>", key="k", choices=choices)
-        part = b.channel.render(message)[0]
-        await b.channel.send(CHAT, part, plain=True)
-        reply = await b.slack.reply_in("C1")
-        assert shown_text(reply["blocks"]) == part.text
-        assert reply["blocks"][1]["elements"][0]["value"] == "/approve 1"
-        await b.channel.send(CHAT, PART, plain=True)
-        assert b.slack.sent("C1")[-1]["blocks"] == []
-        assert b.slack.calls[-1].params["mrkdwn"] is False
+async def test_plain_text_is_shown_as_it_is_and_keeps_its_buttons(b: Bench) -> None:
+    choices = (Choice("Yes", "/approve 1"),)
+    message = OutboundMessage(address=CHAT, text="*a* <@U1>", key="k", choices=choices)
+    part = b.channel.render(message)[0]
+    await b.channel.send(CHAT, part, plain=True)
+    reply = await b.slack.reply_in("C1")
+    assert shown_text(reply["blocks"]) == part.text
+    assert reply["blocks"][1]["elements"][0]["value"] == "/approve 1"
+    await b.channel.send(CHAT, PART, plain=True)
+    assert b.slack.sent("C1")[-1]["blocks"] == []
+    assert b.slack.calls[-1].params["mrkdwn"] is False
 
 
 FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
@@ -112,27 +110,25 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
 
 @pytest.mark.parametrize(("fault", "expected"), FAULTS, ids=str)
 async def test_a_failed_send_tells_what_became_of_it(
-    fault: dict[str, Any], expected: type[Exception]
+    fault: dict[str, Any], expected: type[Exception], b: Bench
 ) -> None:
-    async with bench() as b:
-        b.slack.fail("chat.postMessage", times=1, **fault)
-        with pytest.raises(expected) as raised:
-            await b.channel.send(CHAT, PART)
-        assert type(raised.value) is expected
-        assert b.slack.bot_token not in str(raised.value)
-        # Nothing is ever repeated by itself.
-        assert len(b.slack.calls_of("chat.postMessage")) == 1
-        applied = fault.get("drop") == "after" or ("body" in fault and "status" not in fault)
-        assert bool(b.slack.sent("C1")) == applied
+    b.slack.fail("chat.postMessage", times=1, **fault)
+    with pytest.raises(expected) as raised:
         await b.channel.send(CHAT, PART)
+    assert type(raised.value) is expected
+    assert b.slack.bot_token not in str(raised.value)
+    # Nothing is ever repeated by itself.
+    assert len(b.slack.calls_of("chat.postMessage")) == 1
+    applied = fault.get("drop") == "after" or ("body" in fault and "status" not in fault)
+    assert bool(b.slack.sent("C1")) == applied
+    await b.channel.send(CHAT, PART)
 
 
-async def test_a_rate_limit_says_when_to_try_again() -> None:
-    async with bench() as b:
-        b.slack.fail("chat.postMessage", error="ratelimited", status=429, retry_after=4)
-        with pytest.raises(NotSent) as raised:
-            await b.channel.send(CHAT, PART)
-        assert raised.value.retry_after == 4
+async def test_a_rate_limit_says_when_to_try_again(b: Bench) -> None:
+    b.slack.fail("chat.postMessage", error="ratelimited", status=429, retry_after=4)
+    with pytest.raises(NotSent) as raised:
+        await b.channel.send(CHAT, PART)
+    assert raised.value.retry_after == 4
 
 
 async def test_a_refused_connection_means_not_sent() -> None:
@@ -146,35 +142,33 @@ async def test_a_refused_connection_means_not_sent() -> None:
     await channel.close()
 
 
-async def test_a_chat_without_the_bot_is_gone_with_the_remedy() -> None:
-    async with bench() as b:
-        b.slack.rooms["C1"].member = False
-        with pytest.raises(ChatGone, match="/invite"):
-            await b.channel.send(CHAT, PART)
-        with pytest.raises(ChatGone, match="invite"):
-            await b.channel.send(Address("slack", "C404"), PART)
-        b.slack.rooms["D1"].archived = True
-        with pytest.raises(ChatGone, match="archived"):
-            await b.channel.send(Address("slack", "D1"), PART)
+async def test_a_chat_without_the_bot_is_gone_with_the_remedy(b: Bench) -> None:
+    b.slack.rooms["C1"].member = False
+    with pytest.raises(ChatGone, match="/invite"):
+        await b.channel.send(CHAT, PART)
+    with pytest.raises(ChatGone, match="invite"):
+        await b.channel.send(Address("slack", "C404"), PART)
+    b.slack.rooms["D1"].archived = True
+    with pytest.raises(ChatGone, match="archived"):
+        await b.channel.send(Address("slack", "D1"), PART)
 
 
-async def test_what_was_sent_without_an_answer_is_found() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "hi")
-        for address in (CHAT, Address("slack", "C1", root["ts"])):
-            assert await b.channel.find(address, PART, 0.0) is None
-            b.slack.fail("chat.postMessage", times=1, drop="after")
-            with pytest.raises(OutcomeUnknown):
-                await b.channel.send(address, PART)
-            for n in range(450):
-                b.slack.say("C1", f"line {n}", thread_ts=address.thread_id, quiet=True)
-            assert await b.channel.find(address, PART, 0.0) == b.slack.sent("C1")[-1]["ts"]
-        other = OutboundPart(text="hello", key="run.0:1")
-        assert await b.channel.find(CHAT, other, 0.0) is None
-        b.slack.fail("conversations.history", error="missing_scope", needed="channels:history")
-        with pytest.raises(NotSent, match="channels:history"):
-            await b.channel.find(CHAT, PART, 0.0)
-        assert b.channel.capabilities.reconciles
+async def test_what_was_sent_without_an_answer_is_found(b: Bench) -> None:
+    root = b.slack.say("C1", "hi")
+    for address in (CHAT, Address("slack", "C1", root["ts"])):
+        assert await b.channel.find(address, PART, 0.0) is None
+        b.slack.fail("chat.postMessage", times=1, drop="after")
+        with pytest.raises(OutcomeUnknown):
+            await b.channel.send(address, PART)
+        for n in range(450):
+            b.slack.say("C1", f"line {n}", thread_ts=address.thread_id, quiet=True)
+        assert await b.channel.find(address, PART, 0.0) == b.slack.sent("C1")[-1]["ts"]
+    other = OutboundPart(text="hello", key="run.0:1")
+    assert await b.channel.find(CHAT, other, 0.0) is None
+    b.slack.fail("conversations.history", error="missing_scope", needed="channels:history")
+    with pytest.raises(NotSent, match="channels:history"):
+        await b.channel.find(CHAT, PART, 0.0)
+    assert b.channel.capabilities.reconciles
 
 
 @pytest.mark.parametrize("status", [502, 504])
@@ -186,53 +180,50 @@ async def test_a_message_that_was_applied_behind_a_proxys_error_is_found(status:
         assert await b.channel.find(CHAT, PART, 0.0) == b.slack.sent("C1")[0]["ts"]
 
 
-async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error() -> None:
-    async with bench() as b:
-        source = b.slack.say("C1", "theirs")
-        ts = await b.channel.send(CHAT, PART)
-        for _ in range(2):
-            await b.channel.edit(CHAT, ts, OutboundPart(text="a & b"))
-        assert (await b.slack.reply_in("C1"))["text"] == "a &amp; b"
-        for wrong in ("1.1", source["ts"]):
-            with pytest.raises(Refused):
-                await b.channel.edit(CHAT, wrong, PART)
-
-
-async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
-    async with bench() as b:
-        source = b.slack.say("C1", "hi")
-        key = ("C1", source["ts"])
-        for _ in range(2):
-            await b.channel.react(CHAT, source["ts"], Reaction.RECEIVED)
-        assert b.slack.reactions[key] == {"eyes"}
-        await b.channel.react(CHAT, source["ts"], Reaction.FAILED)
-        assert b.slack.reactions[key] == {"x"}
-        await b.channel.react(CHAT, source["ts"], Reaction.DONE)
-        assert b.slack.reactions[key] == {"white_check_mark"}
-        before = len(b.slack.calls)
-        await b.channel.react(CHAT, "1.2.abc", Reaction.DONE)  # of a slash command
-        assert len(b.slack.calls) == before
+async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error(b: Bench) -> None:
+    source = b.slack.say("C1", "theirs")
+    ts = await b.channel.send(CHAT, PART)
+    for _ in range(2):
+        await b.channel.edit(CHAT, ts, OutboundPart(text="a & b"))
+    assert (await b.slack.reply_in("C1"))["text"] == "a &amp; b"
+    for wrong in ("1.1", source["ts"]):
         with pytest.raises(Refused):
-            await b.channel.react(CHAT, "1.1", Reaction.DONE)
+            await b.channel.edit(CHAT, wrong, PART)
 
 
-async def test_a_status_is_shown_in_threads_and_given_up_where_it_may_not_be() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "hi")
-        thread = Address("slack", "C1", root["ts"])
-        await b.channel.typing(CHAT)
+async def test_a_reaction_takes_the_place_of_the_one_before(b: Bench) -> None:
+    source = b.slack.say("C1", "hi")
+    key = ("C1", source["ts"])
+    for _ in range(2):
+        await b.channel.react(CHAT, source["ts"], Reaction.RECEIVED)
+    assert b.slack.reactions[key] == {"eyes"}
+    await b.channel.react(CHAT, source["ts"], Reaction.FAILED)
+    assert b.slack.reactions[key] == {"x"}
+    await b.channel.react(CHAT, source["ts"], Reaction.DONE)
+    assert b.slack.reactions[key] == {"white_check_mark"}
+    before = len(b.slack.calls)
+    await b.channel.react(CHAT, "1.2.abc", Reaction.DONE)  # of a slash command
+    assert len(b.slack.calls) == before
+    with pytest.raises(Refused):
+        await b.channel.react(CHAT, "1.1", Reaction.DONE)
+
+
+async def test_a_status_is_shown_in_threads_and_given_up_where_it_may_not_be(b: Bench) -> None:
+    root = b.slack.say("C1", "hi")
+    thread = Address("slack", "C1", root["ts"])
+    await b.channel.typing(CHAT)
+    await b.channel.typing(thread)
+    await b.channel.tell(thread, "exec: ls -la")
+    assert [(status["thread_ts"], status["status"]) for status in b.slack.statuses] == [
+        (root["ts"], "is thinking..."),
+        (root["ts"], "is at work: exec: ls -la"),
+    ]
+    b.slack.fail("assistant.threads.setStatus", times=1, status=500)
+    await b.channel.typing(thread)
+    b.slack.fail("assistant.threads.setStatus", times=1, error="missing_scope")
+    for _ in range(3):
         await b.channel.typing(thread)
-        await b.channel.tell(thread, "exec: ls -la")
-        assert [(status["thread_ts"], status["status"]) for status in b.slack.statuses] == [
-            (root["ts"], "is thinking..."),
-            (root["ts"], "is at work: exec: ls -la"),
-        ]
-        b.slack.fail("assistant.threads.setStatus", times=1, status=500)
-        await b.channel.typing(thread)
-        b.slack.fail("assistant.threads.setStatus", times=1, error="missing_scope")
-        for _ in range(3):
-            await b.channel.typing(thread)
-        assert len(b.slack.calls_of("assistant.threads.setStatus")) == 4
+    assert len(b.slack.calls_of("assistant.threads.setStatus")) == 4
 
 
 # Files.
@@ -242,19 +233,18 @@ def file_part(name: str = "a.pdf", caption: str = "") -> OutboundPart:
     return OutboundPart(text=caption, key="run.0:1", file=Attachment(kind="document", name=name))
 
 
-async def test_a_file_is_sent_into_the_thread_with_its_caption_and_found_again() -> None:
-    async with bench() as b:
-        root = b.slack.say("C1", "hi")
-        address = Address("slack", "C1", root["ts"])
-        part = file_part("Größe.pdf", "the <figures>")
-        assert await b.channel.find(address, part, 0.0) is None
-        assert await b.channel.send_file(address, part, b"content") == "F1"
-        reply = await b.slack.reply_in("C1")
-        assert (reply["files"][0]["name"], reply["thread_ts"]) == ("Größe.pdf", root["ts"])
-        assert shown_text(reply["blocks"]) == "the <figures>"
-        assert b.slack.files["F1"].content == b"content"
-        assert await b.channel.find(address, part, 0.0) == reply["ts"]
-        assert await b.channel.find(address, file_part(), 0.0) == reply["ts"]
+async def test_a_file_is_sent_into_the_thread_with_its_caption_and_found_again(b: Bench) -> None:
+    root = b.slack.say("C1", "hi")
+    address = Address("slack", "C1", root["ts"])
+    part = file_part("Größe.pdf", "the <figures>")
+    assert await b.channel.find(address, part, 0.0) is None
+    assert await b.channel.send_file(address, part, b"content") == "F1"
+    reply = await b.slack.reply_in("C1")
+    assert (reply["files"][0]["name"], reply["thread_ts"]) == ("Größe.pdf", root["ts"])
+    assert shown_text(reply["blocks"]) == "the <figures>"
+    assert b.slack.files["F1"].content == b"content"
+    assert await b.channel.find(address, part, 0.0) == reply["ts"]
+    assert await b.channel.find(address, file_part(), 0.0) == reply["ts"]
 
 
 @pytest.mark.parametrize(
@@ -271,30 +261,26 @@ async def test_a_file_is_sent_into_the_thread_with_its_caption_and_found_again()
     ],
 )
 async def test_a_failed_file_tells_what_became_of_it(
-    method: str, fault: dict[str, Any], expected: type[Exception]
+    method: str, fault: dict[str, Any], expected: type[Exception], b: Bench
 ) -> None:
-    async with bench() as b:
-        b.slack.fail(method, times=1, **fault)
-        with pytest.raises(expected) as raised:
-            await b.channel.send_file(CHAT, file_part(), b"content")
-        assert type(raised.value) is expected
-        message_id = await b.channel.find(CHAT, file_part(), 0.0)
-        assert bool(message_id) == (
-            method.startswith("files.complete") and "after" in fault.values()
-        )
+    b.slack.fail(method, times=1, **fault)
+    with pytest.raises(expected) as raised:
+        await b.channel.send_file(CHAT, file_part(), b"content")
+    assert type(raised.value) is expected
+    message_id = await b.channel.find(CHAT, file_part(), 0.0)
+    assert bool(message_id) == (method.startswith("files.complete") and "after" in fault.values())
 
 
-async def test_a_files_content_is_fetched_with_the_token() -> None:
-    async with bench() as b:
-        file = b.slack.keep_file("a.txt", b"content", "text/plain")
-        attachment = Attachment(kind="document", ref=file["url_private"], mime="text/plain")
-        assert await b.channel.fetch(attachment, 7) == b"content"
-        assert await b.channel.fetch(Attachment(kind="document", ref="F1"), 7) == b"content"
-        with pytest.raises(Refused, match="larger than 6"):
-            await b.channel.fetch(attachment, 6)
-        b.slack.sign_in = True
-        with pytest.raises(Refused, match="files:read"):
-            await b.channel.fetch(attachment, 7)
+async def test_a_files_content_is_fetched_with_the_token(b: Bench) -> None:
+    file = b.slack.keep_file("a.txt", b"content", "text/plain")
+    attachment = Attachment(kind="document", ref=file["url_private"], mime="text/plain")
+    assert await b.channel.fetch(attachment, 7) == b"content"
+    assert await b.channel.fetch(Attachment(kind="document", ref="F1"), 7) == b"content"
+    with pytest.raises(Refused, match="larger than 6"):
+        await b.channel.fetch(attachment, 6)
+    b.slack.sign_in = True
+    with pytest.raises(Refused, match="files:read"):
+        await b.channel.fetch(attachment, 7)
 
 
 async def test_the_token_is_shown_to_slack_only() -> None:

@@ -21,7 +21,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Recorder
-from tests.channels.test_previews import asked, pass_seconds, seen, states
+from tests.channels.test_previews import asked, pass_seconds, seen, settled, states
 
 
 class Growing(FakePlatform):
@@ -82,9 +82,7 @@ async def test_a_message_grows_and_its_end_is_the_answer() -> None:
         typed = len(platform.typed)
         await pass_seconds(bot, 10)
         assert len(platform.typed) == typed, "it is seen at work"
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert len(platform.edits) == 1
         assert states(bot) == ["sent"]
 
@@ -122,9 +120,7 @@ async def test_where_none_can_be_begun_the_same_preview_is_edited() -> None:
         held.say(" so")
         await pass_seconds(bot, 3)
         assert seen(bot) == [f"I think so {CURSOR}"]
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
         assert states(bot) == ["sent"]
 
 
@@ -137,9 +133,7 @@ async def test_what_can_grow_no_more_is_edited_from_then_on() -> None:
         await pass_seconds(bot, 6)
         assert platform.grow_failures == deque()
         assert seen(bot) == [f"I think so {CURSOR}"]
-        held.answer("I think so.")
-        await bot.settle()
-        assert seen(bot) == ["I think so."]
+        await settled(bot, held)
 
 
 @pytest.mark.parametrize("error", [NotSent("503"), OutcomeUnknown("cut")])

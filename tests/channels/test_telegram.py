@@ -26,9 +26,8 @@ def texts(intake: FakeIntake) -> list[str]:
 
 
 async def test_an_update_is_acknowledged_only_after_it_was_admitted(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     update = telegram.say(1, "hi")
     seen_at_commit: list[list[int]] = []
     intake.on_admit = lambda: seen_at_commit.append(telegram.pending)
@@ -40,9 +39,8 @@ async def test_an_update_is_acknowledged_only_after_it_was_admitted(
 
 
 async def test_a_failed_admission_ends_the_run_and_the_update_comes_again(
-    telegram: TelegramServer, running: Running, channel: TelegramChannel
+    telegram: TelegramServer, running: Running, channel: TelegramChannel, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     intake.failures.append(StoreUnwritable("disk full"))
     telegram.say(1, "hi")
     with pytest.raises(StoreUnwritable):
@@ -79,8 +77,7 @@ async def test_what_waited_is_admitted_in_order_and_in_one_batch(
 ) -> None:
     for text in ("one", "two", "three"):
         telegram.say(1, text)
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(3)
     assert texts(intake) == ["one", "two", "three"]
     assert len(intake.batches) == 1
@@ -107,8 +104,7 @@ async def test_polling_survives(
 ) -> None:
     failure = telegram.fail("getUpdates", times=3, **fault)
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     assert failure.hits == 3
     assert len(clock.sleeps) == 3
@@ -120,8 +116,7 @@ async def test_polling_waits_as_long_as_flood_control_says(
 ) -> None:
     telegram.fail("getUpdates", times=1, status=429, retry_after=17)
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     assert clock.sleeps == [17]
 
@@ -175,8 +170,7 @@ async def test_a_webhook_set_earlier_is_removed_and_its_updates_kept(
 ) -> None:
     telegram.webhook = True
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     assert telegram.calls_of("deleteWebhook")[0].params["drop_pending_updates"] == "false"
 
@@ -191,9 +185,8 @@ async def test_a_refused_token_is_final_and_says_what_to_do(
 
 
 async def test_every_answered_poll_is_a_sign_of_life(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     telegram.say(1, "hi")
     telegram.fail("getUpdates", times=1, status=500)
     async with running(intake):
@@ -202,9 +195,8 @@ async def test_every_answered_poll_is_a_sign_of_life(
 
 
 async def test_a_quiet_bot_is_known_to_be_up_before_its_first_long_poll(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with running(intake):
         polls = await telegram.called("getUpdates", 2)
     assert [poll.params["timeout"] for poll in polls] == ["0", "30"]
@@ -219,8 +211,7 @@ async def test_polling_goes_on_while_every_connection_for_sends_is_taken(
         tasks = [sends.create_task(channel.send(CHAT, OutboundPart(text="x"))) for _ in range(130)]
         await telegram.called("sendMessage", 128)
         telegram.say(1, "hi")
-        intake = FakeIntake()
-        async with running(intake):
+        async with running() as intake:
             await intake.received(1)
         for task in tasks:
             task.cancel()
@@ -248,8 +239,7 @@ async def test_an_update_nobody_can_read_is_skipped_and_the_next_one_read(
 ) -> None:
     telegram.push(**fields)
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
         await telegram.until(lambda: not telegram.pending)
     assert texts(intake) == ["hi"]
@@ -263,8 +253,7 @@ async def test_what_is_skipped_is_counted_and_named(
     skipped = [telegram.push(message={"message_id": "x"})["update_id"] for _ in range(2)]
     telegram.push(message={"message_id": 1, "chat": {"id": 1}, "new_chat_title": "x"})
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     logger.remove(sink)
     reports = [line for line in lines if "skipped" in line]
@@ -282,8 +271,7 @@ async def test_a_second_process_with_the_same_token_is_named_in_the_log(
     conflict = "Conflict: terminated by other getUpdates request"
     telegram.fail("getUpdates", times=1, status=409, description=conflict)
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     logger.remove(sink)
     assert any("stop the other one" in line for line in lines)
@@ -297,8 +285,7 @@ async def test_a_conflict_that_lasts_is_said_once_and_asked_about_ever_more_seld
     conflict = "Conflict: terminated by other getUpdates request"
     telegram.fail("getUpdates", times=7, status=409, description=conflict)
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     logger.remove(sink)
     assert len([line for line in lines if "stop the other one" in line]) == 1
@@ -311,8 +298,7 @@ async def test_updates_without_a_number_neither_move_the_cursor_nor_spin(
 ) -> None:
     telegram.fail("getUpdates", times=2, body=b'{"ok": true, "result": [{"message": 1}, 5]}')
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
     assert len(clock.sleeps) == 2
     assert intake.batches[0] == ([], None)
@@ -328,8 +314,7 @@ async def test_the_press_of_a_button_is_a_message_and_is_answered_after_its_comm
     question = await telegram.reply_in(1)
     telegram.press(question, "Yes, do it")
     telegram.press(question, "No")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(3)
         await telegram.called("answerCallbackQuery", 2)
     presses = intake.messages[1:]
@@ -345,8 +330,7 @@ async def test_a_press_below_a_message_too_old_to_be_shown_still_counts(
     message = OutboundMessage(address=CHAT, text="?", key="k", choices=(Choice("Yes", "/yes"),))
     await channel.send(CHAT, channel.render(message)[0])
     telegram.press(await telegram.reply_in(1), "Yes", old=True)
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(2)
     press = intake.messages[1]
     assert (press.text, press.pressed, str(press.address)) == ("/yes", True, "telegram:1")
@@ -367,9 +351,8 @@ async def test_the_spinner_of_a_press_that_was_not_committed_goes_on(
 
 
 async def test_an_album_whose_caption_means_the_bot_is_for_it_as_a_whole(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with running(intake):
         telegram.album(-5, ["A", "B"], "@nano_bot which one?")
         await intake.received(2)
@@ -384,9 +367,8 @@ async def test_an_album_whose_caption_means_the_bot_is_for_it_as_a_whole(
 
 
 async def test_the_rest_of_an_album_that_comes_with_a_later_poll_is_for_the_bot_too(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     both = telegram.album(-5, ["A", "B"], "@nano_bot which one?")
     late = both[1]
     telegram.withdraw(late)
@@ -402,8 +384,7 @@ async def test_a_text_with_half_a_character_does_not_stop_the_others(
 ) -> None:
     telegram.say(1, "half \ud83d")
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(2)
     assert texts(intake) == ["half \ufffd", "hi"]
 
@@ -412,8 +393,7 @@ async def test_who_the_bot_is_is_asked_once_and_before_the_first_group_message(
     telegram: TelegramServer, running: Running
 ) -> None:
     telegram.fail("getMe", times=1, status=500)
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         telegram.say(1, "private")
         await intake.received(1)
         assert not telegram.calls_of("getMe")
@@ -439,9 +419,8 @@ def test_backoff_stays_short_for_a_minute_then_grows_and_starts_anew_after_succe
 
 
 async def test_a_group_that_becomes_a_supergroup_is_told_before_what_is_said_there(
-    telegram: TelegramServer, running: Running
+    telegram: TelegramServer, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     moves_at_commit: list[int] = []
     intake.on_admit = lambda: moves_at_commit.append(len(intake.moves))
     telegram.say(-5, "", migrate_to_chat_id=-1005)

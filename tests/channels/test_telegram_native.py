@@ -11,7 +11,6 @@ from nanobot_channels._telegram_messages import draft_id_of
 from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.conftest import Running
-from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_server import TelegramServer
 
@@ -238,8 +237,7 @@ async def test_the_stop_button_is_the_order_to_stop_once_and_not_after_the_answe
     telegram: TelegramServer, channel: TelegramChannel, running: Running
 ) -> None:
     telegram.say(1, "hi")
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await intake.received(1)
         await channel.draft(CHAT, "k", OutboundPart(text=""))
         update = telegram.native.stop(1)

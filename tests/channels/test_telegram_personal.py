@@ -27,8 +27,7 @@ def question(channel: TelegramChannel, text: str = "May I?") -> OutboundPart:
 
 async def spoke(telegram: TelegramServer, running: Running, *who: str) -> None:
     """They say something in the group."""
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         for person in who:
             telegram.say(-5, "/status@nano_bot", sender=int(person))
         await intake.received(len(who))
@@ -102,9 +101,8 @@ async def pressed(telegram: TelegramServer, channel: TelegramChannel, intake: Fa
 
 
 async def test_a_refused_press_is_answered_over_the_button(
-    telegram: TelegramServer, channel: TelegramChannel, running: Running
+    telegram: TelegramServer, channel: TelegramChannel, running: Running, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with running(intake):
         await pressed(telegram, channel, intake)
         receipt = await told(channel, BOB)
@@ -131,8 +129,7 @@ async def test_what_is_too_long_for_that_is_an_ephemeral_message_that_the_press_
 async def test_a_press_that_nothing_is_said_about_is_answered_without_words(
     telegram: TelegramServer, channel: TelegramChannel, running: Running, clock: ManualClock
 ) -> None:
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         await pressed(telegram, channel, intake)
         await telegram.called("answerCallbackQuery")
         clock.advance(14)
@@ -154,8 +151,7 @@ async def test_what_comes_ephemerally_is_unseen_and_told_apart(
     telegram: TelegramServer, channel: TelegramChannel, running: Running
 ) -> None:
     telegram.ephemeral.administered.add(-5)
-    intake = FakeIntake()
-    async with running(intake):
+    async with running() as intake:
         for number in (1, 2, 2):
             telegram.say(-5, "/status", sender=77, message_id=0, ephemeral_message_id=number)
         first, second, again = await intake.received(3)

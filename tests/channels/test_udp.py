@@ -139,9 +139,8 @@ async def test_choices_are_written_out() -> None:
     ],
 )
 async def test_what_cannot_be_taken_is_answered_with_the_reason(
-    request_: object, reason: str
+    request_: object, reason: str, intake: FakeIntake
 ) -> None:
-    intake = FakeIntake()
     async with receiving(intake) as (_, script):
         script.send(request_)
         answer = await script.answer()
@@ -153,8 +152,7 @@ async def test_what_cannot_be_taken_is_answered_with_the_reason(
         await intake.received(1)
 
 
-async def test_an_answer_is_never_answered() -> None:
-    intake = FakeIntake()
+async def test_an_answer_is_never_answered(intake: FakeIntake) -> None:
     async with receiving(intake) as (_, script):
         script.send({"id": "1", "text": "not taken", "is_error": True})
         script.send({"token": "wrong", "id": "1", "text": "hi"})

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.talking import Home
 from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.terminal import Terminal
 from tests.process.harness import World, open_world
 
 
@@ -16,6 +17,13 @@ from tests.process.harness import World, open_world
 async def home(tmp_path: Path) -> AsyncIterator[Home]:
     async with OpenAIServer() as model:
         yield Home(tmp_path, model)
+
+
+@pytest.fixture
+async def terminal(home: Home) -> AsyncIterator[Terminal]:
+    """`nanobot agent` in a terminal, greeted."""
+    async with home.terminal() as shown:
+        yield shown
 
 
 @pytest.fixture

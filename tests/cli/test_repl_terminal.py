@@ -8,21 +8,30 @@ import stat
 
 from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Fault
-from tests.doubles.terminal import ALT_ENTER, CTRL_C, CTRL_D, CTRL_R, ENTER, PATIENCE, TAB, UP
+from tests.doubles.terminal import (
+    ALT_ENTER,
+    CTRL_C,
+    CTRL_D,
+    CTRL_R,
+    ENTER,
+    PATIENCE,
+    TAB,
+    UP,
+    Terminal,
+)
 from tests.process.harness import World
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
 LONG = "\n\n".join(f"## Part {n}\n\n- one of {n}\n- two of {n}" for n in range(20))
 
 
-async def test_an_answer_ends_as_drawn_markdown(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type("say:It is **bold** and `code`." + ENTER)
-        await answered(terminal, "It is bold and code.")
-        terminal.type(CTRL_D)
-        assert await terminal.ended() == 0
-        typed = "> say:It is **bold** and `code`."
-        assert terminal.screen.lines[-3:] == ["", typed, "It is bold and code."]
+async def test_an_answer_ends_as_drawn_markdown(terminal: Terminal) -> None:
+    terminal.type("say:It is **bold** and `code`." + ENTER)
+    await answered(terminal, "It is bold and code.")
+    terminal.type(CTRL_D)
+    assert await terminal.ended() == 0
+    typed = "> say:It is **bold** and `code`."
+    assert terminal.screen.lines[-3:] == ["", typed, "It is bold and code."]
 
 
 async def test_an_answer_taller_than_the_screen_is_whole_in_the_scrollback(home: Home) -> None:
@@ -35,12 +44,11 @@ async def test_an_answer_taller_than_the_screen_is_whole_in_the_scrollback(home:
         assert drawn[drawn.index("Part 0") : -1] == whole
 
 
-async def test_a_tool_call_is_one_line(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type('tool:exec:{"command": "echo one"}' + ALT_ENTER + "say:done" + ENTER)
-        await answered(terminal, "done")
-        (line,) = [line for line in terminal.screen.lines if line.startswith("✓")]
-        assert re.fullmatch(r"✓ exec echo one  \d+\.\d s", line)
+async def test_a_tool_call_is_one_line(terminal: Terminal) -> None:
+    terminal.type('tool:exec:{"command": "echo one"}' + ALT_ENTER + "say:done" + ENTER)
+    await answered(terminal, "done")
+    (line,) = [line for line in terminal.screen.lines if line.startswith("✓")]
+    assert re.fullmatch(r"✓ exec echo one  \d+\.\d s", line)
 
 
 async def test_what_is_typed_during_a_run_waits_and_joins_it(home: Home) -> None:
@@ -98,20 +106,18 @@ async def test_what_was_typed_is_remembered_by_its_owner_alone(home: Home) -> No
         await terminal.until(lambda: terminal.screen.lines[-2:] == ["> say:first", "  say:second"])
 
 
-async def test_a_backslash_or_a_paste_makes_more_lines(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type("say:a\\" + ENTER + "say:b\x1b[200~\nsay:c\nsay:d\x1b[201~" + ENTER)
-        await terminal.until(lambda: terminal.screen.lines[-6:-2] == ["a", "b", "c", "d"])
+async def test_a_backslash_or_a_paste_makes_more_lines(terminal: Terminal) -> None:
+    terminal.type("say:a\\" + ENTER + "say:b\x1b[200~\nsay:c\nsay:d\x1b[201~" + ENTER)
+    await terminal.until(lambda: terminal.screen.lines[-6:-2] == ["a", "b", "c", "d"])
 
 
-async def test_tab_completes_commands_and_models(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type("/mo")
-        await terminal.shows("show or change the model")
-        terminal.type(TAB + " test/sc")
-        await terminal.until(lambda: terminal.screen.lines[-1].strip() == "test/scripted")
-        terminal.type(TAB + ENTER)
-        await terminal.shows("test/scripted answers in this session")
+async def test_tab_completes_commands_and_models(terminal: Terminal) -> None:
+    terminal.type("/mo")
+    await terminal.shows("show or change the model")
+    terminal.type(TAB + " test/sc")
+    await terminal.until(lambda: terminal.screen.lines[-1].strip() == "test/scripted")
+    terminal.type(TAB + ENTER)
+    await terminal.shows("test/scripted answers in this session")
 
 
 async def test_without_colour_nothing_is_coloured_or_bold(home: Home) -> None:
@@ -180,16 +186,15 @@ async def test_when_the_gateway_goes_it_says_so_and_goes_on_when_it_is_back(home
             await answered(terminal, "meanwhile")
 
 
-async def test_ctrl_c_ends_a_command_with_all_its_processes(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type('tool:exec:{"command": "echo $$ > pid; sleep 300.375; true"}' + ENTER)
-        await terminal.shows("exec echo $$ > pid")
-        await terminal.until((home.workspace / "pid").exists)
-        terminal.type(CTRL_C)
-        await terminal.shows("Stopped.")
-        async with asyncio.timeout(PATIENCE):
-            while World.processes("sleep", "300.375"):  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.02)
+async def test_ctrl_c_ends_a_command_with_all_its_processes(home: Home, terminal: Terminal) -> None:
+    terminal.type('tool:exec:{"command": "echo $$ > pid; sleep 300.375; true"}' + ENTER)
+    await terminal.shows("exec echo $$ > pid")
+    await terminal.until((home.workspace / "pid").exists)
+    terminal.type(CTRL_C)
+    await terminal.shows("Stopped.")
+    async with asyncio.timeout(PATIENCE):
+        while World.processes("sleep", "300.375"):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.02)
 
 
 async def test_a_terminal_and_a_gateway_that_die_lose_no_answer(home: Home) -> None:

@@ -89,22 +89,20 @@ async def test_who_comes_back_to_a_question_finds_it_there(home: Home) -> None:
             assert "(waiting)" not in terminal.screen.text
 
 
-async def test_stopping_puts_what_waited_back_on_the_prompt(home: Home) -> None:
-    async with home.terminal() as terminal:
-        terminal.type(WAITS + ENTER)
-        await terminal.shows(f"{RUNNING} · ")
-        terminal.type("and then this" + ENTER)
-        await terminal.shows("> and then this  (waiting)")
-        terminal.type(CTRL_C)
-        await terminal.shows("What waited is back on the prompt")
-        await terminal.until(lambda: terminal.screen.lines[-1] == "> and then this")
+async def test_stopping_puts_what_waited_back_on_the_prompt(terminal: Terminal) -> None:
+    terminal.type(WAITS + ENTER)
+    await terminal.shows(f"{RUNNING} · ")
+    terminal.type("and then this" + ENTER)
+    await terminal.shows("> and then this  (waiting)")
+    terminal.type(CTRL_C)
+    await terminal.shows("What waited is back on the prompt")
+    await terminal.until(lambda: terminal.screen.lines[-1] == "> and then this")
 
 
 @pytest.mark.parametrize("word", ["exit", "Quit", "/quit"])
-async def test_a_plain_word_leaves(home: Home, word: str) -> None:
-    async with home.terminal() as terminal:
-        terminal.type(word + ENTER)
-        assert await terminal.ended() == 0
+async def test_a_plain_word_leaves(home: Home, word: str, terminal: Terminal) -> None:
+    terminal.type(word + ENTER)
+    assert await terminal.ended() == 0
     assert home.model.requests == []
 
 

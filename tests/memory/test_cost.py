@@ -24,7 +24,7 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
-from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
+from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found
 from tests.store.conftest import sqlite
 from tests.store.home import Home, in_memory
 
@@ -158,8 +158,7 @@ async def test_a_scope_of_which_nothing_is_known_any_more_is_followed_all_the_sa
     assert texts == {"tea", "sugar"}
 
 
-async def test_a_line_in_two_files_stays_until_it_is_in_none(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_a_line_in_two_files_stays_until_it_is_in_none(tmp_path: Path, mem: Memory) -> None:
     kept = await mem.save(OWNER, "The code is 7731", NOBODY, kind="fact")
     other = tmp_path / "memory" / "copy.md"
     other.parent.mkdir(exist_ok=True)
@@ -174,9 +173,8 @@ async def test_a_line_in_two_files_stays_until_it_is_in_none(home: Home, tmp_pat
 
 
 async def test_what_was_forgotten_and_is_written_again_by_hand_is_kept(
-    home: Home, tmp_path: Path
+    tmp_path: Path, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     kept = await mem.save(OWNER, "The code is 7731", NOBODY, kind="fact")
     text = (tmp_path / "MEMORY.md").read_text()
     await mem.forget(kept.id)

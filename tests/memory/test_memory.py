@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
+from nanobot.memory.index import Memory
 from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, SavedMemory
 from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite
@@ -15,9 +16,8 @@ TODAY = "2027-01-15"  # where a test's clock begins
 
 
 async def test_a_fact_is_in_memory_md_and_a_note_in_the_days_file(
-    home: Home, tmp_path: Path
+    tmp_path: Path, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     origin = Provenance(session_key="cli:direct", run_id="r1", first_seq=3, last_seq=5)
     await mem.save(OWNER, "Anna drinks green tea", origin, kind="fact")
     await mem.save(OWNER, "Today we planted\ntwo apple trees", NOBODY)
@@ -55,26 +55,19 @@ async def test_a_fact_is_in_memory_md_and_a_note_in_the_days_file(
         ("ｆｕｌｌ width", "full"),
     ],
 )
-async def test_words_of_every_script_are_found(
-    home: Home, tmp_path: Path, text: str, query: str
-) -> None:
-    mem = memory(home, tmp_path)
+async def test_words_of_every_script_are_found(text: str, query: str, mem: Memory) -> None:
     await mem.save(OWNER, text, NOBODY)
     await mem.save(OWNER, "Nothing of the sort 天气很好", NOBODY)
     assert await found(mem, OWNER, query) == [text]
 
 
 @pytest.mark.parametrize("query", ["", "  ", "?!*", '"', "xyzzy", "a" * 10_000, "* : & | ! ( )"])
-async def test_a_question_without_an_answer_finds_nothing(
-    home: Home, tmp_path: Path, query: str
-) -> None:
-    mem = memory(home, tmp_path)
+async def test_a_question_without_an_answer_finds_nothing(query: str, mem: Memory) -> None:
     await mem.save(OWNER, "Anna drinks green tea", NOBODY)
     assert await found(mem, OWNER, query) == []
 
 
-async def test_the_same_text_is_kept_once(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_the_same_text_is_kept_once(home: Home, tmp_path: Path, mem: Memory) -> None:
     first = await mem.save(OWNER, "The code is 7731", NOBODY)
     again = await mem.save(OWNER, " The code is 7731\n", NOBODY, kind="fact")
     assert (first.fresh, again.fresh, again.id) == (True, False, first.id)
@@ -97,8 +90,7 @@ async def test_a_line_that_a_crash_left_without_its_row_is_kept_once(
     assert await found(mem, OWNER, "code") == ["The code is 7731"]
 
 
-async def test_what_a_person_edits_is_seen_at_once(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_what_a_person_edits_is_seen_at_once(tmp_path: Path, mem: Memory) -> None:
     kept = await mem.save(OWNER, "Anna drinks green tea", NOBODY, kind="fact")
     await mem.save(OWNER, "Bob drinks coffee", NOBODY, kind="fact")
     file = tmp_path / "MEMORY.md"
@@ -122,8 +114,7 @@ async def test_the_next_process_reads_what_was_edited_meanwhile(home: Home, tmp_
     assert listed["Eve likes tea"].provenance.file == f"memory/{EVE}/tastes.md"
 
 
-async def test_forgetting_removes_this_and_nothing_else(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_forgetting_removes_this_and_nothing_else(tmp_path: Path, mem: Memory) -> None:
     for text in ("Anna drinks tea", "Bob drinks coffee", "Carol drinks wine"):
         await mem.save(OWNER, text, NOBODY, kind="fact")
     await mem.save(EVE, "Bob drinks coffee", NOBODY)
@@ -151,8 +142,7 @@ async def test_what_was_forgotten_is_nowhere_in_the_file(home: Home, tmp_path: P
     assert b"xylophon" not in stored
 
 
-async def test_a_proposed_memory_waits_for_a_person(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_a_proposed_memory_waits_for_a_person(tmp_path: Path, mem: Memory) -> None:
     one = await mem.save(OWNER, "Anna is 40", NOBODY, state="proposed", kind="fact")
     two = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
     assert await found(mem, OWNER, "Anna") == []
@@ -171,8 +161,7 @@ async def test_a_proposed_memory_waits_for_a_person(home: Home, tmp_path: Path) 
     assert await found(mem, OWNER, "50") == ["Anna is 50"]
 
 
-async def test_a_memory_of_somebody_else_cannot_be_named(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_a_memory_of_somebody_else_cannot_be_named(mem: Memory) -> None:
     kept = await mem.save(OWNER, "The code is 7731", NOBODY, state="proposed")
     for verb in (mem.show, mem.forget, mem.accept, mem.reject):
         with pytest.raises(NanobotError, match="There is no memory"):
@@ -237,9 +226,8 @@ async def test_files_that_cannot_be_read_count_as_they_were(new_home: Home, tmp_
 
 
 async def test_what_another_transaction_keeps_is_there_with_it_and_then_in_a_file(
-    home: Home, tmp_path: Path
+    home: Home, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     told, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
     assert write is not None
     assert await mem.listed(scopes=None) == []
@@ -253,9 +241,8 @@ async def test_what_another_transaction_keeps_is_there_with_it_and_then_in_a_fil
 
 
 async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_its_file(
-    home: Home, tmp_path: Path
+    home: Home, tmp_path: Path, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     kept = await mem.save(OWNER, "Anna drinks tea", NOBODY, kind="fact")
     await mem.save(OWNER, "Bob drinks beer", NOBODY, kind="fact")
     view, write = await mem.forgetting(kept.id, OWNER)
@@ -269,8 +256,7 @@ async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_it
     assert await home.column("SELECT text FROM memories") == ["Bob drinks beer"]
 
 
-async def test_an_id_that_was_told_never_means_another_memory(home: Home, tmp_path: Path) -> None:
-    mem = memory(home, tmp_path)
+async def test_an_id_that_was_told_never_means_another_memory(mem: Memory) -> None:
     told, _ = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
     other = await mem.save(OWNER, "Bob drinks beer", NOBODY)
     assert other.id > told.id
@@ -279,9 +265,8 @@ async def test_an_id_that_was_told_never_means_another_memory(home: Home, tmp_pa
 
 
 async def test_a_file_that_cannot_be_written_now_is_written_later(
-    home: Home, tmp_path: Path
+    home: Home, tmp_path: Path, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     _, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
     assert write is not None
     await home.do(write.write)
@@ -363,9 +348,8 @@ async def test_an_empty_workspace_has_no_memory(home: Home, tmp_path: Path) -> N
 
 
 async def test_what_is_kept_with_another_transaction_is_in_a_file_after_it(
-    home: Home, tmp_path: Path
+    home: Home, tmp_path: Path, mem: Memory
 ) -> None:
-    mem = memory(home, tmp_path)
     write = await mem.saving(EVE, "Eve collects stamps", NOBODY, state="active", kind="fact")
     assert write is not None
     await home.database.transact(write.write)

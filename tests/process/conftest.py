@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.process.harness import World, open_world
-from tests.store.conftest import postgres
+from tests.process.harness import Nanobot, World, open_world
+from tests.process.sharing import Cluster
+from tests.store.conftest import Postgres, postgres
 
 __all__ = ["postgres"]
 
@@ -19,6 +20,21 @@ __all__ = ["postgres"]
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with open_world(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+async def gateway(world: World) -> Nanobot:
+    """A gateway that is ready."""
+    return await world.start()
+
+
+@pytest.fixture
+def cluster(world: World, postgres: Postgres) -> Cluster:
+    """Processes over one PostgreSQL, none of them yet."""
+    world.database_url = postgres.empty()
+    made = Cluster(world)
+    made.configure()
+    return made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

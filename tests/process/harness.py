@@ -270,6 +270,16 @@ members = {members}
         query = "SELECT payload FROM entries WHERE session_key = ? ORDER BY seq"
         return [decode(payload) for (payload,) in self.rows(query, session)]
 
+    async def rests(self, process: Nanobot) -> None:
+        """The process ends as it is told to, and leaves nothing undone."""
+        assert await process.stop() == 0
+        self.verify()
+
+    async def revive(self, process: Nanobot) -> Nanobot:
+        """Kill it, and start another one in its place."""
+        await process.kill()
+        return await self.start()
+
     def verify(self) -> None:
         """Every session's chain holds, and nothing waits for anything."""
         url = sa.make_url(self.database_url or f"sqlite:///{self.home / 'state.db'}")

@@ -7,7 +7,7 @@ import re
 from random import Random
 
 from tests.doubles.reactions import on_telegram
-from tests.process.harness import PATIENCE, World
+from tests.process.harness import PATIENCE, Nanobot, World
 from tests.process.platforms import LiveDiscord, OnDiscord
 
 OWNER, MEMBER = 1, 101
@@ -23,14 +23,12 @@ async def asked(world: World) -> None:
 
 
 async def test_an_owner_approves_in_their_own_chat_after_a_kill_and_a_restart(
-    world: World,
+    world: World, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     await asked(world)
     question = await world.telegram.reply_in(OWNER)
     assert "echo done >> effects" in question.text
-    await gateway.kill()
-    gateway = await world.start()
+    gateway = await world.revive(gateway)
     assert not (world.workspace / "effects").exists()
     world.telegram.press(question, "Approve")
     # What was being sent at the kill may come twice, and says so.
@@ -47,8 +45,7 @@ async def test_an_owner_approves_in_their_own_chat_after_a_kill_and_a_restart(
         )
 
     await world.telegram.until(lambda: closed(OWNER) and closed(MEMBER))
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_thumb_under_the_question_is_kept_over_a_kill_and_decides_once(
@@ -73,8 +70,7 @@ async def test_a_thumb_under_the_question_is_kept_over_a_kill_and_decides_once(
     await world.telegram.until(lambda: "still here" in world.texts(OWNER))
     listed = await world.run("approvals", "list", "--state", "all", "--json")
     assert [each["state"] for each in json.loads(listed.output)] == ["approved"]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world: World) -> None:
@@ -90,8 +86,7 @@ async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world:
     assert (done.code, done.output.strip()) == (0, "Approved: exec (#1)")
     await world.eventually((world.workspace / "effects").exists)
     await world.answered(MEMBER, 4)
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_without_a_gateway_an_answer_is_kept_for_the_next_one(world: World) -> None:
@@ -105,8 +100,7 @@ async def test_without_a_gateway_an_answer_is_kept_for_the_next_one(world: World
     gateway = await world.start()
     await world.answered(MEMBER, 2)
     assert not (world.workspace / "effects").exists()
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_one_question_on_the_command_line_asks_nobody(world: World) -> None:

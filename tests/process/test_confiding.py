@@ -27,8 +27,7 @@ async def test_a_stranger_and_a_failed_command_are_told_alone_where_the_bot_admi
     await telegram.until(lambda: len(alone.seen_by(STRANGER)) == 2)
     telegram.say(GROUP, "@nano_bot say:hello", sender=STRANGER, **MENTION)
     assert await world.answered(GROUP) == ["hello"]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_elsewhere_strangers_hear_nothing_and_all_see_what_is_refused(world: World) -> None:
@@ -39,8 +38,7 @@ async def test_elsewhere_strangers_hear_nothing_and_all_see_what_is_refused(worl
     (refused,) = await world.answered(OTHER)
     assert "77" in refused
     assert telegram.ephemeral.messages == []
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_what_one_person_was_perhaps_shown_is_repeated_after_a_kill_and_says_so(
@@ -55,5 +53,4 @@ async def test_what_one_person_was_perhaps_shown_is_repeated_after_a_kill_and_sa
     second = await world.start()
     (again,) = await world.answered(GROUP)  # the next process has not heard them yet
     assert "may be a repeat" in again
-    assert await second.stop() == 0
-    world.verify()
+    await world.rests(second)

@@ -73,5 +73,4 @@ async def test_an_answer_grows_in_one_message_and_a_stop_closes_it(world: World)
     said, notice = world.texts(2)
     assert notice == "Stopped."
     assert said.endswith(STOPPED_LINE)
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)

@@ -17,8 +17,7 @@ APPEND = json.dumps({"command": "echo x >> effects"})
 
 
 async def stopped(world: World, gateway: Nanobot) -> None:
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def effects(world: World, count: int = 1) -> None:
@@ -55,9 +54,8 @@ async def test_a_command_that_was_cut_by_a_crash_is_not_run_again(world: World) 
     assert told.startswith("interrupted, outcome unknown")
 
 
-async def test_a_crash_leaves_no_command_running(world: World) -> None:
+async def test_a_crash_leaves_no_command_running(world: World, gateway: Nanobot) -> None:
     command = json.dumps({"command": "echo $$ > pid; sleep 300.125; true"})
-    gateway = await world.start()
     world.telegram.say(1, f"tool:exec:{command}")
     await world.eventually((world.workspace / "pid").exists)
     await world.eventually(lambda: bool(world.processes("sleep", "300.125")))
@@ -65,9 +63,8 @@ async def test_a_crash_leaves_no_command_running(world: World) -> None:
     await world.eventually(lambda: not world.processes("sleep", "300.125"))
 
 
-async def test_calls_before_the_cut_one_are_not_made_again(world: World) -> None:
+async def test_calls_before_the_cut_one_are_not_made_again(world: World, gateway: Nanobot) -> None:
     calls = f"tool:exec:{APPEND}\ntool:exec:{SLEEP}"
-    gateway = await world.start()
     world.telegram.say(1, f"{calls}\nsay:checked")
     await effects(world, 2)
     await gateway.kill()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
-from tests.process.harness import World
+from tests.process.harness import Nanobot, World
 from tests.store.conftest import Postgres
 
 
 async def test_a_store_is_kept_beside_a_gateway_and_goes_on_in_postgresql(
-    world: World, postgres: Postgres
+    world: World, postgres: Postgres, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     world.telegram.say(1, "say:hello")
     await world.said(1, "hello")
     kept = world.home.parent / "kept.db"
@@ -34,8 +33,7 @@ async def test_a_store_is_kept_beside_a_gateway_and_goes_on_in_postgresql(
     gateway = await world.start()
     world.telegram.say(1, "say:still here")
     await world.said(1, "hello", "still here")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert (await world.run("db", "check")).output.endswith("Everything holds.\n")
 
     world.database_url = ""
@@ -74,8 +72,7 @@ async def test_what_is_older_than_it_may_be_is_in_an_archive(world: World) -> No
     gateway = await world.start()
     archive = world.home / "archive" / "telegram%3A1.jsonl"
     await world.eventually(lambda: archive.exists() and "archived" in str(reasons(world)))
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert (await world.run("sessions", "delete", "telegram:1", "--yes")).code == 0
     assert not archive.exists()
 

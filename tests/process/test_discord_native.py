@@ -11,7 +11,7 @@ import pytest
 
 from tests.doubles.discord_rules import BUTTON, IS_COMPONENTS_V2, nested, shown_text
 from tests.doubles.discord_server import DM, DiscordServer
-from tests.process.harness import PATIENCE, World
+from tests.process.harness import PATIENCE, Nanobot, World
 from tests.process.platforms import told_once
 
 POST = "POST /channels/{channel}/messages"
@@ -54,24 +54,21 @@ async def until(discord: DiscordServer, holds: Callable[[], bool]) -> None:
 
 
 async def test_a_streamed_answer_of_9000_characters_is_three_messages_within_the_limit(
-    world: World, discord: DiscordServer
+    world: World, discord: DiscordServer, gateway: Nanobot
 ) -> None:
     discord.limits.most = (5, 5.0)
-    gateway = await world.start()
     await say(discord, STREAMED)
     await until(discord, lambda: " ".join(shown(discord)) == LONG)
     assert len(shown(discord)) == 3
     assert discord.calls_of(PATCH)
     assert discord.limits.complaints == 0
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_server_without_components_gets_the_same_in_content(
-    world: World, discord: DiscordServer
+    world: World, discord: DiscordServer, gateway: Nanobot
 ) -> None:
     discord.native = False
-    gateway = await world.start()
     for _ in range(2):
         await say(discord, STREAMED)
         await until(discord, lambda: " ".join(shown(discord)).endswith("word999"))
@@ -82,8 +79,7 @@ async def test_a_server_without_components_gets_the_same_in_content(
     written = [*discord.calls_of(POST), *discord.calls_of(PATCH)]
     refused = [call for call in written if call.json["flags"] & IS_COMPONENTS_V2]
     assert len(refused) == 1
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 @pytest.mark.parametrize("native", [True, False])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.doubles.openai_server import Answer
-from tests.process.harness import PATIENCE, World
+from tests.process.harness import PATIENCE, Nanobot, World
 
 CHAT = 1
 ANSWER = "one two three four five six seven eight"
@@ -36,15 +36,13 @@ async def test_an_answer_grows_in_a_draft_and_is_one_message(world: World) -> No
     assert grown == sorted(set(grown), key=len)
     assert world.telegram.calls_of("editMessageText") == []
     assert world.telegram.native.draft_in(CHAT) is None
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert world.rows("SELECT state FROM outbound") == [("sent",)]
 
 
 async def test_the_button_below_a_draft_stops_the_answer_and_what_stood_there_stays(
-    world: World,
+    world: World, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     world.telegram.say(CHAT, SLOWLY)
     await drafted(world, "one two")
     world.telegram.native.stop(CHAT)
@@ -53,8 +51,7 @@ async def test_the_button_below_a_draft_stops_the_answer_and_what_stood_there_st
     assert text.endswith("\n\n[stopped]")
     world.telegram.say(CHAT, "say:next")
     await world.said(CHAT, text, "next")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 @pytest.mark.parametrize("point", ["finish:before", "finish:after", "begin_send:after"])
@@ -67,8 +64,7 @@ async def test_a_kill_while_a_draft_stands_leaves_one_answer(world: World, point
     (text,) = await world.answered(CHAT)
     assert text.startswith(ANSWER)
     assert (text == ANSWER) == (point != "begin_send:after")  # there it is unknown whether it went
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_table_streams_as_a_table_and_an_older_server_gets_both_the_older_way(
@@ -100,8 +96,7 @@ async def test_a_stop_pressed_late_or_twice_stops_once_and_says_so_once(world: W
     telegram.push(what_nobody_knows={"chat": {"id": CHAT}})
     telegram.say(CHAT, "say:next")
     await world.said(CHAT, stopped, "whole", "next")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_on_an_older_server_a_long_answer_leaves_nothing_of_its_preview(world: World) -> None:
@@ -118,6 +113,5 @@ async def test_on_an_older_server_a_long_answer_leaves_nothing_of_its_preview(wo
     await world.telegram.until(whole, PATIENCE)
     assert world.telegram.calls_of("editMessageText")
     assert len(world.texts(CHAT)) == 2
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert world.rows("SELECT state FROM outbound") == [("sent",)]

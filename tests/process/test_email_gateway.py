@@ -64,8 +64,7 @@ async def test_a_mail_is_answered_in_its_thread(world: World, mail: MailServer) 
     mail.deliver(letter("say:elsewhere", message_id="<s@x>"))
     await mail.until(lambda: len(mail.sent) == 3, 20)
     assert sorted(said(mail)) == ["and on", "elsewhere", "hello"]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     sessions = {key for (key,) in world.rows("SELECT key FROM sessions")}
     assert {f"email:{OWNER}:q@x", f"email:{OWNER}:s@x"} <= sessions
 

@@ -63,8 +63,7 @@ async def test_a_line_of_a_log_is_asked_about_and_told_though_the_gateway_dies_i
     gateway = await begun(world, log)
     fail(log)
     await world.asked(2)
-    await gateway.kill()
-    gateway = await world.start()
+    gateway = await world.revive(gateway)
     await world.answered(1, 2)
     await gateway.stop()
     assert world.texts(1) == ["hello", "The service is ill."]

@@ -92,9 +92,8 @@ async def world(disk: Disk, tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_messages_that_cannot_be_kept_are_not_acknowledged_and_answered_later(
-    world: World, disk: Disk
+    world: World, disk: Disk, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     world.telegram.say(1, "say:before")
     await world.said(1, "before")
     disk.fill(gateway)
@@ -114,9 +113,8 @@ async def test_messages_that_cannot_be_kept_are_not_acknowledged_and_answered_la
 
 
 async def test_an_answer_that_cannot_be_kept_waits_for_space_and_comes_once(
-    world: World, disk: Disk
+    world: World, disk: Disk, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     world.telegram.say(1, "say:before")
     await world.said(1, "before")
     full = False
@@ -142,9 +140,8 @@ async def test_an_answer_that_cannot_be_kept_waits_for_space_and_comes_once(
 
 
 async def test_an_answer_that_went_out_as_the_disk_filled_is_not_repeated(
-    world: World, disk: Disk
+    world: World, disk: Disk, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     held = world.telegram.fail("sendMessage", delay=0.5, times=1)
     world.telegram.say(1, "say:once")
     await world.telegram.until(lambda: held.hits == 1, PATIENCE)

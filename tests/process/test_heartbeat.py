@@ -33,8 +33,7 @@ async def test_a_process_that_is_killed_around_a_beat_does_it_once_at_most(
     again = await world.start()
     if moment == "after":
         await world.said(1, "hello", "It beats.")
-    assert await again.stop() == 0
-    world.verify()
+    await world.rests(again)
     beats = world.rows("SELECT call_key, status FROM occurrences")
     assert len({key for key, _ in beats}) == len(beats) == len(world.texts(1)) - 1
     assert len(beats) == (1 if moment == "after" else 0)

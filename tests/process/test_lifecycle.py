@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, UserEntry
-from tests.process.harness import World
+from tests.process.harness import Nanobot, World
 
 BOOT, SHUTDOWN = "lifecycle:boot", "lifecycle:shutdown"
 GREETING = 'tool:message:{"content": "I am up.", "channel": "telegram", "chat_id": "1"}'
@@ -23,8 +23,7 @@ def replies(world: World, session: str) -> list[str]:
     return [body.text for body in world.entries(session) if isinstance(body, ReplyEntry)]
 
 
-async def test_without_the_files_nothing_happens(world: World) -> None:
-    gateway = await world.start()
+async def test_without_the_files_nothing_happens(world: World, gateway: Nanobot) -> None:
     assert await gateway.stop() == 0
     assert world.model.requests == []
     assert world.rows("SELECT key FROM sessions") == []
@@ -96,8 +95,7 @@ async def test_a_stop_that_takes_too_long_is_cut_and_never_resumed(world: World)
     world.configure(more="[lifecycle]\nshutdown_seconds = 0.3")
     write(world, "SHUTDOWN.md", "wait:60\nsay:good night")
     gateway = await world.start()
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     asked = len(world.model.requests)
     (world.workspace / "SHUTDOWN.md").unlink()
     second = await world.start()
@@ -113,8 +111,7 @@ async def test_a_stop_that_was_killed_is_not_done_at_the_next_start(world: World
     await gateway.kill()
     (world.workspace / "SHUTDOWN.md").unlink()
     second = await world.start()
-    assert await second.stop() == 0
-    world.verify()
+    await world.rests(second)
     assert len(world.model.requests) == 1
 
 

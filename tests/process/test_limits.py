@@ -44,8 +44,7 @@ async def test_the_limit_of_seconds_cuts_a_hanging_model_and_names_it(world: Wor
     world.telegram.say(1, "say:next")
     await world.answered(1, 2)
     assert world.texts(1)[1] == "next"
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_the_limit_of_seconds_ends_a_command_too(world: World) -> None:
@@ -83,8 +82,7 @@ async def test_queued_messages_do_not_steer(world: World) -> None:
     gateway = await world.start()
     await world.say_during_a_command(1, "say:second", "say:first")
     await world.said(1, "first", "second")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_without_a_sandbox_a_command_waits_for_a_person_s_word(world: World) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 from tests.process.harness import World
 from tests.process.sharing import Cluster, call, frozen
-from tests.store.conftest import Postgres
 from tests.store.proxy import Proxy, proxied
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -59,14 +58,6 @@ class Load:
         due = {f"{c}-{n}" for c in CHATS for n in range(rounds) if not (c + n) % 3}
         assert len(done) == len(set(done))
         assert set(done) == due if not unknown else set(done) <= due
-
-
-@pytest.fixture
-def cluster(world: World, postgres: Postgres) -> Cluster:
-    world.database_url = postgres.empty()
-    made = Cluster(world)
-    made.configure()
-    return made
 
 
 async def test_workers_are_killed_under_load(cluster: Cluster) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.doubles.matrix_rooms import ANN
 from tests.doubles.matrix_server import MatrixServer
-from tests.process.harness import LATE_EDIT, World
+from tests.process.harness import LATE_EDIT, Nanobot, World
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -84,9 +84,8 @@ async def test_an_answer_whose_fate_is_unknown_is_not_repeated(
 
 
 async def test_what_was_said_while_the_gateway_was_dead_is_answered_once_and_in_order(
-    world: World, matrix: MatrixServer
+    world: World, matrix: MatrixServer, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     await connected(matrix)
     matrix.say(matrix.dm, "say:zero")
     await matrix.until(lambda: matrix.texts(matrix.dm) == ["zero"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.process.harness import World
+from tests.process.harness import Nanobot, World
 
 STRANGER = 666
 GROUP = -700
@@ -21,9 +21,8 @@ async def code_of(world: World, count: int) -> str:
 
 
 async def test_a_stranger_is_let_in_by_the_command_line_while_the_gateway_runs(
-    world: World,
+    world: World, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     world.telegram.say(STRANGER, "say:secret")
     code = await code_of(world, 1)
     listed = json.loads((await world.run("pair", "list", "--state", "asked", "--json")).output)
@@ -57,8 +56,7 @@ async def test_a_stranger_may_be_let_in_while_nothing_runs_and_a_crash_forgets_n
     assert (await world.answered(STRANGER, 2))[1].startswith("You are in.")
     world.telegram.say(STRANGER, "/pair")
     assert f"telegram:{STRANGER}" in (await world.answered(STRANGER, 3))[2]
-    assert await third.stop() == 0
-    world.verify()
+    await world.rests(third)
 
 
 async def test_the_first_owner_lets_themselves_in_at_the_terminal(world: World) -> None:
@@ -86,5 +84,4 @@ async def test_in_a_group_strangers_are_not_heard_and_the_paired_are(world: Worl
     world.telegram.say(GROUP, "say:to nobody", sender=STRANGER)
     world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
     assert await world.answered(GROUP) == ["hello"]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)

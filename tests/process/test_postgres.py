@@ -151,8 +151,7 @@ async def test_a_budget_and_the_proof_of_the_logs_hold_over_postgresql(
     world.telegram.say(4, "say:too much")
     (refusal,) = await world.answered(4)
     assert "the budget of 1 model request a day is used up" in refusal
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     verified = await world.run("audit", "verify")
     assert verified.code == 0, verified.errors
 
@@ -164,14 +163,12 @@ async def test_a_run_that_a_kill_cut_goes_on_at_once_after_a_restart(
     gateway = await world.start()
     world.telegram.say(1, "wait:1\nsay:once")
     await world.asked()
-    await gateway.kill()
-    gateway = await world.start()
+    gateway = await world.revive(gateway)
     world.telegram.say(1, "say:and then")
     async with asyncio.timeout(9):  # with leases of 12 s
         while "and then" not in "".join(world.texts(1)):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.1)
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert world.rows("SELECT count(*) FROM inbound") == [(2,)]
     assert sum("once" in text for text in world.texts(1)) <= 1
 

@@ -4,26 +4,15 @@ serves no chat."""
 from __future__ import annotations
 
 import aiohttp
-import pytest
 
 from nanobot.session.entries import ToolResultEntry
 from tests.process.harness import STEERED, World
 from tests.process.sharing import Cluster, call, free_port, web_of
-from tests.store.conftest import Postgres
-
-
-@pytest.fixture
-def cluster(world: World, postgres: Postgres) -> Cluster:
-    world.database_url = postgres.empty()
-    made = Cluster(world)
-    made.configure()
-    return made
 
 
 async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(
-    cluster: Cluster,
+    cluster: Cluster, world: World
 ) -> None:
-    world = cluster.world
     worker = await cluster.start("worker")
     channels = await cluster.launch("channels")
     line = await channels.ready()
@@ -38,9 +27,8 @@ async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(
 
 
 async def test_what_is_said_meanwhile_reaches_the_run_wherever_it_is_driven(
-    cluster: Cluster,
+    cluster: Cluster, world: World
 ) -> None:
-    world = cluster.world
     await cluster.start("worker")
     await cluster.start("channels")
     await world.say_during_a_command(1, "say:second", "say:first")
@@ -70,9 +58,8 @@ async def test_a_run_is_stopped_and_previewed_from_another_process(cluster: Clus
 
 
 async def test_a_worker_says_something_in_a_chat_that_another_process_serves(
-    cluster: Cluster,
+    cluster: Cluster, world: World
 ) -> None:
-    world = cluster.world
     await cluster.start("worker")
     await cluster.start("channels")
     world.telegram.say(2, "say:hello")
@@ -97,9 +84,8 @@ async def test_roles_need_a_store_that_processes_share(world: World) -> None:
 
 
 async def test_jobs_that_are_added_at_one_process_are_fired_by_another_when_they_are_due(
-    cluster: Cluster,
+    cluster: Cluster, world: World
 ) -> None:
-    world = cluster.world
     await cluster.start("worker")
     await cluster.start("channels")
     world.telegram.say(1, "/cron add send=yes +1s Tea!")
@@ -118,8 +104,7 @@ async def test_a_terminal_has_its_answer_from_a_worker_elsewhere(cluster: Cluste
     world.verify()
 
 
-async def test_a_call_is_approved_where_no_run_is_driven(cluster: Cluster) -> None:
-    world = cluster.world
+async def test_a_call_is_approved_where_no_run_is_driven(cluster: Cluster, world: World) -> None:
     cluster.configure(more='[[policy.rules]]\ntool = "exec"\nverdict = "ask"')
     await cluster.start("worker")
     channels = await cluster.start("channels")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from tests.process.harness import World, open_world
 from tests.process.sharing import Cluster, call
@@ -45,18 +44,9 @@ async def test_assistants_in_schemas_of_one_database_know_nothing_of_each_other(
             assert connection.execute(query).fetchall() == [("ann",), ("bob",)]
 
 
-@pytest.fixture
-def cluster(world: World, postgres: Postgres) -> Cluster:
-    world.database_url = postgres.empty()
-    made = Cluster(world)
-    made.configure()
-    return made
-
-
 async def test_an_older_nanobot_goes_on_beside_a_newer_one_that_allows_it(
-    cluster: Cluster,
+    cluster: Cluster, world: World
 ) -> None:
-    world = cluster.world
     await cluster.start("worker")
     await cluster.start("channels")
     world.telegram.say(1, "say:before")

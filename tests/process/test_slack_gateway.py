@@ -11,7 +11,7 @@ import pytest
 
 from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
-from tests.process.harness import LATE_EDIT, World
+from tests.process.harness import LATE_EDIT, Nanobot, World
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -66,9 +66,8 @@ async def test_an_answer_whose_fate_is_unknown_is_found_and_not_repeated(
 
 
 async def test_what_was_said_while_the_gateway_was_dead_is_answered_once_and_in_order(
-    world: World, slack: SlackServer
+    world: World, slack: SlackServer, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     await slack.connected()
     slack.say("D1", "say:zero")
     await slack.until(lambda: said(slack, "D1") == ["zero"])

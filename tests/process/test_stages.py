@@ -265,5 +265,4 @@ async def test_each_is_shown_what_is_curated_for_them(world: World) -> None:
     ]
     told = await world.run("context", "show", "telegram:101")
     assert "memory/people/telegram/101/MEMORY.md" in told.output
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)

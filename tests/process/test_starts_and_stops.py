@@ -6,7 +6,7 @@ import re
 import signal
 
 from tests.doubles.openai_server import Fault
-from tests.process.harness import World
+from tests.process.harness import Nanobot, World
 
 
 async def test_a_quiet_bot_is_known_to_be_up_when_the_gateway_is_ready(world: World) -> None:
@@ -35,8 +35,7 @@ async def test_what_was_said_while_the_process_was_down_is_answered_in_order(wor
     gateway = await world.start()
     texts = await world.answered(1, 6)
     assert [texts[n] for n in (0, 1, 3, 5)] == ["before", "one", "two", "three"]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_stop_lets_the_running_answer_come_out_and_ends_with_zero(world: World) -> None:
@@ -59,8 +58,7 @@ async def test_what_does_not_end_within_the_drain_goes_on_at_the_next_start(worl
 
     gateway = await world.start()
     await world.said(1, "resumed")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert "attempt 2" not in world.log  # a clean end is no unclean one
 
 
@@ -76,12 +74,10 @@ async def test_a_second_signal_ends_it_at_once_and_loses_nothing(world: World) -
 
     gateway = await world.start()
     await world.said(1, "resumed")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
-async def test_an_interrupt_stops_like_a_termination(world: World) -> None:
-    gateway = await world.start()
+async def test_an_interrupt_stops_like_a_termination(gateway: Nanobot) -> None:
     gateway.signal(signal.SIGINT)
     assert await gateway.ended() == 0
 

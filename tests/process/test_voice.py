@@ -69,8 +69,7 @@ async def test_the_text_comes_first_and_its_sound_behind_it(world: World) -> Non
     await spoken(world)
     assert [m.file is not None for m in world.telegram.messages(CHAT)] == [False, True]
     assert [speech["input"] for speech in world.model.speeches] == ["It is noon."]
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     cost = "SELECT tokens_in, round(cost * 1e6), state FROM model_call_costs WHERE model = ?"
     assert world.rows(cost, "test/tts") == [(11, 165, "settled")]
 
@@ -142,8 +141,7 @@ async def test_a_kill_loses_no_voice_and_pays_for_none_twice_that_was_kept(
     gateway = await world.start()
     await discord.until(lambda: len(discord.mine(DM)) == 2)
     assert discord.mine(DM)[1]["flags"] == IS_VOICE_MESSAGE
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert [m["content"] for m in discord.mine(DM)] == ["hello", ""]
     assert len(world.model.speeches) == requests
     states = world.rows("SELECT DISTINCT state FROM model_call_costs WHERE model = ?", "test/tts")

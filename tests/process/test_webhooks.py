@@ -78,8 +78,7 @@ async def test_a_delivery_becomes_one_post_in_a_chat_whatever_is_delivered_again
         "accepted",
     )
     await told(world, "build ended", "tests failed")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     query = "SELECT key FROM sessions WHERE key LIKE 'hook:%'"
     assert world.rows(query) == [("hook:ci",)]
     asked = [request["messages"][-1]["content"] for request in world.model.requests]
@@ -97,8 +96,7 @@ async def test_killed_between_the_answer_and_the_end_of_the_run_it_is_done_once(
     gateway, url = await serve(world)
     await told(world, "build ended")
     assert await deliver(url, "1", workflow={"name": "build"}) == (200, "known")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert world.rows("SELECT count(*) FROM runs WHERE session_key = 'hook:ci'") == [(1,)]
 
 
@@ -113,8 +111,7 @@ async def test_killed_before_it_could_answer_the_sender_delivers_again_and_it_is
     gateway, url = await serve(world)
     assert await deliver(url, "1", workflow={"name": "build"}) == (200, "known")
     await told(world, "build ended")
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
 
 
 async def test_a_burst_with_repetitions_is_handled_each_once_and_in_order(world: World) -> None:
@@ -131,8 +128,7 @@ async def test_a_burst_with_repetitions_is_handled_each_once_and_in_order(world:
                 tasks.create_task(one(number))
     assert sorted(statuses) == [200] * count + [202] * count
     await world.asked(count)
-    assert await gateway.stop() == 0
-    world.verify()
+    await world.rests(gateway)
     assert world.rows("SELECT count(*), count(DISTINCT inbound_id) FROM occurrences") == [
         (count, count)
     ]

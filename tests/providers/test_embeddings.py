@@ -17,12 +17,6 @@ from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[OpenAIServer]:
-    async with OpenAIServer() as running:
-        yield running
-
-
-@pytest.fixture
 async def provider(server: OpenAIServer) -> AsyncIterator[OpenAICompatProvider]:
     opened = OpenAICompatProvider("mine", server.base_url, "secret-key", clock=ManualClock())
     yield opened

@@ -28,12 +28,6 @@ pytestmark = [
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[OpenAIServer]:
-    async with OpenAIServer() as running:
-        yield running
-
-
-@pytest.fixture
 async def provider(server: OpenAIServer) -> AsyncIterator[LiteLLMProvider]:
     opened = LiteLLMProvider(
         name="openai", api_key="k", api_base=server.base_url, clock=ManualClock()

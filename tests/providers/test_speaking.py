@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from nanobot.providers.registry import ProviderRegistry, ProviderSpeech
 from nanobot.providers.speech import sound
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[OpenAIServer]:
-    async with OpenAIServer() as running:
-        yield running
 
 
 def registry(home: Path, **providers: ProviderSettings) -> ProviderRegistry:

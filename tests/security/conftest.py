@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.doubles.web_server import WebServer
-from tests.process.conftest import world
+from tests.process.conftest import gateway, world
+from tests.server.conftest import owner, served
 
-__all__ = ["world"]
+__all__ = ["gateway", "owner", "served", "world"]
 
 KIND = re.compile(r"tests/security/test_(\w+)\.py::")
 

@@ -16,7 +16,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.home import open_to_others
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
-from tests.process.harness import PATIENCE, World
+from tests.process.harness import PATIENCE, Nanobot, World
 
 
 async def start(home: Path, text: str = "") -> None:
@@ -122,9 +122,8 @@ async def test_a_user_whom_the_machine_has_no_name_for_is_answered(
 
 
 async def test_a_backup_goes_to_no_file_that_somebody_put_in_its_way(
-    world: World, tmp_path: Path
+    world: World, tmp_path: Path, gateway: Nanobot
 ) -> None:
-    gateway = await world.start()
     shared, own = tmp_path / "shared", tmp_path / "own"
     shared.mkdir()
     own.write_text("the owner's own")

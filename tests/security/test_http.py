@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,6 @@ token = "123456:{CANARY}-telegram"
 enabled = false
 owners = ["1"]
 """
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
 
 
 async def log(served: House, session: str, entries: int) -> list[Any]:
@@ -367,8 +360,7 @@ async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
     ["../config.toml", "/etc/hosts", "memory/../../config.toml", "MEMORY.md/../x",
      "config.toml", "skills/x/SKILL.md", "AGENTS.md\x00.md", "memory/" + "a" * 400],
 )  # fmt: skip
-async def test_prompt_files_are_no_way_to_others(served: House, name: str) -> None:
-    owner = await served.owner()
+async def test_prompt_files_are_no_way_to_others(served: House, name: str, owner: Client) -> None:
     before = (served.home / "config.toml").read_text()
     assert (await owner.post("/api/prompts/write", name=name, text="planted"))[0] in {400, 409}
     assert (await owner.get("/api/prompts/show", name=name))[0] in {400, 404, 409}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,7 @@ from yarl import URL
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.server.access import LINK_SECONDS
 from nanobot.testing.machine import PATIENCE
-from tests.server.housing import TOKEN, House, house
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
+from tests.server.housing import TOKEN, Client, House, house
 
 
 async def settled(served: House, session: str, entries: int) -> None:
@@ -49,8 +42,7 @@ async def test_every_operation_is_a_route_and_is_described(served: House) -> Non
         assert (await stranger.ask(method.upper(), path))[0] == 401
 
 
-async def test_what_is_read_takes_a_query_and_what_changes_takes_json(served: House) -> None:
-    owner = await served.owner()
+async def test_what_is_read_takes_a_query_and_what_changes_takes_json(owner: Client) -> None:
     assert await owner.get("/api/runs/list", state="live", limit=5) == (200, [])
     code, made = await owner.post("/api/cron/add", text="every 2 hours Look", name="look")
     assert (code, made["name"]) == (200, "look")
@@ -81,17 +73,15 @@ async def test_what_is_read_takes_a_query_and_what_changes_takes_json(served: Ho
     ],
 )
 async def test_what_is_wrong_is_said_in_an_error_object(
-    served: House, method: str, path: str, body: bytes | None, status: int, code: str
+    method: str, path: str, body: bytes | None, status: int, code: str, owner: Client
 ) -> None:
-    owner = await served.owner()
     headers = {"Content-Type": "application/json"} if body else {}
     got, said = await owner.ask(method, path, data=body, headers=headers)
     assert (got, said["error"]["code"]) == (status, code)
     assert said["error"]["message"]
 
 
-async def test_what_a_form_of_another_site_could_send_is_refused(served: House) -> None:
-    owner = await served.owner()
+async def test_what_a_form_of_another_site_could_send_is_refused(owner: Client) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         headers = {"Content-Type": kind}
         got, _ = await owner.ask("POST", "/api/reload", data=b"{}", headers=headers)
@@ -113,14 +103,12 @@ async def test_a_message_is_taken_once_and_its_answer_stands_in_the_log(served: 
     assert (await owner.get("/api/status"))[1]["owed"] == 0
 
 
-async def test_commands_are_understood_as_in_a_chat(served: House) -> None:
-    owner = await served.owner()
+async def test_commands_are_understood_as_in_a_chat(owner: Client) -> None:
     code, taken = await owner.post("/api/sessions/web:desk/messages", text="/status")
     assert (code, taken["answered"]) == (200, True)
 
 
-async def test_entries_are_read_by_range(served: House) -> None:
-    owner = await served.owner()
+async def test_entries_are_read_by_range(served: House, owner: Client) -> None:
     for number in range(3):
         await owner.post("/api/sessions/web:desk/messages", text=f"message {number}")
         await settled(served, "web:desk", 4 + 3 * number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,8 @@ import pytest
 from nanobot.providers.base import Completion, Usage
 from nanobot.testing.model import ScriptedProvider
 from tests.pictures import png
-from tests.server.housing import House, house
+from tests.server.housing import Client, House, house
 from tests.server.test_streams import reading
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
 
 
 async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: House) -> None:
@@ -42,8 +35,7 @@ async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: 
         assert "sandbox" in got.headers["Content-Security-Policy"]
 
 
-async def test_only_pictures_are_shown(served: House) -> None:
-    owner = await served.owner()
+async def test_only_pictures_are_shown(served: House, owner: Client) -> None:
     code, file = await owner.ask("POST", "/api/uploads", params={"name": "a.html"}, data=png())
     assert (code, file["kind"], file["mime"]) == (200, "image", "image/png")
     url = f"{served.url}/api/blobs/{file['blob']}"
@@ -72,8 +64,7 @@ async def test_there_are_no_other_files(served: House, digest: str) -> None:
     assert (await member.get(f"/api/blobs/{digest}"))[0] in {403, 404}
 
 
-async def test_what_is_too_large_or_empty_is_refused(served: House) -> None:
-    owner = await served.owner()
+async def test_what_is_too_large_or_empty_is_refused(owner: Client) -> None:
     assert (await owner.ask("POST", "/api/uploads", data=b""))[0] == 400
     assert (await owner.ask("POST", "/api/uploads", data=io.BytesIO(bytes(20_000_001))))[0] == 413
 

@@ -20,12 +20,6 @@ from tests.doubles.openai_server import OpenAIServer
 from tests.server.housing import TOKEN, House, house
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
-
-
 @asynccontextmanager
 async def client(served: House, key: str = TOKEN) -> AsyncIterator[openai.AsyncOpenAI]:
     async with (

@@ -20,12 +20,6 @@ from tests.server.housing import Client, House, house
 DESK = "/api/sessions/web:desk"
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
-
-
 class Reader:
     """Reads server-sent events."""
 
@@ -69,8 +63,7 @@ def texts(items: list[dict[str, Any]]) -> str:
     return "".join(e["payload"]["text"] for e in events if e["kind"] == "model_delta")
 
 
-async def test_an_answer_is_seen_as_it_is_written(served: House) -> None:
-    owner = await served.owner()
+async def test_an_answer_is_seen_as_it_is_written(owner: Client) -> None:
     async with reading(owner, f"{DESK}/events") as reader:
         first = await reader.item()
         assert (first["type"], first["snapshot"]["session"]) == ("snapshot", None)
@@ -142,8 +135,7 @@ async def test_what_has_left_the_ring_is_made_up_for_by_a_snapshot(
     assert any(text.startswith("two two") for text in said)
 
 
-async def test_a_command_is_answered_by_a_message(served: House) -> None:
-    owner = await served.owner()
+async def test_a_command_is_answered_by_a_message(owner: Client) -> None:
     async with reading(owner, f"{DESK}/events") as reader:
         await reader.item()
         await owner.post(f"{DESK}/messages", text="/help cron")
@@ -360,8 +352,7 @@ async def test_who_leaves_a_socket_in_the_middle_is_no_failure(
     assert "ERROR" not in capsys.readouterr().err
 
 
-async def test_a_head_of_a_stream_ends(served: House) -> None:
-    owner = await served.owner()
+async def test_a_head_of_a_stream_ends(served: House, owner: Client) -> None:
     async with asyncio.timeout(PATIENCE):
         url = f"{served.url}{DESK}/events"
         async with owner.session.head(url, headers=owner.headers) as got:

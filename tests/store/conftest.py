@@ -13,10 +13,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from nanobot.session.runs import Claim
 from nanobot.store.database import migrate
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
+from tests.store.making import begun
 
 
 class Postgres:
@@ -124,3 +127,15 @@ async def new_home(tmp_path: Path) -> AsyncIterator[Home]:
     yield made
     await made.check()
     await made.database.close()
+
+
+@pytest.fixture
+def journal(home: Home) -> SqlJournal:
+    """The journal of a process over that store."""
+    return home.journal()
+
+
+@pytest.fixture
+async def claimed(journal: SqlJournal) -> Claim:
+    """A run over one message."""
+    return await begun(journal)

@@ -28,6 +28,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.journal import Journal
+from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.states import RunState
 
@@ -126,6 +127,13 @@ async def begun(journal: Journal, run_id: str = "run", session_key: str = KEY) -
     """A run over one message."""
     await admit(journal, said(f"for {run_id} in {session_key}"), session_key=session_key)
     return await claim(journal, run_id, session_key)
+
+
+async def following(journal: Journal, address: Address = CHAT) -> OutboundRow:
+    """The next message of a chat that has one."""
+    row = await journal.next_outbound(address)
+    assert row is not None
+    return row
 
 
 def call(number: int = 1, window_from: int = 1, prompt: str = "digest") -> ModelCallEntry:

@@ -16,7 +16,6 @@ from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
-from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
@@ -37,6 +36,7 @@ from tests.store.making import (
     aside,
     begun,
     call,
+    following,
     prompt,
     rendered,
     reply,
@@ -182,17 +182,11 @@ async def _live(store: Store) -> None:
 
 
 async def _deliver(journal: SqlJournal) -> None:
-    row = await _following(journal)
+    row = await following(journal)
     await journal.begin_send(row, rendered("one"), 0, duplicate=False)
     await journal.receipt(row, 0, "m1", begin=None)
-    row = await _following(journal)
+    row = await following(journal)
     await journal.begin_send(row, rendered("two"), 0, duplicate=False)
     await journal.defer(row, 0, 1.0, "502")
     await journal.bury(row, "refused", scope="message")
     await journal.move_chat("telegram", "7", "-1007")
-
-
-async def _following(journal: SqlJournal) -> OutboundRow:
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
-    return row

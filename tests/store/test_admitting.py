@@ -9,14 +9,26 @@ from nanobot.errors import Fenced
 from nanobot.messages import Address, Origin, Role
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Admission
-from nanobot.session.runs import Ending
+from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunKind, RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, in_memory
-from tests.store.making import ANN, BEN, CHAT, KEY, admit, begun, claim, let_in, said, told
+from tests.store.making import (
+    ANN,
+    BEN,
+    CHAT,
+    KEY,
+    admit,
+    begun,
+    claim,
+    following,
+    let_in,
+    said,
+    told,
+)
 
 
-async def test_a_message_is_waiting_once_it_was_let_in(home: Home) -> None:
-    journal = home.journal()
+async def test_a_message_is_waiting_once_it_was_let_in(journal: SqlJournal) -> None:
     (one,) = await admit(journal, said("hello"))
     assert (one.fresh, one.session_key, one.kind) == (True, KEY, RunKind.CHAT)
     assert (one.refused, one.owes, one.stopped) == (False, None, None)
@@ -25,8 +37,7 @@ async def test_a_message_is_waiting_once_it_was_let_in(home: Home) -> None:
     assert (row.title, row.waiting, row.entries, row.run) == ("hello", 1, 0, None)
 
 
-async def test_the_same_message_again_changes_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_the_same_message_again_changes_nothing(home: Home, journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
     before = await home.everything()
     (again,) = await admit(journal, said("hello"))
@@ -47,8 +58,7 @@ async def test_a_message_is_known_after_reopening(home: Home) -> None:
     assert not again.fresh
 
 
-async def test_a_message_is_known_after_its_run_has_ended(home: Home) -> None:
-    journal = home.journal()
+async def test_a_message_is_known_after_its_run_has_ended(journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
     claimed = await claim(journal)
     await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
@@ -75,8 +85,7 @@ async def test_the_thread_does_not_make_a_message_another_one(home: Home) -> Non
     assert [one.fresh for one in done] == [True, False]
 
 
-async def test_an_answer_to_a_message_known_already_is_not_owed_again(home: Home) -> None:
-    journal = home.journal()
+async def test_an_answer_to_a_message_known_already_is_not_owed_again(journal: SqlJournal) -> None:
     await admit(journal, said("/help"))
     order = Admission(
         message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
@@ -97,8 +106,7 @@ async def test_a_channel_has_no_cursor_at_first_and_each_has_its_own(home: Home)
     assert await home.journal().cursor("slack") == "ts"
 
 
-async def test_without_a_new_cursor_the_old_one_stays(home: Home) -> None:
-    journal = home.journal()
+async def test_without_a_new_cursor_the_old_one_stays(journal: SqlJournal) -> None:
     await admit(journal, cursor="10")
     await admit(journal, said("a"), cursor=None)
     assert await journal.cursor("telegram") == "10"
@@ -116,8 +124,7 @@ async def test_an_admission_that_fails_moves_nothing_at_all(home: Home) -> None:
     assert done[0].fresh
 
 
-async def test_text_with_zero_bytes_is_taken_in_like_any_other(home: Home) -> None:
-    journal = home.journal()
+async def test_text_with_zero_bytes_is_taken_in_like_any_other(journal: SqlJournal) -> None:
     await admit(journal, said("a\0b", key="1"))
     claimed = await claim(journal)
     (body,) = [entry.body for entry in claimed.entries]
@@ -131,8 +138,7 @@ async def test_past_the_lane_limit_the_sender_is_told_and_nothing_waits(home: Ho
     assert [one.refused for one in done] == [False, False, True]
     assert done[2].fresh
     assert done[2].owes == CHAT
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert "2 are waiting" in row.message.text
     assert row.message.reply_to == "id-c"
     assert await home.column("SELECT state FROM inbound ORDER BY id") == [
@@ -151,16 +157,14 @@ async def test_a_message_refused_once_is_refused_for_good_and_told_once(home: Ho
     assert await home.column("SELECT count(*) FROM outbound") == [1]
 
 
-async def test_what_a_run_has_taken_does_not_count_against_the_limit(home: Home) -> None:
-    journal = home.journal()
+async def test_what_a_run_has_taken_does_not_count_against_the_limit(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b"), lane_limit=2)
     await claim(journal)
     (one,) = await admit(journal, said("c"), lane_limit=2)
     assert not one.refused
 
 
-async def test_the_limit_is_each_lanes_own(home: Home) -> None:
-    journal = home.journal()
+async def test_the_limit_is_each_lanes_own(journal: SqlJournal) -> None:
     done = await admit(journal, let_in(said("a"), "s1"), let_in(said("b"), "s2"), lane_limit=1)
     assert [one.refused for one in done] == [False, False]
 
@@ -173,14 +177,12 @@ async def test_an_answered_message_is_settled_with_its_answer(home: Home) -> Non
     (one,) = await admit(journal, order)
     assert (one.fresh, one.owes) == (True, CHAT)
     assert await home.column("SELECT state FROM inbound") == ["settled"]
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert row.message.text == "Help."
     assert await journal.claim(KEY, "run", "UTC") is None
 
 
-async def test_an_answered_message_leaves_the_run_of_its_lane_alone(home: Home) -> None:
-    journal = home.journal()
+async def test_an_answered_message_leaves_the_run_of_its_lane_alone(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     order = Admission(
         message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
@@ -214,8 +216,7 @@ async def test_every_lane_with_something_to_do_is_ready_in_order_of_arrival(home
     ]
 
 
-async def test_a_lane_that_is_held_is_not_ready_until_it_is_let_go(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_that_is_held_is_not_ready_until_it_is_let_go(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await admit(journal, said("more"))
     assert await journal.ready() == []
@@ -224,9 +225,7 @@ async def test_a_lane_that_is_held_is_not_ready_until_it_is_let_go(home: Home) -
     assert (ready.session_key, ready.attempts) == (KEY, 0)
 
 
-async def test_a_lane_with_nothing_to_do_is_not_ready(home: Home) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
+async def test_a_lane_with_nothing_to_do_is_not_ready(journal: SqlJournal, claimed: Claim) -> None:
     await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
     assert await journal.ready() == []
 
@@ -237,8 +236,7 @@ async def test_a_lane_left_by_a_process_that_is_gone_is_ready_with_its_attempts(
     assert (ready.session_key, ready.kind, ready.attempts) == (KEY, RunKind.CHAT, 1)
 
 
-async def test_a_session_talks_to_the_model_it_was_given(home: Home) -> None:
-    journal = home.journal()
+async def test_a_session_talks_to_the_model_it_was_given(journal: SqlJournal) -> None:
     await journal.set_model(KEY, "p/m")
     claimed = await begun(journal)
     assert claimed.model == "p/m"
@@ -280,9 +278,8 @@ async def test_another_account_of_a_channel_counts_its_messages_for_itself(home:
 
 
 async def test_a_command_to_another_account_is_answered_though_its_number_is_known(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     for bot in ("A", "B"):
         await journal.account("telegram", bot)
         admission = let_in(said("/status", key="1"))

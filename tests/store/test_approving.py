@@ -29,6 +29,7 @@ from nanobot.session.entries import (
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunKind, RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -275,8 +276,7 @@ async def test_for_good_means_the_same_call_in_this_conversation(home: Home) -> 
     assert not await home.records().forget_rule(rule.id)
 
 
-async def test_without_anybody_to_ask_nothing_is_written(home: Home) -> None:
-    journal = home.journal()
+async def test_without_anybody_to_ask_nothing_is_written(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
     await journal.record_reply(claimed.lane, claimed.run, reply())
@@ -286,8 +286,7 @@ async def test_without_anybody_to_ask_nothing_is_written(home: Home) -> None:
     assert await home.everything() == before
 
 
-async def test_those_who_may_are_asked_where_they_spoke_alone_last(home: Home) -> None:
-    journal = home.journal()
+async def test_those_who_may_are_asked_where_they_spoke_alone_last(journal: SqlJournal) -> None:
     for number, group in enumerate((False, False, True)):
         where = Address("telegram", f"private{number}")
         message = msgspec.structs.replace(said(f"m{number}", BEN, where), group=group)

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced, StoreError, StoreUnwritable
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told
 
@@ -208,8 +209,7 @@ async def test_who_gives_up_waiting_does_not_undo_what_was_handed_in(home: Home)
 
 
 @on_sqlite
-async def test_a_burst_is_committed_in_the_order_it_came(home: Home) -> None:
-    journal = home.journal()
+async def test_a_burst_is_committed_in_the_order_it_came(home: Home, journal: SqlJournal) -> None:
     async with together(home) as tasks:
         for number in range(100):
             tasks.create_task(admit(journal, said(f"{number:03}")))

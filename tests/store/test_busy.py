@@ -10,6 +10,7 @@ from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import BEN, CHAT, KEY, asked, begun, claim, let_in, said
 
@@ -23,9 +24,8 @@ async def admit(journal: Journal, busy: Busy, *admissions: Admission) -> list[Ad
 
 @pytest.mark.parametrize("seconds", [2.0, 10.5, 30.0, 60.0])
 async def test_a_burst_is_held_as_long_as_the_configuration_says(
-    home: Home, seconds: float
+    home: Home, seconds: float, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     claimed = await begun(journal, "r1")
     busy = Busy(mode="collect", collect_seconds=seconds)
     await admit(journal, busy, let_in(said("one")))
@@ -40,8 +40,7 @@ async def test_a_burst_is_held_as_long_as_the_configuration_says(
     assert texts[-2:] == ["one", "two"]
 
 
-async def test_collect_holds_nothing_while_nothing_runs(home: Home) -> None:
-    journal = home.journal()
+async def test_collect_holds_nothing_while_nothing_runs(journal: SqlJournal) -> None:
     (done,) = await admit(journal, COLLECT, let_in(said("hello")))
     assert done.held == 0.0
     assert (await claim(journal, "r1")).run.id == "r1"
@@ -70,8 +69,7 @@ async def test_a_burst_without_end_is_answered_after_ten_seconds(home: Home) -> 
     assert (await claim(journal, "r2")).run.id == "r2"
 
 
-async def test_the_parts_of_an_album_wait_for_each_other(home: Home) -> None:
-    journal = home.journal()
+async def test_the_parts_of_an_album_wait_for_each_other(home: Home, journal: SqlJournal) -> None:
     parts = [msgspec.structs.replace(said(text), group_id="album") for text in ("a", "b")]
     (first,) = await admit(journal, Busy(), let_in(parts[0]))
     assert first.held == 0.7
@@ -89,9 +87,8 @@ async def test_the_parts_of_an_album_wait_for_each_other(home: Home) -> None:
 
 
 async def test_interrupting_ends_the_senders_own_run_silently_and_keeps_what_it_said(
-    home: Home,
+    journal: SqlJournal,
 ) -> None:
-    journal = home.journal()
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
     partial = ReplyEntry(call=1, text="I was about to", partial=True)
@@ -106,8 +103,7 @@ async def test_interrupting_ends_the_senders_own_run_silently_and_keeps_what_it_
     assert kinds[-3:] == [ReplyEntry, CancelEntry, UserEntry]
 
 
-async def test_somebody_else_does_not_interrupt(home: Home) -> None:
-    journal = home.journal()
+async def test_somebody_else_does_not_interrupt(home: Home, journal: SqlJournal) -> None:
     await begun(journal, "r1")
     (done,) = await admit(journal, INTERRUPT, let_in(said("me too", BEN)))
     assert done.stopped is None

@@ -8,10 +8,10 @@ import pytest
 
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.session.entries import ErasedEntry
+from nanobot.session.runs import Claim
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
-    CHAT,
     KEY,
     admit,
     answered,
@@ -19,6 +19,7 @@ from tests.store.making import (
     begun,
     call,
     claim,
+    following,
     rendered,
     reply,
     said,
@@ -59,8 +60,7 @@ async def test_an_untouched_log_holds(home: Home) -> None:
     assert await home.verify(KEY, await head_of(home)) == 7
 
 
-async def test_a_log_goes_on_from_every_head_it_had(home: Home) -> None:
-    journal = home.journal()
+async def test_a_log_goes_on_from_every_head_it_had(home: Home, journal: SqlJournal) -> None:
     await begun(journal)
     heads = [await head_of(home)]
     await journal.post(KEY, told("a", "a"))
@@ -233,21 +233,17 @@ async def test_an_erased_message_is_still_known(home: Home) -> None:
 async def test_an_erased_answer_that_was_not_sent_yet_is_not_sent(home: Home) -> None:
     journal = await talked(home)
     await home.records().erase(KEY, 4, "1001")
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert row.message.text == "the second answer"
 
 
-async def test_what_else_a_run_said_stays(home: Home) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
+async def test_what_else_a_run_said_stays(home: Home, journal: SqlJournal, claimed: Claim) -> None:
     await asked(journal, claimed)
     await journal.record_reply(claimed.lane, claimed.run, reply("let me see"))
     await journal.start_model(claimed.lane, claimed.run, [call(2)], None)
     await answered(journal, claimed, "here it is")
     await home.records().erase(KEY, 4, "1001")
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert row.message.text == "here it is"
 
 
@@ -257,8 +253,7 @@ async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(new_home: Home
         await admit(journal, said(f"asked-{number:03} {'q' * (number * 40)}", key=f"{number}"))
         claimed = await claim(journal, f"r{number}")
         await answered(journal, claimed, f"given-{number:03} {'a' * (number * 40)}")
-        row = await journal.next_outbound(CHAT)
-        assert row is not None
+        row = await following(journal)
         await journal.begin_send(row, rendered(row.message.text), 0, duplicate=False)
         await journal.receipt(row, 0, "m", begin=None)
     await journal.post(KEY, told("posted-001", "post"))

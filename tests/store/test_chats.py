@@ -6,6 +6,7 @@ import msgspec
 
 from nanobot.messages import Address, OutboundKind, Role
 from nanobot.session.inbox import Admission
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import Plan
@@ -27,9 +28,8 @@ def owners(text: str, address: Address, *, group: bool = False) -> Admission:
 
 
 async def test_home_is_where_an_owner_spoke_last_alone_and_on_a_channel_that_is_served(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     assert await chats(home).home() is None
     await admit(journal, said("a member"))
     assert await chats(home).home() is None
@@ -43,9 +43,8 @@ async def test_home_is_where_an_owner_spoke_last_alone_and_on_a_channel_that_is_
 
 
 async def test_a_chat_is_known_by_who_spoke_there_what_was_said_and_what_goes_on(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     nobody = await chats(home).around(HERE, 5)
     assert (nobody.person, nobody.spoke_at, nobody.active, nobody.said) == ("", None, None, ())
     claimed = await begun(journal)
@@ -67,9 +66,8 @@ async def test_a_chat_is_known_by_who_spoke_there_what_was_said_and_what_goes_on
 
 
 async def test_a_chat_that_is_gone_says_why_for_a_day_or_until_somebody_speaks(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     await journal.post(KEY, told("hello?", "p", HERE))
     row = await journal.next_outbound(HERE)
     assert row is not None

@@ -18,6 +18,7 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.store.database.sqlite import Work
 from nanobot.store.journal import log
 from nanobot.store.journal.claiming import MOST_READ
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, in_memory
 from tests.store.making import (
@@ -49,8 +50,7 @@ def texts(entries: tuple[Entry, ...]) -> list[str]:
     return [entry.body.text for entry in entries if isinstance(entry.body, UserEntry)]
 
 
-async def test_a_claim_begins_a_run_over_what_waits(home: Home) -> None:
-    journal = home.journal()
+async def test_a_claim_begins_a_run_over_what_waits(journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
     claimed = await claim(journal, "r1")
     run = claimed.run
@@ -71,9 +71,8 @@ async def test_a_claim_begins_a_run_over_what_waits(home: Home) -> None:
 
 
 async def test_every_message_is_an_entry_of_its_own_with_all_that_is_known_of_it(
-    home: Home,
+    journal: SqlJournal,
 ) -> None:
-    journal = home.journal()
     first, second = await admit(journal, said("one"), said("two"))
     claimed = await claim(journal)
     assert [entry.seq for entry in claimed.entries] == [1, 2]
@@ -100,14 +99,12 @@ async def test_one_run_answers_a_senders_messages_up_to_the_next_sender(home: Ho
     assert texts((await claim(journal)).entries) == ["a", "b"]
 
 
-async def test_one_run_answers_messages_of_one_address(home: Home) -> None:
-    journal = home.journal()
+async def test_one_run_answers_messages_of_one_address(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b", address=THREAD), said("c"))
     assert texts((await claim(journal)).entries) == ["a"]
 
 
-async def test_a_new_conversation_begins_behind_what_was_said_before(home: Home) -> None:
-    journal = home.journal()
+async def test_a_new_conversation_begins_behind_what_was_said_before(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("/new"), said("b"), said("c"))
     for run_id, expected in (("r1", ["a"]), ("r2", ["/new"]), ("r3", ["b", "c"])):
         claimed = await claim(journal, run_id)
@@ -124,21 +121,18 @@ async def test_what_is_not_a_persons_message_runs_alone(home: Home, origin: Orig
     assert texts((await claim(journal)).entries) == ["a"]
 
 
-async def test_a_persons_run_takes_no_message_that_is_not_a_persons(home: Home) -> None:
-    journal = home.journal()
+async def test_a_persons_run_takes_no_message_that_is_not_a_persons(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b", origin=Origin.CRON), said("c"))
     assert texts((await claim(journal)).entries) == ["a"]
 
 
-async def test_a_lane_that_is_held_cannot_be_claimed(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_that_is_held_cannot_be_claimed(journal: SqlJournal) -> None:
     await begun(journal)
     await admit(journal, said("more"))
     assert await journal.claim(KEY, "other", "UTC") is None
 
 
-async def test_a_lane_with_nothing_to_do_cannot_be_claimed(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_with_nothing_to_do_cannot_be_claimed(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await answered(journal, claimed, "done")
     before = await home.everything()
@@ -179,8 +173,7 @@ async def test_a_live_run_goes_before_what_waits(home: Home) -> None:
     assert "more" not in texts(resumed.entries)
 
 
-async def test_giving_a_run_back_costs_no_attempt(home: Home) -> None:
-    journal = home.journal()
+async def test_giving_a_run_back_costs_no_attempt(home: Home, journal: SqlJournal) -> None:
     await begun(journal, "r1")
     for _ in range(5):
         await home.reopen()
@@ -220,8 +213,7 @@ async def test_a_model_call_alone_is_no_progress(home: Home) -> None:
     assert (await claim(home.journal())).run.attempts == 2
 
 
-async def test_a_claim_sees_the_log_from_the_window_on(home: Home) -> None:
-    journal = home.journal()
+async def test_a_claim_sees_the_log_from_the_window_on(home: Home, journal: SqlJournal) -> None:
     first = await begun(journal, "r1")
     await journal.start_model(first.lane, first.run, [prompt(), call()], PROMPT)
     await answered(journal, first, "one")
@@ -238,9 +230,8 @@ async def test_a_claim_sees_the_log_from_the_window_on(home: Home) -> None:
 
 @pytest.mark.parametrize("texts", [(), ("A new conversation.",)])
 async def test_after_a_new_conversation_nothing_older_is_seen(
-    home: Home, texts: tuple[str, ...]
+    texts: tuple[str, ...], journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
     await journal.finish(claimed.lane, claimed.run, ending(*texts, window=WindowChange()))
@@ -268,8 +259,7 @@ async def test_steering_takes_what_the_runs_own_sender_says_meanwhile(home: Home
     assert await home.column(waiting) == ["bens", "elsewhere", "by itself"]
 
 
-async def test_steering_stops_at_the_senders_own_new_conversation(home: Home) -> None:
-    journal = home.journal()
+async def test_steering_stops_at_the_senders_own_new_conversation(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await admit(journal, said("a"), said("/new", BEN, key="bens"), said("b"))
     await admit(journal, said("/new"), said("c"))
@@ -277,16 +267,14 @@ async def test_steering_stops_at_the_senders_own_new_conversation(home: Home) ->
     assert texts(taken) == ["a", "b"]
 
 
-async def test_steering_with_nothing_waiting_gives_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_steering_with_nothing_waiting_gives_nothing(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     before = await home.everything()
     assert await journal.take_pending(claimed.lane, claimed.run, "UTC") == ()
     assert await home.everything() == before
 
 
-async def test_what_was_steered_in_is_settled_with_the_run(home: Home) -> None:
-    journal = home.journal()
+async def test_what_was_steered_in_is_settled_with_the_run(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await admit(journal, said("more"))
     await journal.take_pending(claimed.lane, claimed.run, "UTC")
@@ -332,8 +320,7 @@ async def cancelled(call: Coroutine[object, object, object]) -> None:
         await task
 
 
-async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home, journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
     await cancelled(journal.claim(KEY, "r1", "UTC"))
     assert [lane.session_key for lane in await journal.ready()] == [KEY]
@@ -342,8 +329,7 @@ async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home) -> None:
     assert await home.column("SELECT count(*) FROM runs WHERE state = 'completed'") == [1]
 
 
-async def test_a_lane_whose_consumer_was_cancelled_is_free(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_whose_consumer_was_cancelled_is_free(journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
     await cancelled(journal.take_inbound(None))
     taken = await journal.take_inbound(None)
@@ -351,8 +337,7 @@ async def test_a_lane_whose_consumer_was_cancelled_is_free(home: Home) -> None:
     assert taken.message.text == "hello"
 
 
-async def test_a_lane_that_its_driver_let_go_of_is_free_to_us_at_once(home: Home) -> None:
-    journal = home.journal()
+async def test_a_lane_that_its_driver_let_go_of_is_free_to_us_at_once(journal: SqlJournal) -> None:
     lost = await begun(journal, "r1")
     assert await journal.claim(KEY, "x", "UTC") is None
     journal.let_go(lost.lane)
@@ -440,9 +425,8 @@ async def test_a_conversation_of_posts_alone_is_read_as_far_as_any_model_could_s
 
 
 async def test_that_several_people_read_somewhere_is_known_also_to_runs_that_see_nothing_of_it(
-    home: Home,
+    journal: SqlJournal,
 ) -> None:
-    journal = home.journal()
     await admit(journal, msgspec.structs.replace(said("hello"), group=True))
     claimed = await claim(journal, "r1")
     assert claimed.shared

@@ -31,8 +31,7 @@ async def answer(journal: SqlJournal, text: str) -> None:
     await journal.finish(claimed.lane, run, Ending(state=RunState.COMPLETED, outbound=(owed,)))
 
 
-async def test_the_oldest_message_is_taken_and_its_lane_with_it(home: Home) -> None:
-    journal = home.journal()
+async def test_the_oldest_message_is_taken_and_its_lane_with_it(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b"))
     await admit(journal, said("c"), session_key="other")
     first = await journal.take_inbound(None)
@@ -60,8 +59,7 @@ async def test_a_message_whose_taker_died_is_taken_again(home: Home) -> None:
         await dead.take_inbound(lost)
 
 
-async def test_a_session_with_a_live_run_keeps_its_messages(home: Home) -> None:
-    journal = home.journal()
+async def test_a_session_with_a_live_run_keeps_its_messages(journal: SqlJournal) -> None:
     await admit(journal, said("a"))
     claimed = await journal.claim(KEY, "r1", "UTC")
     assert claimed is not None
@@ -70,8 +68,7 @@ async def test_a_session_with_a_live_run_keeps_its_messages(home: Home) -> None:
     assert await journal.take_inbound(None) is None
 
 
-async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(home: Home) -> None:
-    journal = home.journal()
+async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"))
     claimed = await journal.claim(KEY, "made-up", "UTC")
     assert claimed is not None
@@ -79,8 +76,7 @@ async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(home: Hom
     assert getattr(claimed.entries[0].body, "terms", None) == RunOptions(run_id="mine", direct=True)
 
 
-async def test_an_outcome_is_known_from_the_first_moment_to_the_last(home: Home) -> None:
-    journal = home.journal()
+async def test_an_outcome_is_known_from_the_first_moment_to_the_last(journal: SqlJournal) -> None:
     assert await journal.outcome(CHAT, "mine") is None
     await admit(journal, asked("mine"))
     waiting = await journal.outcome(CHAT, "mine")
@@ -92,16 +88,14 @@ async def test_an_outcome_is_known_from_the_first_moment_to_the_last(home: Home)
     assert (done.state, done.text) == (RunState.COMPLETED, "done")
 
 
-async def test_what_its_caller_has_is_owed_to_nobody(home: Home) -> None:
-    journal = home.journal()
+async def test_what_its_caller_has_is_owed_to_nobody(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"))
     await answer(journal, "done")
     assert await journal.oldest_owed() is None
     assert await journal.next_outbound(CHAT) is None
 
 
-async def test_an_abort_takes_a_waiting_message_back_and_no_other(home: Home) -> None:
-    journal = home.journal()
+async def test_an_abort_takes_a_waiting_message_back_and_no_other(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"), asked("other"))
     assert await journal.abort(CHAT, "mine", ABORTED) is None
     gone = await journal.outcome(CHAT, "mine")
@@ -112,8 +106,7 @@ async def test_an_abort_takes_a_waiting_message_back_and_no_other(home: Home) ->
     assert claimed.run.id == "other"
 
 
-async def test_an_abort_ends_a_run_and_fences_its_driver_off(home: Home) -> None:
-    journal = home.journal()
+async def test_an_abort_ends_a_run_and_fences_its_driver_off(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"))
     claimed = await journal.claim(KEY, "made-up", "UTC")
     assert claimed is not None

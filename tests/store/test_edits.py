@@ -7,6 +7,7 @@ import msgspec
 from nanobot.messages import Attachment, InboundMessage
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Busy
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -50,8 +51,7 @@ async def test_a_waiting_message_is_replaced_where_it_stands(home: Home) -> None
     assert await states(home) == ["taken", "taken", "settled"]
 
 
-async def test_the_last_of_several_versions_counts(home: Home) -> None:
-    journal = home.journal()
+async def test_the_last_of_several_versions_counts(home: Home, journal: SqlJournal) -> None:
     await admit(journal, said("a"))
     await admit(journal, edited("b", "a"))
     await admit(journal, edited("c", "a"))
@@ -115,9 +115,8 @@ async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:
 
 
 async def test_in_a_group_what_was_not_let_in_counts_from_its_first_version_that_is(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     first = msgspec.structs.replace(edited("bot, hello", "hello"), group=True)
     await admit(journal, first)
     await claim(journal)
@@ -125,16 +124,14 @@ async def test_in_a_group_what_was_not_let_in_counts_from_its_first_version_that
     assert await states(home) == ["taken"]
 
 
-async def test_somebody_elses_words_are_not_replaced(home: Home) -> None:
-    journal = home.journal()
+async def test_somebody_elses_words_are_not_replaced(home: Home, journal: SqlJournal) -> None:
     await admit(journal, said("mine"))
     await admit(journal, edited("forged", "mine", BEN))
     await claim(journal)
     assert await texts(home) == [("mine", False)]
 
 
-async def test_a_full_lane_refuses_no_correction(home: Home) -> None:
-    journal = home.journal()
+async def test_a_full_lane_refuses_no_correction(home: Home, journal: SqlJournal) -> None:
     await admit(journal, said("helo"))
     (done,) = await admit(journal, edited("hello", "helo"), lane_limit=1)
     assert not done.refused
@@ -142,8 +139,7 @@ async def test_a_full_lane_refuses_no_correction(home: Home) -> None:
     assert await texts(home) == [("hello", False)]
 
 
-async def test_an_order_that_was_corrected_into_is_obeyed(home: Home) -> None:
-    journal = home.journal()
+async def test_an_order_that_was_corrected_into_is_obeyed(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     order = stop_order()
     message = msgspec.structs.replace(order.message, edit_of="/stpo")
@@ -152,8 +148,7 @@ async def test_an_order_that_was_corrected_into_is_obeyed(home: Home) -> None:
     assert done.stopped.id == claimed.run.id
 
 
-async def test_a_correction_of_what_was_answered_interrupts_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_a_correction_of_what_was_answered_interrupts_nothing(journal: SqlJournal) -> None:
     first = await begun(journal, "r1")
     await answered(journal, first, "done")
     await begun(journal, "r2")
@@ -162,8 +157,7 @@ async def test_a_correction_of_what_was_answered_interrupts_nothing(home: Home) 
     assert done.stopped is None
 
 
-async def test_a_corrected_caption_keeps_the_files_that_are_here(home: Home) -> None:
-    journal = home.journal()
+async def test_a_corrected_caption_keeps_the_files_that_are_here(journal: SqlJournal) -> None:
     (done,) = await admit(journal, with_file("photo"))
     await journal.fetched(done.inbound_id, [HERE])
     caption = msgspec.structs.replace(
@@ -175,8 +169,7 @@ async def test_a_corrected_caption_keeps_the_files_that_are_here(home: Home) -> 
     assert (entry.text, entry.attachments) == ("a cat", (HERE,))
 
 
-async def test_another_file_in_its_place_is_fetched(home: Home) -> None:
-    journal = home.journal()
+async def test_another_file_in_its_place_is_fetched(journal: SqlJournal) -> None:
     (done,) = await admit(journal, with_file("photo"))
     other = msgspec.structs.replace(
         edited("better", "photo"), attachments=(Attachment("image", ref="other"),)

@@ -18,7 +18,18 @@ from nanobot.store.repositories import session_removal
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 from tests.store.home import Home
-from tests.store.making import ANN, CHAT, KEY, admit, answered, approval, begun, claim, said, told
+from tests.store.making import (
+    ANN,
+    KEY,
+    admit,
+    answered,
+    approval,
+    begun,
+    claim,
+    following,
+    said,
+    told,
+)
 
 IDENTITIES = {
     "approval_rules": "session_key tool by",
@@ -310,8 +321,7 @@ async def test_what_was_not_delivered_is_not_left_in_the_note_that_says_so(
     word, blobs = Planted(), Blobs(tmp_path / "blobs")
     journal = new_home.journal()
     await answered(journal, await begun(journal, "r1"), word("answer"))
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     await journal.bury(row, "they left", scope="message")
     assert any(isinstance(body, UndeliveredEntry) for body in await new_home.bodies(KEY))
     await new_home.eraser(blobs).erase(KEY, 2, "owner")

@@ -11,6 +11,7 @@ from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunKind
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     BEN,
@@ -37,8 +38,7 @@ async def fetching(journal: Journal, ref: str = "photo", session_key: str = KEY)
     return done.inbound_id
 
 
-async def test_a_message_is_on_disk_before_its_files_are(home: Home) -> None:
-    journal = home.journal()
+async def test_a_message_is_on_disk_before_its_files_are(home: Home, journal: SqlJournal) -> None:
     identity = await fetching(journal)
     await home.reopen()
     (waiting,) = await home.journal().unfetched("telegram")
@@ -62,8 +62,7 @@ async def test_nobody_takes_it_or_what_is_behind_it_before_they_are_here(home: H
     assert await journal.unfetched("telegram") == []
 
 
-async def test_what_was_said_before_it_does_not_wait_for_it(home: Home) -> None:
-    journal = home.journal()
+async def test_what_was_said_before_it_does_not_wait_for_it(journal: SqlJournal) -> None:
     await admit(journal, said("look at this"))
     identity = await fetching(journal)
     claimed = await claim(journal)
@@ -75,8 +74,7 @@ async def test_what_was_said_before_it_does_not_wait_for_it(home: Home) -> None:
     assert steered.body.attachments == (HERE,)
 
 
-async def test_what_is_behind_it_does_not_steer_past_it(home: Home) -> None:
-    journal = home.journal()
+async def test_what_is_behind_it_does_not_steer_past_it(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     identity = await fetching(journal)
     await admit(journal, said("behind"))
@@ -86,15 +84,13 @@ async def test_what_is_behind_it_does_not_steer_past_it(home: Home) -> None:
     assert [e.body.text for e in steered if isinstance(e.body, UserEntry)] == ["photo", "behind"]
 
 
-async def test_other_lanes_go_on(home: Home) -> None:
-    journal = home.journal()
+async def test_other_lanes_go_on(journal: SqlJournal) -> None:
     await fetching(journal)
     await admit(journal, said("hello", BEN), session_key="telegram:8")
     assert (await claim(journal, "r1", "telegram:8")).run.session_key == "telegram:8"
 
 
-async def test_after_five_minutes_it_goes_on_without_them(home: Home) -> None:
-    journal = home.journal()
+async def test_after_five_minutes_it_goes_on_without_them(home: Home, journal: SqlJournal) -> None:
     await fetching(journal)
     home.clock.advance(299.0)
     assert await journal.claim(KEY, "r1", "UTC") is None
@@ -105,17 +101,15 @@ async def test_after_five_minutes_it_goes_on_without_them(home: Home) -> None:
 
 
 async def test_who_starts_meanwhile_looks_at_the_lane_when_the_five_minutes_are_over(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     await fetching(journal)
     home.clock.advance(100.0)
     (lane,) = await journal.ready()
     assert lane.held == pytest.approx(200.0)
 
 
-async def test_an_album_waits_for_all_of_its_parts(home: Home) -> None:
-    journal = home.journal()
+async def test_an_album_waits_for_all_of_its_parts(home: Home, journal: SqlJournal) -> None:
     one, two = with_file("one", group="album"), with_file("two", group="album")
     first, second = await journal.admit("telegram", [one, two], None, 50, Busy())
     home.clock.advance(1.0)
@@ -129,8 +123,7 @@ async def test_an_album_waits_for_all_of_its_parts(home: Home) -> None:
     assert all(body.attachments[0].blob for body in entries)
 
 
-async def test_a_file_that_will_not_come_lets_the_message_go_on(home: Home) -> None:
-    journal = home.journal()
+async def test_a_file_that_will_not_come_lets_the_message_go_on(journal: SqlJournal) -> None:
     identity = await fetching(journal)
     gone = Attachment("image", ref="photo", error="it is gone")
     assert await journal.fetched(identity, [gone]) is not None
@@ -139,8 +132,7 @@ async def test_a_file_that_will_not_come_lets_the_message_go_on(home: Home) -> N
     assert entry.attachments == (gone,)
 
 
-async def test_with_one_of_two_here_it_waits_for_the_other(home: Home) -> None:
-    journal = home.journal()
+async def test_with_one_of_two_here_it_waits_for_the_other(journal: SqlJournal) -> None:
     files = (Attachment("image", ref="photo"), Attachment("document", ref="paper"))
     message = msgspec.structs.replace(said("both"), attachments=files)
     asked = msgspec.structs.replace(let_in(message), awaiting_files=True)
@@ -154,8 +146,7 @@ async def test_with_one_of_two_here_it_waits_for_the_other(home: Home) -> None:
     assert (await claim(journal)).run.id == "run"
 
 
-async def test_fetching_twice_changes_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_fetching_twice_changes_nothing(journal: SqlJournal) -> None:
     identity = await fetching(journal)
     await journal.fetched(identity, [HERE])
     assert await journal.fetched(identity, [Attachment("image", ref="photo", error="x")]) is None
@@ -165,8 +156,7 @@ async def test_fetching_twice_changes_nothing(home: Home) -> None:
     assert entry.attachments == (HERE,)
 
 
-async def test_an_order_to_stop_drops_it_with_its_files(home: Home) -> None:
-    journal = home.journal()
+async def test_an_order_to_stop_drops_it_with_its_files(journal: SqlJournal) -> None:
     identity = await fetching(journal)
     await admit(journal, stop_order())
     assert await journal.unfetched("telegram") == []
@@ -174,8 +164,7 @@ async def test_an_order_to_stop_drops_it_with_its_files(home: Home) -> None:
     assert await journal.claim(KEY, "r1", "UTC") is None
 
 
-async def test_a_run_that_ended_finds_it_when_its_files_are_here(home: Home) -> None:
-    journal = home.journal()
+async def test_a_run_that_ended_finds_it_when_its_files_are_here(journal: SqlJournal) -> None:
     claimed = await begun(journal)
     identity = await fetching(journal)
     assert await answered(journal, claimed, "done")

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreError
 from nanobot.store.database.postgres import LIMITS, PostgresDatabase
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, begun, claim, said
 from tests.store.proxy import proxied
@@ -78,9 +79,8 @@ async def test_who_waits_for_a_lock_hears_of_it_instead_of_waiting_on(
 
 @on_postgres
 async def test_a_lane_that_another_transaction_has_at_hand_is_not_waited_for(
-    home: Home, postgres_url: str
+    postgres_url: str, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     await admit(journal, said("hello"))
     with psycopg.connect(postgres_url) as foreign:
         foreign.execute("SELECT * FROM sessions FOR UPDATE")

@@ -61,8 +61,9 @@ async def add(home: Home, made: Plan, key: str = "") -> Job:
     return await home.jobs().add(made, following(made, home.clock.now()), key, 100)
 
 
-async def look(home: Home, owner: str = "us") -> Fired:
-    """What a process does that settles what has ended, and does what is due."""
+async def look(home: Home, after: float = 0.0, *, owner: str = "us") -> Fired:
+    """What a process does, some seconds later, that settles what has ended and does what is due."""
+    home.clock.advance(after)
     return await CronService(home.jobs(owner), Bus(home.journal()), home.clock).fire()
 
 
@@ -104,8 +105,7 @@ STOPPED = Ending(state=RunState.ABORTED, error="stopped")
 async def test_a_due_time_is_its_row_its_message_and_the_next_time_at_once(home: Home) -> None:
     job = await add(home, plan(home))
     assert (await look(home)).next_due == job.next_at
-    home.clock.advance(HOUR)
-    fired = await look(home)
+    fired = await look(home, HOUR)
     assert fired.wakes == (f"cron:{job.id}",)
     assert fired.next_due == (job.next_at or 0) + HOUR
     assert await statuses(home, job) == ["running"]
@@ -118,8 +118,7 @@ async def test_a_due_time_is_its_row_its_message_and_the_next_time_at_once(home:
 
 async def test_a_text_is_sent_as_it_is_and_stands_in_the_chats_history(home: Home) -> None:
     job = await add(home, plan(home, send=True, text="Stretch!"))
-    home.clock.advance(HOUR)
-    fired = await look(home)
+    fired = await look(home, HOUR)
     assert (fired.wakes, fired.owes) == ((), (CHAT,))
     owed = await home.journal().next_outbound(CHAT)
     assert owed is not None
@@ -141,8 +140,7 @@ async def test_what_a_run_of_its_own_said_is_posted_unless_it_is_nothing(
     home: Home, said: str, owed: str | None
 ) -> None:
     job = await add(home, plan(home))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert await home.journal().next_outbound(CHAT) is None
     await run(home, job, answer(said))
     for _ in range(2):
@@ -163,18 +161,15 @@ async def test_times_that_were_missed_are_treated_as_the_job_says(
     home: Home, misfire: str, window: float, expected: list[str]
 ) -> None:
     job = await add(home, plan(home, send=True, misfire=misfire, window=window))
-    home.clock.advance(5.5 * HOUR)
-    await look(home)
+    await look(home, 5.5 * HOUR)
     assert await statuses(home, job) == expected
-    home.clock.advance(0.5 * HOUR)
-    await look(home)
+    await look(home, 0.5 * HOUR)
     assert await statuses(home, job) == [*expected, "done"]
 
 
 async def test_what_was_to_be_done_once_is_done_late_and_says_so(home: Home) -> None:
     job = await add(home, plan(home, "+20m", send=True, misfire="skip", text="Tea"))
-    home.clock.advance(30 * 86_400)
-    await look(home)
+    await look(home, 30 * 86_400)
     row = await home.journal().next_outbound(CHAT)
     assert row is not None
     due = datetime.fromtimestamp(job.next_at or 0, UTC)
@@ -196,8 +191,7 @@ async def test_a_time_that_comes_too_early_is_treated_as_the_job_says(
     home: Home, overlap: str, expected: list[str]
 ) -> None:
     job = await add(home, plan(home, overlap=overlap))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     claim = await home.journal().claim(f"cron:{job.id}", "run-a", "UTC")
     assert claim is not None
     stopped: list[Run] = []
@@ -211,15 +205,13 @@ async def test_a_time_that_comes_too_early_is_treated_as_the_job_says(
 async def test_no_more_than_ten_times_wait_for_each_other(home: Home) -> None:
     job = await add(home, plan(home, overlap="queue"))
     for _ in range(12):
-        home.clock.advance(HOUR)
-        await look(home)
+        await look(home, HOUR)
     assert await statuses(home, job) == ["running"] * 10 + ["skipped"] * 2
 
 
 async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
     job = await add(home, plan(home, "every day", retries=2))
-    home.clock.advance(24 * HOUR)
-    await look(home)
+    await look(home, 24 * HOUR)
     for wait in (60.0, 120.0):
         await run(home, job, FAILED)
         assert (await look(home)).next_due == home.clock.now() + wait
@@ -235,8 +227,7 @@ async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
 @pytest.mark.parametrize("taken", [False, True])
 async def test_what_somebody_stops_is_cancelled(home: Home, taken: bool) -> None:
     job = await add(home, plan(home))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     if taken:
         await run(home, job, STOPPED)
     else:
@@ -247,8 +238,7 @@ async def test_what_somebody_stops_is_cancelled(home: Home, taken: bool) -> None
 
 async def test_a_removed_job_leaves_nothing_waiting_and_its_name_is_free(home: Home) -> None:
     job = await add(home, plan(home))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     removed = msgspec.structs.replace(job, state="removed", next_at=None)
     await home.jobs().changed(removed)
     assert await statuses(home, job) == ["cancelled"]
@@ -272,8 +262,7 @@ async def test_a_name_is_taken_once_and_a_call_adds_once(home: Home) -> None:
 async def test_a_job_ends_with_its_life(home: Home) -> None:
     job = await add(home, plan(home, send=True, expires_at=home.clock.now() + 2.5 * HOUR))
     for _ in range(4):
-        home.clock.advance(HOUR)
-        await look(home)
+        await look(home, HOUR)
     assert await statuses(home, job) == ["done", "done"]
     assert (await home.jobs().found("look")).state == "done"
 
@@ -286,8 +275,7 @@ async def test_jitter_delays_and_is_the_same_after_a_restart(home: Home) -> None
     assert 0 < due - job.next_at < 600
     home.clock.advance(due - home.clock.now() - 1)
     assert (await look(home)).next_due == due
-    home.clock.advance(2)
-    await look(home)
+    await look(home, 2)
     assert (await latest(home, job)).scheduled_at == job.next_at
 
 
@@ -297,7 +285,7 @@ async def test_two_processes_never_do_a_time_twice(home: Home) -> None:
         home.clock.advance(HOUR)
         async with asyncio.TaskGroup() as tasks:
             for owner in ("us", "them", "others"):
-                tasks.create_task(look(home, owner))
+                tasks.create_task(look(home, owner=owner))
     assert await statuses(home, job) == ["done"] * 5
     count = await home.database.transact(
         lambda c: c.scalar(sa.select(sa.func.count()).select_from(schema.outbound))
@@ -337,8 +325,7 @@ async def test_an_erased_message_of_a_job_is_gone_from_what_was_scheduled_too(ho
     job = await add(home, plan(home))
     for text in ("It is 4711.", "It is 12."):
         await home.jobs().trigger(job.id, at=None, key=text, text=text)
-        home.clock.advance(1.0)
-        await look(home)
+        await look(home, 1.0)
         await run(home, job, answer("fine", RunState.COMPLETED))
     await home.eraser().erase(f"cron:{job.id}", 1, "owner")
     kept = b"".join(await home.column("SELECT body FROM occurrences"))
@@ -389,8 +376,7 @@ async def test_what_a_trigger_makes_is_woken_by_the_next_firing_and_what_ended_i
 
 async def test_what_is_not_to_be_posted_stays_in_the_log(home: Home) -> None:
     job = await add(home, plan(home, post=False))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert await run(home, job, answer("A limit was hit.")) == ["Look at it."]
     await look(home)
     assert await home.journal().next_outbound(CHAT) is None
@@ -406,15 +392,13 @@ async def test_a_clock_that_was_ahead_does_not_keep_jobs_waiting(home: Home) -> 
     ahead = 300 * 86_400.0
     home.clock.advance(ahead)
     job = await add(home, plan(home, send=True))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     home.clock.advance(-ahead)
     await home.jobs().realign(0)
     fired = await look(home)
     assert fired.next_due is not None
     assert 0 < fired.next_due - home.clock.now() <= HOUR
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert await statuses(home, job) == ["done", "done"]
 
 
@@ -428,8 +412,7 @@ async def test_realigning_loses_no_time_that_was_missed(home: Home) -> None:
 
 async def test_what_became_of_times_is_forgotten_after_ninety_days(home: Home) -> None:
     job = await add(home, plan(home, "+20m", send=True))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     home.clock.advance(KEPT_SECONDS + HOUR)
     while await home.jobs().prune():
         pass
@@ -463,8 +446,7 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
     home: Home,
 ) -> None:
     job = await add(home, plan(home, text="Look at the secret.", retries=2))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     await run(home, job, FAILED)
     await look(home)
     assert await statuses(home, job) == ["waiting"]
@@ -535,8 +517,7 @@ async def test_a_job_that_cannot_be_read_is_paused_its_owner_is_told_once_and_ot
     sound = await add(home, plan(home, name="sound", send=True, text="Stretch!"))
     await damage(home, broken, how)
     for _ in range(3):
-        home.clock.advance(HOUR)
-        await look(home)
+        await look(home, HOUR)
     assert await statuses(home, sound) == ["done"] * 3
     (failed,) = await home.jobs().history(job_id=broken.id, limit=9)
     assert failed.status == "failed"
@@ -558,8 +539,7 @@ async def test_a_job_that_cannot_be_read_keeps_no_start_from_going_on(home: Home
     await home.execute("UPDATE jobs SET next_at = 1e12, next_due = 1e12 WHERE id = :i", i=late.id)
     assert await home.jobs().realign(0) is None
     assert (await home.jobs().found("broken")).state == "paused"
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert await statuses(home, late) == ["done"]
 
 
@@ -568,8 +548,7 @@ async def test_a_run_whose_job_cannot_be_read_any_more_ends_and_others_are_settl
 ) -> None:
     broken = await add(home, plan(home, name="broken"))
     sound = await add(home, plan(home, name="sound"))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     for job in (broken, sound):
         await run(home, job, answer("A limit was hit."))
     await damage(home, broken, "its body is cut off")
@@ -608,8 +587,7 @@ async def test_many_jobs_of_one_owner_are_told_of_in_one_message(home: Home) -> 
     for number in range(15):
         job = await add(home, plan(home, "30 * * * *", name=f"job {number}"))
         await damage(home, job, "its zone is gone")
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     (text,) = await told(home)
     assert text.startswith("The jobs #")
     assert "and 5 more were paused" in text
@@ -679,8 +657,7 @@ async def test_a_job_of_a_chat_that_threw_the_bot_out_is_paused_and_its_owner_to
     service = CronService(home.jobs(), Bus(home.journal()), home.clock)
     person = Requester(role=Role.MEMBER, sender_id="1001", address=private, session_key="fake:1001")
     await service.book("UTC").resume(person, str(job.id))
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert (await statuses(home, job))[-1] == ("done" if send else "running")
 
 
@@ -692,8 +669,7 @@ async def test_an_owner_whose_only_chat_is_gone_is_spoken_for_by_the_gateways_ow
     await hears(home, CHAT, "1", Role.OWNER)
     await add(home, plan(home, address=group, session_key="fake:-7"))
     await refused(home, group)
-    home.clock.advance(HOUR)
-    await look(home)
+    await look(home, HOUR)
     assert ["was paused" in text for text in await told(home)] == [True]
 
 

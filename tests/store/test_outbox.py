@@ -12,7 +12,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import outbox
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
-from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, said, told
+from tests.store.making import CHAT, KEY, admit, answered, begun, following, rendered, said, told
 
 OTHER = Address("telegram", "8")
 
@@ -27,13 +27,6 @@ async def owed(home: Home, *texts: str, address: Address = CHAT) -> SqlJournal:
     for text in texts:
         await journal.post(str(address), told(text, f"key-{text}", address))
     return journal
-
-
-async def following(journal: SqlJournal, address: Address = CHAT) -> OutboundRow:
-    """The next message of a chat that has one."""
-    row = await journal.next_outbound(address)
-    assert row is not None
-    return row
 
 
 async def sent(journal: SqlJournal, row: OutboundRow) -> OutboundRow | None:

@@ -24,6 +24,11 @@ CHAT = Address("telegram", "666")
 EVE = Sender("666", "Eve")
 
 
+@pytest.fixture
+def pairings(home: Home) -> SqlPairingStore:
+    return home.pairings()
+
+
 async def asked(
     pairings: SqlPairingStore, chat: Address = CHAT, sender: Sender = EVE
 ) -> PairingRequest:
@@ -66,8 +71,7 @@ async def test_an_approved_stranger_has_a_role_and_is_owed_a_word(home: Home) ->
     assert (owed.address, owed.text[:11]) == ("telegram:666", "You are in.")
 
 
-async def test_a_code_is_good_once_and_for_an_hour(home: Home) -> None:
-    pairings = home.pairings()
+async def test_a_code_is_good_once_and_for_an_hour(home: Home, pairings: SqlPairingStore) -> None:
     request = await asked(pairings)
     with pytest.raises(NanobotError, match="No one was given the code ZZZZ-ZZZZ"):
         await pairings.approve("ZZZZ-ZZZZ", Role.MEMBER, "1001")
@@ -82,8 +86,7 @@ async def test_a_code_is_good_once_and_for_an_hour(home: Home) -> None:
     assert await pairings.role("telegram", "7") is None
 
 
-async def test_a_code_that_two_approve_at_once_is_used_once(home: Home) -> None:
-    pairings = home.pairings()
+async def test_a_code_that_two_approve_at_once_is_used_once(pairings: SqlPairingStore) -> None:
     request = await asked(pairings)
     done = await asyncio.gather(
         *(pairings.approve(request.code, Role.MEMBER, by) for by in ("1", "2", "3")),
@@ -93,8 +96,7 @@ async def test_a_code_that_two_approve_at_once_is_used_once(home: Home) -> None:
     assert sum(isinstance(one, NanobotError) for one in done) == 2
 
 
-async def test_whoever_is_revoked_may_only_ask_again(home: Home) -> None:
-    pairings = home.pairings()
+async def test_whoever_is_revoked_may_only_ask_again(pairings: SqlPairingStore) -> None:
     request = await asked(pairings)
     await pairings.approve(request.code, Role.OWNER, "1001")
     revoked = await pairings.revoke("666", "1001")
@@ -115,8 +117,7 @@ async def test_an_open_request_can_be_revoked_and_its_code_is_worth_nothing(home
         await pairings.approve(request.code, Role.MEMBER, "1001")
 
 
-async def test_one_id_on_two_channels_is_named_with_its_channel(home: Home) -> None:
-    pairings = home.pairings()
+async def test_one_id_on_two_channels_is_named_with_its_channel(pairings: SqlPairingStore) -> None:
     for channel in ("telegram", "work"):
         request = await asked(pairings, Address(channel, "9"))
         await pairings.approve(request.code, Role.MEMBER, "1001")
@@ -153,8 +154,7 @@ async def test_of_too_many_who_ask_on_a_channel_the_oldest_gives_way(home: Home)
     await pairings.approve(elsewhere.code, Role.MEMBER, "1001")
 
 
-async def test_an_owner_lets_in_who_did_not_ask_or_was_revoked(home: Home) -> None:
-    pairings = home.pairings()
+async def test_an_owner_lets_in_who_did_not_ask_or_was_revoked(pairings: SqlPairingStore) -> None:
     assert (await pairings.let_in("telegram", "7", Role.GUEST, "1001")).who == "telegram:7"
     assert await pairings.role("telegram", "7") is Role.GUEST
     request = await asked(pairings)
@@ -180,8 +180,7 @@ async def test_requests_that_came_to_nothing_are_forgotten_and_pairings_are_not(
     assert [one.role for one in await pairings.listed(state="approved", limit=10)] == [Role.GUEST]
 
 
-async def test_a_list_is_as_long_as_it_was_asked_for(home: Home) -> None:
-    pairings = home.pairings()
+async def test_a_list_is_as_long_as_it_was_asked_for(home: Home, pairings: SqlPairingStore) -> None:
     for number in range(3):
         home.clock.advance(1)
         await asked(pairings, CHAT, Sender(str(number)))
@@ -190,8 +189,7 @@ async def test_a_list_is_as_long_as_it_was_asked_for(home: Home) -> None:
     assert await pairings.listed(state="revoked", limit=2) == []
 
 
-async def test_a_name_of_any_length_is_kept_short(home: Home) -> None:
-    pairings = home.pairings()
+async def test_a_name_of_any_length_is_kept_short(pairings: SqlPairingStore) -> None:
     await asked(pairings, CHAT, msgspec.structs.replace(EVE, name="E" * 5_000))
     (one,) = await pairings.listed(state="", limit=1)
     assert one.name == "E" * 100

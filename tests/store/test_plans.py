@@ -13,7 +13,6 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from tests.store.home import Home
 from tests.store.making import (
-    CHAT,
     KEY,
     PROMPT,
     admit,
@@ -22,6 +21,7 @@ from tests.store.making import (
     begun,
     call,
     claim,
+    following,
     prompt,
     rendered,
     reply,
@@ -88,8 +88,7 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     journal, records, statements = new_home.journal(), new_home.records(), Statements(new_home)
     await statements.watch()
     await answered(journal, await begun(journal, "r1"), "hi")
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     await journal.begin_send(row, rendered("hi"), 0, duplicate=False)
     await journal.receipt(row, 0, "m", begin=None)
     await journal.unfetched("telegram")

@@ -16,7 +16,17 @@ from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.journal.previews import STOPPED_LINE
 from tests.store.home import Home
-from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, stop_order, told
+from tests.store.making import (
+    CHAT,
+    KEY,
+    admit,
+    answered,
+    begun,
+    following,
+    rendered,
+    stop_order,
+    told,
+)
 
 SHOWN = OutboundPart(text="I thi ...", payload=b"{}", key="run:0:p")
 
@@ -39,12 +49,6 @@ async def standing(home: Home) -> tuple[SqlJournal, Claim, OutboundRow]:
     journal, claimed, row = await previewed(home)
     assert await journal.receipt(row, 0, "m1", begin=None) is None
     return journal, claimed, row
-
-
-async def following(journal: SqlJournal) -> OutboundRow:
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
-    return row
 
 
 async def test_a_preview_is_owed_to_nobody(home: Home) -> None:
@@ -116,8 +120,7 @@ async def test_what_stands_there_no_more_is_forgotten(home: Home) -> None:
     assert (row.standing, [part.state for part in row.parts]) == (None, ["sending"])
 
 
-async def test_there_is_no_preview_of_a_run_that_has_ended(home: Home) -> None:
-    journal = home.journal()
+async def test_there_is_no_preview_of_a_run_that_has_ended(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await answered(journal, claimed, "Done.")
     before = await home.everything()

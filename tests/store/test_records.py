@@ -10,7 +10,7 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.views import Counts
 from tests.store.home import Home
-from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
+from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
 
 CANCELLED = Ending(
     state=RunState.ABORTED, outbound=(told("This was cancelled.", "r1:stopped"),), error="cancelled"
@@ -81,8 +81,7 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
     journal, records = home.journal(), home.records()
     await begun(journal, "r1")
     await records.cancel("r1", CANCELLED, "1001")
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     await journal.bury(row, "blocked", scope="message")
     assert (await records.counts()).dead == 1
     assert await records.retry(row.id) == CHAT

@@ -13,10 +13,10 @@ from nanobot.session.entries import FailedEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, RunUsage
 from nanobot.session.states import LIVE, TRANSITIONS, RunKind, RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     BEN,
-    CHAT,
     KEY,
     PROMPT,
     RESULT,
@@ -30,6 +30,7 @@ from tests.store.making import (
     call,
     claim,
     ending,
+    following,
     prompt,
     reply,
     said,
@@ -95,9 +96,8 @@ async def test_after_somebody_elses_claim_a_verb_is_fenced_and_writes_nothing(
 
 @every_lane_verb
 async def test_after_an_order_to_stop_a_verb_is_fenced_and_writes_nothing(
-    home: Home, verb: str
+    home: Home, verb: str, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     old = await begun(journal)
     await asked(journal, old)
     await admit(journal, stop_order(), said("more"))
@@ -125,9 +125,8 @@ async def test_a_run_that_was_given_back_takes_no_verb(home: Home, verb: str) ->
 
 @pytest.mark.parametrize("target", MOVES, ids=str)
 async def test_a_run_changes_its_state_along_the_one_table_only(
-    home: Home, target: RunState
+    home: Home, target: RunState, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     for number, state in enumerate(RunState):
         key = f"session-{number}"
         claimed = await begun(journal, f"run-{number}", key)
@@ -151,8 +150,7 @@ async def test_nothing_is_recorded_for_a_run_that_has_ended(home: Home, state: R
     await refused(home, "record_result", claimed)
 
 
-async def test_the_log_holds_every_step_of_a_run_in_order(home: Home) -> None:
-    journal = home.journal()
+async def test_the_log_holds_every_step_of_a_run_in_order(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     lane, run = claimed.lane, claimed.run
     made = [
@@ -168,8 +166,7 @@ async def test_the_log_holds_every_step_of_a_run_in_order(home: Home) -> None:
     assert await home.verify(KEY) == 8
 
 
-async def test_a_log_reads_the_same_after_reopening(home: Home) -> None:
-    journal = home.journal()
+async def test_a_log_reads_the_same_after_reopening(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await asked(journal, claimed)
     before = await home.entries(KEY)
@@ -178,8 +175,7 @@ async def test_a_log_reads_the_same_after_reopening(home: Home) -> None:
     assert await home.journal().snapshot("digest") == PROMPT
 
 
-async def test_a_prompt_is_stored_once_under_its_digest(home: Home) -> None:
-    journal = home.journal()
+async def test_a_prompt_is_stored_once_under_its_digest(home: Home, journal: SqlJournal) -> None:
     for number in range(3):
         claimed = await begun(journal, f"r{number}")
         await asked(journal, claimed)
@@ -199,8 +195,7 @@ async def test_a_missing_prompt_is_an_error_that_names_it(home: Home) -> None:
         await home.journal().snapshot("abc123")
 
 
-async def test_the_end_of_a_run_is_one_transaction(home: Home) -> None:
-    journal = home.journal()
+async def test_the_end_of_a_run_is_one_transaction(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await asked(journal, claimed)
     usage = RunUsage(model_calls=1, prompt_tokens=10)
@@ -221,8 +216,7 @@ async def test_the_end_of_a_run_is_one_transaction(home: Home) -> None:
     assert await home.rows("SELECT owner, lease_until FROM sessions") == [(None, None)]
 
 
-async def test_an_end_that_fails_half_way_ends_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_an_end_that_fails_half_way_ends_nothing(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     before = await home.everything()
     with pytest.raises(UnicodeEncodeError):
@@ -231,8 +225,7 @@ async def test_an_end_that_fails_half_way_ends_nothing(home: Home) -> None:
     await answered(journal, claimed, "fine")
 
 
-async def test_the_end_of_a_run_tells_whether_more_waits(home: Home) -> None:
-    journal = home.journal()
+async def test_the_end_of_a_run_tells_whether_more_waits(journal: SqlJournal) -> None:
     first = await begun(journal, "r1")
     await admit(journal, said("more", BEN))
     assert await answered(journal, first, "one")
@@ -246,14 +239,12 @@ async def test_a_key_that_is_owed_already_is_not_owed_again(home: Home) -> None:
     await journal.finish(first.lane, first.run, ending("one", run_id="same"))
     second = await begun(journal, "r2")
     await journal.finish(second.lane, second.run, ending("two", run_id="same"))
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert row.message.text == "one"
     assert await home.column("SELECT count(*) FROM outbound") == [1]
 
 
-async def test_a_session_shows_its_run_until_it_ends(home: Home) -> None:
-    journal = home.journal()
+async def test_a_session_shows_its_run_until_it_ends(journal: SqlJournal) -> None:
     claimed = await begun(journal, "r1")
     await admit(journal, said("more", BEN))
     row = await journal.session(KEY)

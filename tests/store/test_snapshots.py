@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database.sqlite import Work
 from nanobot.store.journal import claiming
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_postgres
@@ -57,8 +58,7 @@ async def test_a_message_that_is_claimed_during_the_look_is_in_neither_of_two_st
 
 
 @on_postgres
-async def test_a_log_that_grows_while_it_is_verified_holds(home: Home) -> None:
-    journal = home.journal()
+async def test_a_log_that_grows_while_it_is_verified_holds(home: Home, journal: SqlJournal) -> None:
     first = await begun(journal, "r1")
     await asked(journal, first)
     await answered(journal, first, "the first answer")

@@ -23,6 +23,7 @@ from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.session.usage import UsageSum
 from nanobot.store.journal import runs
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, on_postgres
 from tests.store.making import (
     ANN,
@@ -129,10 +130,8 @@ async def test_a_call_that_failed_costs_a_request_and_no_tokens(home: Home) -> N
 
 
 async def test_a_further_request_is_a_request_more_with_what_the_one_before_had_said(
-    home: Home,
+    home: Home, journal: SqlJournal, claimed: Claim
 ) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
     await start(journal, claimed, priced())
     await journal.start_retry(claimed.lane, claimed.run, Usage())
     await journal.start_retry(claimed.lane, claimed.run, Usage(10, 3))
@@ -191,10 +190,8 @@ ODD = (Usage(-100, -100, -100), Usage(10**30, 10**400, 10**30), Usage(5, 5, 10**
 
 @pytest.mark.parametrize("usage", ODD)
 async def test_whatever_a_provider_reports_a_call_takes_no_less_than_nothing(
-    home: Home, usage: Usage
+    home: Home, usage: Usage, journal: SqlJournal, claimed: Claim
 ) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
     await start(journal, claimed, priced())
     reply = ReplyEntry(call=1, text="yes", usage=usage)
     await journal.finish(claimed.lane, claimed.run, replied(claimed, reply))
@@ -209,10 +206,8 @@ async def test_whatever_a_provider_reports_a_call_takes_no_less_than_nothing(
 
 
 async def test_a_run_that_is_stopped_in_a_call_used_its_prompt_and_what_was_said(
-    home: Home,
+    home: Home, journal: SqlJournal, claimed: Claim
 ) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
     await start(journal, claimed, priced())
     partial = ReplyEntry(call=1, text="as far as", partial=True)
     await admit(journal, stop_order(bodies=(partial,)))
@@ -440,8 +435,7 @@ async def test_a_soft_limit_is_told_once_a_day_under_an_answer(home: Home) -> No
     assert texts == ["yes", f"yes\n\n{line}", "yes", "yes"]
 
 
-async def test_what_is_reserved_shows_beside_what_was_used(home: Home) -> None:
-    journal = home.journal()
+async def test_what_is_reserved_shows_beside_what_was_used(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     ann = Account(person=f"telegram:{ANN}", chat="", job="", model="other/model")
@@ -463,8 +457,7 @@ async def test_a_deleted_conversation_leaves_the_sums_and_nothing_else(home: Hom
         await start(journal, again, priced())
 
 
-async def test_a_run_given_back_in_a_call_used_its_prompt(home: Home) -> None:
-    journal = home.journal()
+async def test_a_run_given_back_in_a_call_used_its_prompt(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     await journal.release(claimed.lane, claimed.run)
@@ -479,10 +472,8 @@ SUMMARY = SummaryEntry(text="in short", covers_from=1, upto=1, usage=Usage(7, 5,
 
 
 async def test_a_call_beside_the_run_s_own_is_reserved_and_settled_with_what_it_gave(
-    home: Home,
+    home: Home, journal: SqlJournal, claimed: Claim
 ) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
     reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     assert reserved.max_tokens == 100
     assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0)]
@@ -542,10 +533,8 @@ async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> Non
 
 
 async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_it_was(
-    home: Home,
+    home: Home, journal: SqlJournal, claimed: Claim
 ) -> None:
-    journal = home.journal()
-    claimed = await begun(journal)
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
     again = await begun(journal, "again")
     reserved = await journal.start_auxiliary(again.lane, claimed.run, beside(apart=True))

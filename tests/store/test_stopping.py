@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nanobot.session.entries import CancelEntry, ReplyEntry, UserEntry
 from nanobot.session.states import RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -14,6 +15,7 @@ from tests.store.making import (
     asked,
     begun,
     claim,
+    following,
     said,
     stop_order,
 )
@@ -49,27 +51,23 @@ async def test_what_the_run_answered_and_what_waited_behind_it_is_settled(home: 
     assert await waiting(home) == []
 
 
-async def test_what_comes_after_it_is_answered(home: Home) -> None:
-    journal = home.journal()
+async def test_what_comes_after_it_is_answered(home: Home, journal: SqlJournal) -> None:
     await begun(journal, "r1")
     await admit(journal, said("before"), stop_order(), said("after"))
     assert await waiting(home) == ["after"]
     assert (await claim(journal, "r2")).run.id == "r2"
 
 
-async def test_its_notice_is_owed_exactly_once(home: Home) -> None:
-    journal = home.journal()
+async def test_its_notice_is_owed_exactly_once(home: Home, journal: SqlJournal) -> None:
     await begun(journal)
     await admit(journal, stop_order(), stop_order())
     await admit(journal, stop_order())
-    row = await journal.next_outbound(CHAT)
-    assert row is not None
+    row = await following(journal)
     assert row.message.text == "Stopped."
     assert await home.column("SELECT count(*) FROM outbound") == [1]
 
 
-async def test_of_others_it_reaches_nothing(home: Home) -> None:
-    journal = home.journal()
+async def test_of_others_it_reaches_nothing(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     await admit(journal, said("bens", BEN), said("anns"), stop_order(BEN))
     assert await waiting(home) == [f"for run in {KEY}", "anns"]
@@ -77,9 +75,8 @@ async def test_of_others_it_reaches_nothing(home: Home) -> None:
 
 
 async def test_what_the_sender_had_waiting_is_dropped_though_anothers_run_goes_on(
-    home: Home,
+    home: Home, journal: SqlJournal
 ) -> None:
-    journal = home.journal()
     await begun(journal)
     await admit(journal, said("bens", BEN))
     (done,) = await admit(journal, stop_order(BEN))
@@ -88,8 +85,7 @@ async def test_what_the_sender_had_waiting_is_dropped_though_anothers_run_goes_o
     assert (await home.column("SELECT count(*) FROM outbound")) == [1]
 
 
-async def test_an_owners_reaches_everybody(home: Home) -> None:
-    journal = home.journal()
+async def test_an_owners_reaches_everybody(home: Home, journal: SqlJournal) -> None:
     await begun(journal, "r1")
     await admit(journal, said("anns"), said("bens", BEN))
     (done,) = await admit(journal, stop_order("owner", everyone=True))

@@ -16,6 +16,11 @@ from tests.store.making import ANN, BEN, RESULT, admit, begun, claim, stop_order
 from tests.store.test_tasks import Desk, task
 
 
+@pytest.fixture
+def desk(home: Home) -> Desk:
+    return Desk(home)
+
+
 def of(parent: Claim, key: str = "k") -> NewTask:
     """A background run that a run asks for."""
     run = parent.run
@@ -47,8 +52,7 @@ async def test_the_order_itself_ends_a_child_that_nobody_had_collected(home: Hom
     assert CancelEntry(by=ANN) in await home.bodies(f"task:{child}")
 
 
-async def test_it_ends_children_of_children_that_have_ended(home: Home) -> None:
-    desk = Desk(home)
+async def test_it_ends_children_of_children_that_have_ended(home: Home, desk: Desk) -> None:
     parent = await begun(desk.journal)
     child = await desk.tasks.create(of(parent))
     at_work = await claim(desk.journal, "unused", f"task:{child}")
@@ -59,15 +63,13 @@ async def test_it_ends_children_of_children_that_have_ended(home: Home) -> None:
     assert (await states(home))[grandchild] == "aborted"
 
 
-async def test_a_plain_order_leaves_children_alone(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_plain_order_leaves_children_alone(home: Home, desk: Desk) -> None:
     child = await desk.tasks.create(of(await begun(desk.journal)))
     await admit(desk.journal, stop_order())
     assert (await states(home))[child] == "queued"
 
 
-async def test_a_member_s_order_ends_their_own_children_only(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_member_s_order_ends_their_own_children_only(home: Home, desk: Desk) -> None:
     child = await desk.tasks.create(of(await begun(desk.journal)))
     await admit(desk.journal, stop_all(BEN))
     assert (await states(home))[child] == "queued"
@@ -75,8 +77,7 @@ async def test_a_member_s_order_ends_their_own_children_only(home: Home) -> None
     assert (await states(home))[child] == "aborted"
 
 
-async def test_a_run_that_was_stopped_starts_nothing_more(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_run_that_was_stopped_starts_nothing_more(home: Home, desk: Desk) -> None:
     parent = await begun(desk.journal)
     _, write = desk.tasks.creation(of(parent, "with a result"))
     await admit(desk.journal, stop_all())
@@ -87,16 +88,14 @@ async def test_a_run_that_was_stopped_starts_nothing_more(home: Home) -> None:
     assert await states(home) == {"run": str(RunState.ABORTED)}
 
 
-async def test_what_a_run_started_before_it_is_not_started_again_nor_refused(home: Home) -> None:
-    desk = Desk(home)
+async def test_what_a_run_started_before_it_is_not_started_again_nor_refused(desk: Desk) -> None:
     parent = await begun(desk.journal)
     child = await desk.tasks.create(of(parent))
     await admit(desk.journal, stop_order())
     assert await desk.tasks.create(of(parent)) == child
 
 
-async def test_a_person_has_a_child_of_an_ended_run_tried_again(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_person_has_a_child_of_an_ended_run_tried_again(home: Home, desk: Desk) -> None:
     parent = await begun(desk.journal)
     child = await desk.tasks.create(of(parent))
     await admit(desk.journal, stop_all())

@@ -41,6 +41,11 @@ class Desk:
         await self.journal.finish(claim.lane, claim.run, Ending(state=state, outbound=(said,)))
 
 
+@pytest.fixture
+def desk(home: Home) -> Desk:
+    return Desk(home)
+
+
 def task(
     key: str = "k", *, report: Report = "post", orphan: bool = False, delay: float = 0.0
 ) -> NewTask:
@@ -52,8 +57,7 @@ def task(
     return NewTask(wanted=asked, text="say it", terms=terms, report=report, delay=delay)
 
 
-async def test_a_run_is_kept_once_by_its_key(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_run_is_kept_once_by_its_key(desk: Desk) -> None:
     first = await desk.tasks.create(task())
     assert await desk.tasks.create(task()) == first
     assert [one.session_key for one in await desk.journal.ready()] == [f"task:{first}"]
@@ -62,16 +66,14 @@ async def test_a_run_is_kept_once_by_its_key(home: Home) -> None:
     assert (run.state, run.type, run.title) == (RunState.QUEUED, "say", "Say it")
 
 
-async def test_a_post_is_owed_by_the_transaction_that_ends_the_run(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_post_is_owed_by_the_transaction_that_ends_the_run(desk: Desk) -> None:
     await desk.end(await desk.tasks.create(task()))
     (owed,) = await desk.records.outbox(state="pending", limit=9)
     assert (owed.text, owed.session_key) == ("Task completed: Say it\n\n42", KEY)
     assert [entry.kind for entry in await desk.records.entries(KEY, after=0, limit=9)] == ["post"]
 
 
-async def test_a_follow_up_waits_in_the_lane_of_the_parent(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_follow_up_waits_in_the_lane_of_the_parent(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(report="follow_up"))
     await desk.end(run_id, RunState.FAILED)
     claim = await desk.journal.claim(KEY, "next", "UTC")
@@ -83,8 +85,7 @@ async def test_a_follow_up_waits_in_the_lane_of_the_parent(home: Home) -> None:
     assert await desk.records.outbox(state="pending", limit=9) == []
 
 
-async def test_what_is_cancelled_before_it_began_is_told_once(home: Home) -> None:
-    desk = Desk(home)
+async def test_what_is_cancelled_before_it_began_is_told_once(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(report="follow_up"))
     ending = Ending(state=RunState.ABORTED, error="cancelled")
     assert await desk.records.cancel(run_id, ending, "ann") is not None
@@ -93,8 +94,7 @@ async def test_what_is_cancelled_before_it_began_is_told_once(home: Home) -> Non
     assert texts == ["Task cancelled: Say it"]
 
 
-async def test_a_driver_that_lost_the_lane_reports_nothing(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_driver_that_lost_the_lane_reports_nothing(desk: Desk) -> None:
     run_id = await desk.tasks.create(task())
     claim = await desk.journal.claim(f"task:{run_id}", "unused", "UTC")
     assert claim is not None
@@ -105,16 +105,14 @@ async def test_a_driver_that_lost_the_lane_reports_nothing(home: Home) -> None:
     assert len(await desk.records.outbox(state="", limit=9)) == 1
 
 
-async def test_a_run_of_nobody_becomes_an_unread_conversation(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_run_of_nobody_becomes_an_unread_conversation(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(orphan=True))
     await desk.end(run_id)
     (found,) = await desk.records.sessions(limit=9, unread=True)
     assert (found.key, found.title) == (f"task:{run_id}", "Task completed: Say it")
 
 
-async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(orphan=True))
     await desk.end(run_id)
     question = OutboundMessage(
@@ -131,16 +129,14 @@ async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(ho
     assert await desk.journal.owed_chats("cli") == [Address("cli", f"task:{run_id}")]
 
 
-async def test_reading_leaves_what_a_platform_is_owed(home: Home) -> None:
-    desk = Desk(home)
+async def test_reading_leaves_what_a_platform_is_owed(desk: Desk) -> None:
     message = OutboundMessage(address=Address("telegram", "1"), text="Hi", key="p")
     await desk.journal.post("telegram:1", message)
     assert await desk.records.mark_read("telegram:1")
     assert [one.key for one in await desk.records.outbox(state="pending", limit=9)] == ["p"]
 
 
-async def test_a_run_is_not_claimed_before_its_time(home: Home) -> None:
-    desk = Desk(home)
+async def test_a_run_is_not_claimed_before_its_time(home: Home, desk: Desk) -> None:
     run_id = await desk.tasks.create(task(delay=50.0))
     key = f"task:{run_id}"
     assert await desk.journal.claim(key, "unused", "UTC") is None
@@ -150,8 +146,7 @@ async def test_a_run_is_not_claimed_before_its_time(home: Home) -> None:
     await desk.end(run_id)
 
 
-async def test_there_is_a_limit_for_each_conversation(home: Home) -> None:
-    desk = Desk(home)
+async def test_there_is_a_limit_for_each_conversation(desk: Desk) -> None:
     made = [await desk.tasks.create(task(f"k{n}")) for n in range(MAX_OF_SESSION)]
     with pytest.raises(ToolError, match="at most"):
         await desk.tasks.create(task("more"))
@@ -161,8 +156,7 @@ async def test_there_is_a_limit_for_each_conversation(home: Home) -> None:
     assert await desk.tasks.create(task("more"))
 
 
-async def test_an_ended_run_can_be_asked_for_again(home: Home) -> None:
-    desk = Desk(home)
+async def test_an_ended_run_can_be_asked_for_again(desk: Desk) -> None:
     run_id = await desk.tasks.create(task())
     again = await desk.tasks.again(run_id)
     assert again is not None

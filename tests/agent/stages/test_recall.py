@@ -89,8 +89,7 @@ async def test_a_group_is_never_told_what_the_owner_said_alone() -> None:
         assert "1234" not in str(asked.requests)
 
 
-async def test_a_memory_that_fails_costs_nothing_but_itself() -> None:
-    memory = FakeMemory()
+async def test_a_memory_that_fails_costs_nothing_but_itself(memory: FakeMemory) -> None:
     memory.fails = NanobotError("the index is broken")
     async with gateway(options=Options(before=recalling(memory))) as bot:
         assert await say(bot, "hello") == "echo: hello"
@@ -106,16 +105,14 @@ async def test_what_came_from_outside_taints_the_run_that_recalls_it() -> None:
         assert recorder.contexts[0].tainted
 
 
-async def test_heartbeats_begin_with_an_empty_mind() -> None:
-    memory = FakeMemory()
+async def test_heartbeats_begin_with_an_empty_mind(memory: FakeMemory) -> None:
     memory.know(OWN, "Ada likes tea.")
     async with gateway(options=Options(before=recalling(memory))) as bot:
         await say(bot, "ada", origin=Origin.HEARTBEAT)
         assert memory.asked == []
 
 
-async def test_a_small_model_is_told_less() -> None:
-    memory = FakeMemory()
+async def test_a_small_model_is_told_less(memory: FakeMemory) -> None:
     memory.know(OWN, *(f"ada {number} {'x' * 300}" for number in range(5)))
     sizes = []
     for small in (True, False):
@@ -230,8 +227,7 @@ async def test_that_there_is_nothing_is_an_answer_too() -> None:
         assert results(bot)[0].startswith("Nothing is known")
 
 
-async def test_after_so_many_rounds_asking_is_over() -> None:
-    memory = FakeMemory()
+async def test_after_so_many_rounds_asking_is_over(memory: FakeMemory) -> None:
     memory.know(OWN, "ada")
     script = [needs(f"ada {number}") for number in range(4)]
     asked = ScriptedProvider(*script, "Enough.")
@@ -264,8 +260,7 @@ async def test_an_action_beside_a_need_is_made_and_ends_asking() -> None:
         assert memory.asked == []
 
 
-async def test_rounds_are_counted_over_a_crash() -> None:
-    memory = FakeMemory()
+async def test_rounds_are_counted_over_a_crash(memory: FakeMemory) -> None:
     held = Held()
     asked = ScriptedProvider(needs("a"), needs("b"), held, needs("c"), needs("d"), "Enough.")
     chosen = Options(before=asking(memory, rounds=3))

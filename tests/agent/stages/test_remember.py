@@ -139,8 +139,7 @@ async def test_a_crash_at_any_record_keeps_one_memory(verb: str, moment: str) ->
             assert len(summings(asked)) == (2 if (verb, moment) == ("remember", "before") else 1)
 
 
-async def test_two_processes_over_one_store_keep_one_summary() -> None:
-    memory = FakeMemory()
+async def test_two_processes_over_one_store_keep_one_summary(memory: FakeMemory) -> None:
     async with gateway(model()) as bot:
         await say(bot, "I like tea")
         later(bot)
@@ -188,8 +187,7 @@ async def test_a_heartbeat_that_told_somebody_something_is_remembered() -> None:
         assert len(summings(asked)) == 1
 
 
-async def test_a_group_is_remembered_for_itself() -> None:
-    memory = FakeMemory()
+async def test_a_group_is_remembered_for_itself(memory: FakeMemory) -> None:
     async with gateway(model()) as bot:
         await say(bot, "I like tea", group=True, addressed=True)
         later(bot)
@@ -247,8 +245,7 @@ async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
 
 
 @pytest.mark.parametrize("part", ["model", "memory"])
-async def test_what_fails_is_tried_again_later(part: str) -> None:
-    memory = FakeMemory()
+async def test_what_fails_is_tried_again_later(part: str, memory: FakeMemory) -> None:
     broken = part == "model"
     asked = ScriptedProvider("ok", *([ModelUnreachable("no")] if broken else []), "Tea.")
     memory.fails = None if broken else NanobotError("no space")

@@ -78,8 +78,7 @@ async def test_a_reply_ends_the_run_and_starts_nothing() -> None:
         assert "assistant: Hello there." in str(asked.requests[-1].messages[1].content)
 
 
-async def test_a_run_is_started_and_said_so() -> None:
-    starter = FakeStarter()
+async def test_a_run_is_started_and_said_so(starter: FakeStarter) -> None:
     async with gateway(model(RUN), options=options(starter)) as bot:
         assert await said(bot) == "Started: Nap; I will tell you when it is done."
         (wanted,) = starter.started.values()
@@ -88,8 +87,7 @@ async def test_a_run_is_started_and_said_so() -> None:
         assert wanted.parent.session_key == str(wanted.parent.address) == SESSION
 
 
-async def test_reply_and_run_answers_at_once_and_starts_the_run() -> None:
-    starter = FakeStarter()
+async def test_reply_and_run_answers_at_once_and_starts_the_run(starter: FakeStarter) -> None:
     async with gateway(model(BOTH), options=options(starter)) as bot:
         assert await said(bot) == "At once."
         (wanted,) = starter.started.values()
@@ -99,8 +97,7 @@ async def test_reply_and_run_answers_at_once_and_starts_the_run() -> None:
         assert wanted.key == f"{wanted.parent.run_id}:triage"
 
 
-async def test_a_run_of_no_conversation_is_started_without_one() -> None:
-    starter = FakeStarter()
+async def test_a_run_of_no_conversation_is_started_without_one(starter: FakeStarter) -> None:
     answer = decision("run", run=run(conversation=None))
     async with gateway(model(answer), options=options(starter)) as bot:
         await said(bot)
@@ -234,8 +231,7 @@ async def test_the_same_words_twice_in_a_moment_start_one_run() -> None:
         assert len([one for one in asked.requests if is_triage(one)]) == 1
 
 
-async def test_the_same_words_later_start_another_run() -> None:
-    starter = FakeStarter()
+async def test_the_same_words_later_start_another_run(starter: FakeStarter) -> None:
     async with gateway(model(RUN), options=options(starter)) as bot:
         for later in (0.0, 11.0):
             await bot.channel.push("Sleep a bit", sent_at=1_800_000_000.0 + later)

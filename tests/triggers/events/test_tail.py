@@ -13,6 +13,11 @@ from nanobot.triggers.events.sensor import SensorUnreadable
 from nanobot.triggers.events.tail import FAR_BEHIND, LONGEST_LINE, MOST_BYTES, LogCursor, new_lines
 
 
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "a.log"
+
+
 def read(log: Path, cursor: LogCursor | None) -> tuple[list[bytes], LogCursor]:
     """Everything new, by as many readings as it takes."""
     lines: list[bytes] = []
@@ -29,8 +34,7 @@ def add(log: Path, text: bytes) -> None:
         file.write(text)
 
 
-def test_it_begins_at_the_end_and_gives_whole_lines_only(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_it_begins_at_the_end_and_gives_whole_lines_only(log: Path) -> None:
     add(log, b"old\n")
     lines, cursor = read(log, None)
     assert lines == []
@@ -41,16 +45,14 @@ def test_it_begins_at_the_end_and_gives_whole_lines_only(tmp_path: Path) -> None
     assert read(log, cursor)[0] == [b"three"]
 
 
-def test_one_that_comes_into_being_is_read_from_its_beginning(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_one_that_comes_into_being_is_read_from_its_beginning(log: Path) -> None:
     lines, cursor = read(log, None)
     assert lines == []
     add(log, b"first\n")
     assert read(log, cursor)[0] == [b"first"]
 
 
-def test_one_that_was_rotated_is_read_to_its_end_first(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_one_that_was_rotated_is_read_to_its_end_first(tmp_path: Path, log: Path) -> None:
     add(log, b"old\n")
     cursor = read(log, None)[1]
     add(log, b"last of the old\n")
@@ -59,8 +61,7 @@ def test_one_that_was_rotated_is_read_to_its_end_first(tmp_path: Path) -> None:
     assert read(log, cursor)[0] == [b"last of the old", b"first of the new"]
 
 
-def test_one_that_was_moved_and_is_not_there_yet_loses_nothing(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_one_that_was_moved_and_is_not_there_yet_loses_nothing(tmp_path: Path, log: Path) -> None:
     add(log, b"old\n")
     cursor = read(log, None)[1]
     add(log, b"last of the old\n")
@@ -72,8 +73,7 @@ def test_one_that_was_moved_and_is_not_there_yet_loses_nothing(tmp_path: Path) -
     assert read(log, cursor)[0] == [b"first of the new"]
 
 
-def test_one_that_was_emptied_is_read_from_its_beginning(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_one_that_was_emptied_is_read_from_its_beginning(log: Path) -> None:
     add(log, b"a long line that was there\n")
     cursor = read(log, None)[1]
     log.write_bytes(b"short\n")
@@ -81,17 +81,15 @@ def test_one_that_was_emptied_is_read_from_its_beginning(tmp_path: Path) -> None
 
 
 def test_one_that_was_emptied_and_grew_beyond_where_it_was_is_read_from_its_beginning(
-    tmp_path: Path,
+    log: Path,
 ) -> None:
-    log = tmp_path / "a.log"
     add(log, b"a line\n")
     cursor = read(log, None)[1]
     log.write_bytes(b"another line\nand one more\n")
     assert read(log, cursor)[0] == [b"another line", b"and one more"]
 
 
-def test_a_jump_of_a_gigabyte_is_passed_over_but_for_its_end(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_a_jump_of_a_gigabyte_is_passed_over_but_for_its_end(log: Path) -> None:
     add(log, b"old\n")
     cursor = read(log, None)[1]
     os.truncate(log, 1 << 30)
@@ -103,8 +101,7 @@ def test_a_jump_of_a_gigabyte_is_passed_over_but_for_its_end(tmp_path: Path) -> 
     assert new_lines(log, chunk.cursor).lines == ()
 
 
-def test_what_is_much_but_not_too_much_comes_piece_by_piece_and_whole(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_what_is_much_but_not_too_much_comes_piece_by_piece_and_whole(log: Path) -> None:
     add(log, b"")
     cursor = read(log, None)[1]
     line = b"x" * 999 + b"\n"
@@ -112,8 +109,7 @@ def test_what_is_much_but_not_too_much_comes_piece_by_piece_and_whole(tmp_path: 
     assert len(read(log, cursor)[0]) == (FAR_BEHIND - 10_000_000) // 1_000
 
 
-def test_a_line_without_end_is_taken_in_pieces(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_a_line_without_end_is_taken_in_pieces(log: Path) -> None:
     add(log, b"")
     cursor = read(log, None)[1]
     add(log, b"y" * (LONGEST_LINE + 5))
@@ -131,8 +127,7 @@ def test_what_is_no_file_is_said_and_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
+def test_a_log_that_may_not_be_read_is_named(log: Path) -> None:
     add(log, b"secret\n")
     log.chmod(0)
     with pytest.raises(SensorUnreadable, match=r"a\.log cannot be read: Permission denied"):
