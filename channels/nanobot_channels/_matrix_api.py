@@ -22,7 +22,7 @@ from nanobot.errors import (
     Refused,
 )
 from nanobot.ports import Clock
-from nanobot.system import proxy_for, trusted_authorities
+from nanobot_channels._http import Connections, may_have_arrived, read_at_most
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
 from nanobot_channels._proxy_answers import answered_by_proxy
@@ -30,7 +30,6 @@ from nanobot_channels._proxy_answers import answered_by_proxy
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
 _TRANSFER = aiohttp.ClientTimeout(total=300.0, connect=_CONNECT_SECONDS, sock_read=60.0)
-_PIECE = 64 * 1024
 _LOST_TOKEN = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"}
 _WRONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SHUT_OUT = {"M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
@@ -65,10 +64,6 @@ class NoAnswer(Exception):
     def __init__(self, what: str, error: Exception, *, sent: bool) -> None:
         super().__init__(f"Matrix, {what}: {type(error).__name__} {error}".rstrip())
         self.sent = sent
-
-
-class TooMuch(Exception):
-    """A file is larger than it may be."""
 
 
 FAILED = (ApiRefusal, NoAnswer)
@@ -111,8 +106,7 @@ class Api:
         self.user_id = ""
         """Whose the token is; known once `sign_in` returned."""
         self._token = ""
-        self._session: aiohttp.ClientSession | None = None
-        self._proxy: str | None = None
+        self._connections = Connections(account.homeserver)
         self._signing_in = asyncio.Lock()
 
     async def sign_in(self) -> str:
@@ -152,12 +146,7 @@ class Api:
             async with answer:
                 if answer.status != HTTPStatus.OK:
                     raise _refusal(what, answer, await answer.read())
-                content = bytearray()
-                async for piece in answer.content.iter_chunked(_PIECE):
-                    content += piece
-                    if len(content) > limit:
-                        raise TooMuch
-                return bytes(content)
+                return await read_at_most(answer, limit)
         except ApiRefusal as error:
             self._lost(token, error)
             raise
@@ -190,8 +179,7 @@ class Api:
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        await self._connections.close()
 
     def _login(self) -> Request:
         account = self.account
@@ -214,7 +202,7 @@ class Api:
                 what, await self._open(request, token=token, timeout=timeout, data=data)
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise NoAnswer(what, error, sent=_may_have_arrived(error)) from error
+            raise NoAnswer(what, error, sent=may_have_arrived(error)) from error
 
     async def _open(
         self,
@@ -229,22 +217,11 @@ class Api:
         if data is not None:
             headers["Content-Type"] = mime
         url = URL(self.account.homeserver + request[1], encoded=True)
-        answer = await self._opened().request(
-            request[0], url, data=data, headers=headers, timeout=timeout, proxy=self._proxy
+        answer = await self._connections.session().request(
+            request[0], url, data=data, headers=headers, timeout=timeout
         )
         self.time.read_date(answer.headers.get("Date"))
         return answer
-
-    def _opened(self) -> aiohttp.ClientSession:
-        """The connections of all calls; made on first use, inside the event loop."""
-        if self._session is None:
-            root = self.account.homeserver
-            self._proxy = proxy_for(root)
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=trusted_authorities(root)),
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._session
 
 
 def path(*parts: str, version: str = "v3") -> str:
@@ -294,16 +271,6 @@ def _convert(what: str, answer: dict[str, Any], kind: type[_Shape]) -> _Shape:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
         raise NoAnswer(what, error, sent=True) from error
-
-
-def _may_have_arrived(error: Exception) -> bool:
-    return not isinstance(
-        error,
-        aiohttp.ClientConnectorError
-        | aiohttp.ClientHttpProxyError
-        | aiohttp.ConnectionTimeoutError
-        | aiohttp.InvalidURL,
-    )
 
 
 def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:

@@ -10,11 +10,11 @@ from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
 from nanobot.workspace.images import look
 from nanobot_channels import _matrix_parts
+from nanobot_channels._http import TooMuch
 from nanobot_channels._matrix_api import (
     Api,
     ApiRefusal,
     NoAnswer,
-    TooMuch,
     delivery_error,
     path,
 )

@@ -24,6 +24,7 @@ from nanobot.errors import (
 )
 from nanobot.ports import Clock
 from nanobot.system import proxy_for, trusted_authorities
+from nanobot_channels._http import may_have_arrived
 from nanobot_channels._limits import Limits
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
@@ -206,17 +207,6 @@ def _field(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def may_have_arrived(error: Exception) -> bool:
-    """Whether bytes may have gone out before the error."""
-    return not isinstance(
-        error,
-        aiohttp.ClientConnectorError
-        | aiohttp.ClientHttpProxyError
-        | aiohttp.ConnectionTimeoutError
-        | aiohttp.InvalidURL,
-    )
 
 
 def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:

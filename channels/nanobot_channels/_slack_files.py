@@ -11,6 +11,7 @@ from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
 from nanobot.system import proxy_for
+from nanobot_channels._http import TooMuch, read_at_most
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -21,7 +22,6 @@ from nanobot_channels._slack_api import (
 from nanobot_channels._slack_parts import caption_blocks
 
 _TRANSFER = aiohttp.ClientTimeout(total=300.0, connect=10.0, sock_read=60.0)
-_PIECE = 64 * 1024
 
 
 async def upload(api: WebApi, address: Address, part: OutboundPart, content: bytes) -> str:
@@ -90,7 +90,9 @@ async def download(api: WebApi, attachment: Attachment, limit: int) -> bytes:
             ssl=api.client.ssl or True,
         ) as answer:
             _check(answer, attachment)
-            return await _read(answer, limit)
+            return await read_at_most(answer, limit)
+    except TooMuch as error:
+        raise Refused(f"the file is larger than {limit} bytes") from error
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         raise ChannelDown(f"the file could not be loaded from Slack: {error!r}") from error
 
@@ -138,14 +140,3 @@ def _is_sign_in(answer: aiohttp.ClientResponse, attachment: Attachment) -> bool:
     if answer.content_type != "text/html":
         return False
     return attachment.mime != "text/html" or bool(answer.history)
-
-
-async def _read(answer: aiohttp.ClientResponse, limit: int) -> bytes:
-    if (answer.content_length or 0) > limit:
-        raise Refused(f"the file is larger than {limit} bytes")
-    content = bytearray()
-    async for piece in answer.content.iter_chunked(_PIECE):
-        content += piece
-        if len(content) > limit:
-            raise Refused(f"the file is larger than {limit} bytes")
-    return bytes(content)

@@ -14,8 +14,9 @@ from loguru import logger
 from nanobot.errors import ChannelDown, Refused
 from nanobot.messages import Attachment
 from nanobot.workspace.images import look
+from nanobot_channels._http import TooMuch
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
-from nanobot_channels._telegram_http import ApiRefusal, TooMuch
+from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import InputFile, TelegramError
 from nanobot_channels._text import file_name
 

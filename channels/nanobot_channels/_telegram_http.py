@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from nanobot.system import proxy_for, trusted_authorities
+from nanobot_channels._http import BEFORE_WRITING, Connections, read_at_most
 from nanobot_channels._numbers import seconds
 from nanobot_channels._telegram_library import BaseRequest, NetworkError, RequestData, TelegramError
 
@@ -31,16 +31,6 @@ _ERROR_BYTES = 4096
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
 _NOT_GIVEN = BaseRequest.DEFAULT_NONE
 _TOKEN = re.compile(r"/bot[^/\s]+")
-
-# aiohttp raises these only while it gets a connection (TCPConnector.connect); the request is
-# written after that. ServerDisconnectedError and ClientOSError come later: those say nothing.
-_BEFORE_WRITING = (
-    aiohttp.ClientConnectorError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.ClientHttpProxyError,
-    aiohttp.InvalidURL,
-    aiohttp.NonHttpUrlClientError,
-)
 
 
 class NothingSent(NetworkError):
@@ -68,10 +58,6 @@ class ApiRefusal(TelegramError):
         self.new_chat = body.parameters.migrate_to_chat_id
 
 
-class TooMuch(NetworkError):
-    """The content is longer than was allowed."""
-
-
 class _Parameters(msgspec.Struct):
     retry_after: Any = None
     migrate_to_chat_id: int | None = None
@@ -96,16 +82,17 @@ class AiohttpRequest(BaseRequest):
     `read_seconds` may pass without a byte of the answer. Every request is sent once: aiohttp
     repeats only idempotent methods when a kept connection turns out to be dead (RFC 9112, 9.3.1),
     and the Bot API is called with POST. Redirects are not followed: they would be error statuses.
-    Proxies come from the environment, but never for loopback; no cookie is kept.
     Raises NothingSent, NoAnswer or ApiRefusal, none of which shows the token.
     """
 
     def __init__(self, root: str, connections: int, read_seconds: float) -> None:
-        self._root = root
-        self._connections = connections
+        self._connections = Connections(
+            root,
+            most=connections,
+            kept_seconds=_KEEPALIVE_SECONDS,
+            headers={"user-agent": BaseRequest.USER_AGENT},
+        )
         self._read_seconds = read_seconds
-        self._session: aiohttp.ClientSession | None = None
-        self._proxy: str | None = None
         self._closed = False
 
     @property
@@ -120,9 +107,7 @@ class AiohttpRequest(BaseRequest):
     async def shutdown(self) -> None:
         """Close every connection; requests after that fail as NothingSent."""
         self._closed = True
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._connections.close()
 
     async def do_request(  # noqa: PLR0913 - PTB's signature
         self,
@@ -150,10 +135,9 @@ class AiohttpRequest(BaseRequest):
                 headers=None if uploads else _FORM,
                 timeout=patience,
                 allow_redirects=False,
-                proxy=self._proxy,
             ) as response:
                 payload = await response.read()
-        except _BEFORE_WRITING as error:
+        except BEFORE_WRITING as error:
             raise NothingSent(_words(error)) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NoAnswer(_words(error)) from error
@@ -164,20 +148,15 @@ class AiohttpRequest(BaseRequest):
     async def download(self, url: str, limit: int) -> bytes:
         """The content of a file, at most `limit` bytes; raises TooMuch if there is more."""
         patience = _patience(self._read_seconds, _DOWNLOAD_SECONDS, _CONNECT_SECONDS, _POOL_SECONDS)
-        content = bytearray()
         try:
             async with self._opened().get(
-                URL(url, encoded=True), timeout=patience, allow_redirects=False, proxy=self._proxy
+                URL(url, encoded=True), timeout=patience, allow_redirects=False
             ) as response:
                 if response.status != HTTPStatus.OK:
                     raise ApiRefusal(response.status, await response.content.read(_ERROR_BYTES))
-                async for chunk in response.content.iter_any():
-                    content += chunk
-                    if len(content) > limit:
-                        raise TooMuch(f"more than {limit} bytes")
+                return await read_at_most(response, limit)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NoAnswer(_words(error)) from error
-        return bytes(content)
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Any:
@@ -194,19 +173,7 @@ class AiohttpRequest(BaseRequest):
     def _opened(self) -> aiohttp.ClientSession:
         if self._closed:
             raise NothingSent("the connection was closed")
-        if self._session is None:
-            # Once and here: aiohttp's trust_env reads them at every request, in a thread.
-            self._proxy = proxy_for(self._root)
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=self._connections,
-                    keepalive_timeout=_KEEPALIVE_SECONDS,
-                    ssl=trusted_authorities(self._root),
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"user-agent": BaseRequest.USER_AGENT},
-            )
-        return self._session
+        return self._connections.session()
 
 
 def _body(data: RequestData) -> bytes | aiohttp.FormData:

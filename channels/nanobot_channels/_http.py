@@ -1,0 +1,82 @@
+"""What the adapters' requests have in common: connections, and whether a failure came too early to
+have left anything behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import aiohttp
+
+from nanobot.system import proxy_for, trusted_authorities
+
+# aiohttp raises these only while it gets a connection (TCPConnector.connect); the request is
+# written after that. ServerDisconnectedError and ClientOSError come later: those say nothing.
+BEFORE_WRITING = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+)
+_PIECE = 1 << 16
+
+
+class TooMuch(Exception):
+    """The content is longer than was allowed."""
+
+
+def may_have_arrived(error: Exception) -> bool:
+    """Whether bytes may have gone out before the error."""
+    return not isinstance(error, BEFORE_WRITING)
+
+
+async def read_at_most(answer: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The content of an answer. Raises TooMuch if there is more than the limit."""
+    content = bytearray()
+    if (answer.content_length or 0) <= limit:
+        async for piece in answer.content.iter_chunked(_PIECE):
+            content += piece
+            if len(content) > limit:
+                break
+        else:
+            return bytes(content)
+    raise TooMuch(f"more than {limit} bytes")
+
+
+class Connections:
+    """Those to one server, made on first use, inside the event loop. Proxies come from the
+    environment, but never for loopback; no cookie is kept."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        most: int = 100,
+        kept_seconds: float = 15.0,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._root = root
+        self._most = most
+        self._kept_seconds = kept_seconds
+        self._headers = headers
+        self._session: aiohttp.ClientSession | None = None
+
+    def session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=self._most,
+                    keepalive_timeout=self._kept_seconds,
+                    ssl=trusted_authorities(self._root),
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+                # Once and here: aiohttp's trust_env reads them at every request, in a thread.
+                proxy=proxy_for(self._root),
+            )
+        return self._session
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
