@@ -3,6 +3,9 @@ serves no chat."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import aiohttp
 
 from nanobot.session.entries import ToolResultEntry
@@ -154,6 +157,41 @@ async def test_each_role_says_over_http_what_it_is(cluster: Cluster) -> None:
     async with aiohttp.ClientSession() as session, session.get(health) as answer:
         assert await answer.json() == {"status": "ready", "role": "worker"}
     await cluster.stop()
+
+
+async def test_what_is_posted_to_two_web_processes_at_once_is_taken_once_and_seen_in_both(
+    cluster: Cluster,
+) -> None:
+    cluster.configure(more="[web]\nenabled = true\nport = 0")
+    worker = await cluster.start("worker")
+    first, second = await cluster.launch("web"), await cluster.launch("web")
+    addresses = [web_of(await process.ready()) for process in (first, second)]
+    made = json.loads(
+        await cluster.run(worker, "web", "tokens", "add", "desk", "--role", "owner", "--json")
+    )
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        watched = await session.get(f"{addresses[1]}/api/sessions/web:desk/events")
+
+        async def post(number: int) -> tuple[int, str]:
+            message = {"text": "say:hello", "client_request_id": "only"}
+            path = f"{addresses[number % 2]}/api/sessions/web:desk/messages"
+            async with session.post(path, json=message) as answer:
+                return answer.status, await answer.text()
+
+        replies = await asyncio.gather(*map(post, range(8)))
+        assert {status for status, _ in replies} <= {200, 202}, replies
+        async with asyncio.timeout(60):
+            async for line in watched.content:
+                if b'"state":"completed"' in line:
+                    break
+        watched.close()
+        for address in addresses:
+            async with session.get(f"{address}/api/sessions/web:desk/entries") as answer:
+                entries = (await answer.json())["entries"]
+            assert [entry["kind"] for entry in entries].count("user") == 1
+    await cluster.stop()
+    cluster.world.verify()
 
 
 async def test_files_go_through_a_folder_that_all_processes_share(cluster: Cluster) -> None:
