@@ -111,7 +111,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     becomes a file, where the channel is Filing (0: never).
 
     More of it is said by what else an adapter is: Editing, Drafting, Streaming, Confiding, Telling,
-    Fetching, Filing, Reacting, Commanding.
+    Fetching, Filing, Reacting, Recalling, Commanding.
     """
 
     waits: bool = False
@@ -284,18 +284,15 @@ class Editing(Protocol):
 
 @runtime_checkable
 class Drafting(Protocol):
-    """A channel that can show what is being written without a message of its own: a draft goes away
-    by itself, and when a message is sent there."""
+    """A channel that can show what is being written in a draft, which goes away with a message."""
 
     def drafts(self, address: Address) -> bool:
-        """Whether there are drafts in that chat, as far as is known: False once one was refused
-        there for good."""
+        """Whether there are drafts in that chat: False once one was refused there for good."""
         ...
 
     async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
-        """Show the part as the draft of the message with that key, in the place of the one before.
-        An empty part says that nothing is written yet. Raises as `send`; Refused if it is not
-        possible there."""
+        """Show the part as the draft of the message with that key in the place of the last; empty,
+        nothing is written yet. Raises as `send`; Refused if it is not possible there."""
         ...
 
 
@@ -304,8 +301,7 @@ class Confiding(Protocol):
     """A channel that can show a message to one person of a chat alone."""
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether that can be done there now, as far as is known: False in a chat with that person
-        alone, and once it was refused there for good."""
+        """Whether it can be done there: not in their own chat, or once it was refused for good."""
         ...
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
@@ -331,8 +327,8 @@ class Streaming(Protocol):
         ...
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
-        """Show these steps, with those shown before at their beginning. Raises NotSent if nothing
-        was shown and it may be tried again later; Refused once it can only be edited."""
+        """Show these steps, which begin with those shown before. Raises NotSent if nothing was, and
+        it may be tried again; Refused once it can only be edited."""
         ...
 
 
@@ -360,8 +356,7 @@ class Filing(Protocol):
     """A channel that takes files."""
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send `part.file` with `part.text` as its caption; returns the message id. Raises as
-        `send`."""
+        """Send `part.file`, its caption `part.text`; returns the message id. Raises as `send`."""
         ...
 
 
@@ -370,8 +365,16 @@ class Reacting(Protocol):
     """A channel with reactions."""
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put our reaction to somebody's message, in the place of the one before. Errors are the
-        host's to ignore."""
+        """Put our reaction to a message in the place of the last; the host ignores errors."""
+        ...
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A channel that can look up who reacted to a message of ours while nobody listened."""
+
+    async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
+        """Those that stand there now, each as when it is made. Raises as `find`."""
         ...
 
 
@@ -389,8 +392,7 @@ class CommandingByChat(Protocol):
     """A channel whose menu may differ from chat to chat."""
 
     async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
-        """Make the menu of that chat these commands; with none it has everybody's. Raises
-        ChannelError."""
+        """Make these the menu of that chat; with none it is everybody's. Raises ChannelError."""
         ...
 
     async def register_in_groups(self, commands: Sequence[MenuCommand]) -> None:

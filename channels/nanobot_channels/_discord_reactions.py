@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.messages import InboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._discord_messages import (
     BadEvent,
     BotUser,
     ChannelPlace,
     Member,
+    User,
     is_snowflake,
     person,
 )
@@ -71,3 +72,45 @@ def reaction_message(
         reaction=True,
         group=place.group,
     )
+
+
+# What stands at a message, for who was not there
+
+MOST_EMOJI = 10
+"""Of one message; each is a call of its own."""
+
+
+class _Count(msgspec.Struct):
+    emoji: _Emoji
+
+
+class _Reacted(msgspec.Struct):
+    reactions: list[_Count] = []
+
+
+def emoji_of(data: object) -> list[str]:
+    """The emoji that stand at a message, without those of some server's own. Raises BadEvent."""
+    try:
+        message = msgspec.convert(data, _Reacted, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadEvent(str(error)) from error
+    names = [count.emoji.name for count in message.reactions if not count.emoji.id]
+    return [name for name in names if name][:MOST_EMOJI]
+
+
+def reactions_by(users: object, emoji: str, address: Address, message_id: str) -> list[Reaction]:
+    """Those of these users, with an emoji to a message there. Raises BadEvent."""
+    try:
+        people = msgspec.convert(users, list[User], strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadEvent(str(error)) from error
+    return [
+        Reaction(
+            user_id=user.id,
+            channel_id=address.thread_id or address.chat_id,
+            message_id=message_id,
+            emoji=_Emoji(name=emoji),
+            member=Member(user=user),
+        )
+        for user in people
+    ]

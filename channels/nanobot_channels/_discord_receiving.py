@@ -32,10 +32,19 @@ from nanobot_channels._discord_messages import (
     snowflake_at,
     to_inbound,
 )
-from nanobot_channels._discord_reactions import Reaction, parse_reaction, reaction_message
+from nanobot_channels._discord_reactions import (
+    Reaction,
+    emoji_of,
+    parse_reaction,
+    reaction_message,
+    reactions_by,
+)
+from nanobot_channels._discord_sending import snowflake, target
 from nanobot_channels._discord_sent import SentMessages
 from nanobot_channels._recent import Recent
 
+_MOST_REACTING = 100
+"""People by each emoji who are looked at; what Discord tells in one call."""
 MOST_WAITING = 10_000
 """Events in memory; with more, the connection is given up and what is in them looked up later."""
 
@@ -330,6 +339,19 @@ class Receiver:
         message = reaction_message(reaction, place, self._name, self._clock.now())
         if message is not None:
             await self._intake.admit([message])
+
+    async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
+        """Who reacted to a message of the bot's; see ports.Recalling. Raises Refusal, BadEvent and
+        as `request`."""
+        channel, number = target(address), snowflake(message_id)
+        place, made = await self._places.at(address), []
+        for emoji in emoji_of(await self._http.get_message(channel, number)):
+            users = await self._http.get_reaction_users(channel, number, emoji, _MOST_REACTING)
+            for reaction in reactions_by(users, emoji, address, message_id):
+                message = reaction_message(reaction, place, self._name, self._clock.now())
+                if message is not None:
+                    made.append(msgspec.structs.replace(message, address=address))
+        return made
 
     async def _acknowledge(self, interaction: Interaction) -> None:
         """Tell the client that it arrived. The message is committed already, so a failure is only

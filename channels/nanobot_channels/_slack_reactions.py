@@ -61,3 +61,32 @@ def reaction_message(event: object, me: BotUser, channel: str) -> InboundMessage
         reaction=True,
         group=not is_direct(chat),
     )
+
+
+class _Standing(msgspec.Struct, frozen=True):
+    name: str
+    users: list[str] = []
+
+
+class _Reacted(msgspec.Struct, frozen=True):
+    reactions: list[_Standing] = []
+
+
+def standing_reactions(
+    message: object, place: tuple[str, str], me: BotUser, channel: str
+) -> list[InboundMessage]:
+    """What stands at a message of the bot in `place`, its chat and ts, as reactions.get has it: for
+    each person as when it was put there. Raises BadEvent."""
+    chat, ts = place
+    try:
+        reacted = msgspec.convert(message, _Reacted, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadEvent(str(error)) from error
+    item = {"type": "message", "channel": chat, "ts": ts}
+    events = (
+        {"user": user, "reaction": one.name, "item": item}
+        for one in reacted.reactions
+        for user in one.users
+    )
+    made = (reaction_message(event, me, channel) for event in events)
+    return [message for message in made if message is not None]

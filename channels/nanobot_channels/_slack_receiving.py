@@ -10,7 +10,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ChannelDown
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Intake
 from nanobot.system import Backoff
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
@@ -36,7 +36,7 @@ from nanobot_channels._slack_events import (
     user_message,
 )
 from nanobot_channels._slack_lookups import People, Threads, Writers
-from nanobot_channels._slack_reactions import reaction_message
+from nanobot_channels._slack_reactions import reaction_message, standing_reactions
 
 PROMPTS = (
     "What can you do?",
@@ -45,6 +45,7 @@ PROMPTS = (
     "What do you remember about me?",
 )
 _TRIES = 5
+_MOST_REACTING = 100
 _BACKOFF = Backoff(1.0, 16.0)
 _MESSAGES = {"message", "app_mention"}
 
@@ -92,6 +93,7 @@ class Receiver:
         self._intake = intake
         self._me = me
         self._policy = policy
+        self._api = api
         self._clock = api.clock
         self._people = People(api)
         self._history = History(api, name, policy.bounds)
@@ -261,6 +263,17 @@ class Receiver:
             return await self._with_names(stop_button(event, self._name))
         self._assistant.event(event)
         return None
+
+    async def reactions(self, address: Address, ts: str) -> list[InboundMessage]:
+        """Who reacted to a message of the bot's; see ports.Recalling. Raises ApiRefusal, NoAnswer
+        and BadEvent."""
+        if not is_ts(ts):
+            return []
+        params = {"channel": address.chat_id, "timestamp": ts, "full": True}
+        answer = await self._api.call("reactions.get", params, form=True)
+        place = (address.chat_id, ts)
+        made = standing_reactions(answer.get("message"), place, self._me, self._name)
+        return [await self._with_names(message) for message in made[:_MOST_REACTING]]
 
     async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
         item = user_message(event, self._me, chat)

@@ -18,7 +18,7 @@ from nanobot.errors import (
     Refused,
     Uncertain,
 )
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
 from nanobot.system import SystemClock
 from nanobot_channels._discord_gateway import Gateway
@@ -255,6 +255,13 @@ class DiscordChannel:
         except Refusal as refusal:
             if refusal.status != 404:
                 raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
+
+    async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
+        """Who reacted to a message of ours; see ports.Recalling. Raises as `send`."""
+        try:
+            return await sending(address, self._receiver.reactions(address, message_id))
+        except BadEvent as error:
+            raise OutcomeUnknown(f"Discord's reactions cannot be read: {error}") from error
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu of slash commands these, everywhere. Raises ChannelError."""

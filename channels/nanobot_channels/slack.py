@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nanobot.errors import OutcomeUnknown, Refused
-from nanobot.messages import Address, Attachment, OutboundMessage, Step
+from nanobot.errors import NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Step
 from nanobot.ports import (
     Capabilities,
     Checked,
@@ -29,7 +29,7 @@ from nanobot_channels._slack_api import (
     receiving_error,
 )
 from nanobot_channels._slack_assistant import Assistant
-from nanobot_channels._slack_events import BotUser, is_direct, is_ts
+from nanobot_channels._slack_events import BadEvent, BotUser, is_direct, is_ts
 from nanobot_channels._slack_receiving import Policy, Receiver
 from nanobot_channels._slack_sending import Outgoing
 from nanobot_channels._slack_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
@@ -229,6 +229,17 @@ class SlackChannel:
             for other in _EMOJI.values():
                 if other != _EMOJI[mark]:
                     await self._react("reactions.remove", place | {"name": other}, "no_reaction")
+
+    async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
+        """Who reacted to a message of ours; see ports.Recalling. Raises as `send`."""
+        if self._receiving is None:
+            raise NotSent("Slack does not know yet who the bot is")
+        try:
+            return await self._receiving.reactions(address, message_id)
+        except FAILED as error:
+            raise delivery_error(error) from error
+        except BadEvent as error:
+            raise OutcomeUnknown(f"Slack's reactions cannot be read: {error}") from error
 
     async def typing(self, address: Address) -> None:
         """Show a status in a thread, until the answer comes; elsewhere Slack has nothing like it.

@@ -140,8 +140,7 @@ class ModelCaller:
             raise error
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", active.run.id, label, error)
-        ms = max(int(seconds * 1000), 0)
-        await active.record([FallbackEntry(text=str(error), ms=ms)])
+        await active.record([FallbackEntry(text=str(error), ms=max(int(seconds * 1000), 0))])
         active.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def prepare(

@@ -20,6 +20,7 @@ from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
 from nanobot.channels.menus import Menus, MenuSettings
+from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
@@ -35,6 +36,7 @@ from nanobot.ports import (
     Editing,
     Filing,
     Reacting,
+    Recalling,
     Telling,
 )
 from nanobot.session.inbox import Admitted
@@ -116,6 +118,7 @@ class ChannelHost:
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
+        self._missed: MissedReactions | None = None
         self._fetcher = hosting.fetcher
         self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview)
         self._first_up = asyncio.Event()
@@ -128,6 +131,8 @@ class ChannelHost:
         if self.state != "up":
             self._settle("up")
             self._first_up.set()
+            if self._missed is not None:
+                self._missed.up()
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
@@ -185,6 +190,9 @@ class ChannelHost:
             if channel.capabilities.heartbeat is not None:
                 watch = self._watch_heart(channel.capabilities.heartbeat)
                 tasks.create_task(watch, name=f"{name}: heartbeat")
+            if isinstance(channel, Recalling):
+                self._missed = MissedReactions(name, channel, intake, self.moved, self._clock)
+                tasks.create_task(self._missed.run(), name=f"{name}: missed reactions")
             if self._menus is not None:
                 tasks.create_task(self._show_menus(self._menus), name=f"{name}: commands")
 

@@ -143,8 +143,7 @@ class RuleView(msgspec.Struct, frozen=True, kw_only=True):
 
 def digest(tool: str, arguments: str) -> str:
     """What an approval is bound to: the exact call, as the model wrote it."""
-    text = f"{tool}\0{arguments}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()
+    return hashlib.sha256(f"{tool}\0{arguments}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def subject(approval: Approval) -> str:

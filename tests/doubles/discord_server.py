@@ -51,6 +51,8 @@ class DiscordServer(GatewayServer):
         """What interactions were answered with, and what followed."""
         self.followed: list[dict[str, Any]] = []
         self.reactions: dict[str, list[str]] = {}
+        """The bot's own, by message; `reacted`: people's, by message and emoji."""
+        self.reacted: dict[str, dict[str, list[dict[str, Any]]]] = {}
         self.channels: dict[str, dict[str, Any]] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
             THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL},
@@ -82,6 +84,7 @@ class DiscordServer(GatewayServer):
             ("POST", "/channels/{channel}/typing", self._post_typing),
             ("GET", message, lambda call: self._shown(self._message(call))),
             ("PATCH", message, self._patch_message),
+            ("GET", message + "/reactions/{emoji}", self._get_reaction),
             ("PUT", message + "/reactions/{emoji}/@me", self._put_reaction),
             ("DELETE", message + "/reactions/{emoji}/@me", self._delete_reaction),
             ("PUT", "/applications/{application}/commands", self._put_commands),
@@ -254,6 +257,12 @@ class DiscordServer(GatewayServer):
     def _shown(self, message: dict[str, Any]) -> dict[str, Any]:
         """The message as Discord gives it out: with fresh addresses, without the nonce."""
         shown = {k: v for k, v in message.items() if k != "nonce" or self.history_has_nonces}
+        counts = {emoji: len(users) for emoji, users in self.reacted.get(message["id"], {}).items()}
+        if counts:
+            shown["reactions"] = [
+                {"count": count, "me": False, "emoji": {"id": None, "name": emoji}}
+                for emoji, count in counts.items()
+            ]
         shown["attachments"] = self._files.fresh(self.root_url, message["attachments"])
         return shown
 
@@ -369,6 +378,10 @@ class DiscordServer(GatewayServer):
 
     def _post_typing(self, call: Call) -> Any:
         self._channel(call)
+
+    def _get_reaction(self, call: Call) -> Any:
+        reacted = self.reacted.get(self._message(call)["id"], {})
+        return reacted.get(call.parts["emoji"], [])[: int(call.parts.get("limit", "25"))]
 
     def _put_reaction(self, call: Call) -> Any:
         self.reactions.setdefault(self._message(call)["id"], []).append(call.parts["emoji"])

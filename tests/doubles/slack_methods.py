@@ -35,6 +35,8 @@ class SlackMethods:
         self.people = {"U1": "Ann", "U2": "Bob"}
         self.files: dict[str, Stored] = {}
         self.reactions: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self.reacted: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(dict)
+        """People's, by chat and ts: who put each."""
         self.statuses: list[Params] = []
         self.blocks = KNOWN_BLOCKS
         """The blocks that messages may have; older workspaces know fewer."""
@@ -293,6 +295,18 @@ class SlackMethods:
             "user": {"id": params["user"], "name": name.lower(), "profile": {"real_name": name}}
         }
 
+    def reactions_of(self, params: Params) -> Params:
+        room = self._room(params)
+        message = next((one for one in room.messages if one["ts"] == params["timestamp"]), None)
+        if message is None:
+            raise Refusal("message_not_found")
+        made = self.reacted.get((params["channel"], params["timestamp"]), {})
+        standing = [
+            {"name": name, "users": users, "count": len(users)} for name, users in made.items()
+        ]
+        told = message | ({"reactions": standing} if standing else {})
+        return {"type": "message", "channel": params["channel"], "message": told}
+
     def react(self, params: Params) -> Params:
         self._message(params)
         placed = self.reactions[params["channel"], params["timestamp"]]
@@ -383,6 +397,7 @@ _METHODS: dict[str, Callable[[Any, Params], Params]] = {
     "files.getUploadURLExternal": SlackMethods.upload_url,
     "files.info": SlackMethods.file_info,
     "reactions.add": SlackMethods.react,
+    "reactions.get": SlackMethods.reactions_of,
     "reactions.remove": SlackMethods.unreact,
     "users.info": SlackMethods.user,
 }

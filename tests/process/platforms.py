@@ -401,6 +401,8 @@ def told_once(shown: list[str]) -> list[str]:
             continue
         if marked or plain != text.rstrip():
             same = [at for at, before in enumerate(told) if _may_be(before, plain)]
+            if marked and told and told[-1].startswith(plain):
+                same.append(len(told) - 1)  # as one message before, now as several
             if same and len(told) - same[-1] <= (_PIECES if marked else 1):
                 del told[same[-1] :]
         told.append(plain)

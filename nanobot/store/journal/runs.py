@@ -301,15 +301,13 @@ def _abort(
     bodies = (*ending.bodies, CancelEntry(by=by))
     entries = log.read(connection, run.session_key, run.first_seq)
     so_far = [entry.body for entry in entries if entry.run_id == run.id and entry.body is not None]
-    usage = run_usage([*so_far, *bodies])
-    ending = replace(ending, bodies=bodies, usage=usage)
+    ending = replace(ending, bodies=bodies, usage=run_usage([*so_far, *bodies]))
     _end(connection, writer, lane, run, ending)
 
 
 def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     """Nobody's answer to these counts any more."""
-    unanswered = sa.update(_a).where(schema.APPROVAL_OPEN, which)
-    connection.execute(unanswered.values(state="void"))
+    connection.execute(sa.update(_a).where(schema.APPROVAL_OPEN, which).values(state="void"))
 
 
 def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:

@@ -1,0 +1,86 @@
+"""Reactions that people put to open questions while nobody listened, looked up and decided by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.moved import MovedChats
+from nanobot.errors import ChannelError, DeliveryError, NotSent
+from nanobot.messages import Address, InboundMessage
+from nanobot.operations.verdict import reaction
+from nanobot.ports import Clock, Recalling
+from nanobot.session.keys import APPROVALS
+
+MOST_QUESTIONS = 50
+"""Of so many open questions, the latest, the messages are looked at."""
+LOOK_SECONDS = 1.0
+"""Between two of them."""
+AGAIN_SECONDS = 60.0
+"""A connection that breaks again and again is no reason to look more often."""
+_LONGEST_WAIT = 60.0
+
+
+class MissedReactions:
+    """Looks at the open questions of one channel whenever it has come up. What stands there goes
+    the way of a reaction that is made now: whoever may not decide decides nothing."""
+
+    def __init__(
+        self, name: str, channel: Recalling, intake: ChannelIntake, moved: MovedChats, clock: Clock
+    ) -> None:
+        self._name = name
+        self._channel = channel
+        self._intake = intake
+        self._moved = moved
+        self._clock = clock
+        self._up = asyncio.Event()
+
+    def up(self) -> None:
+        """The platform answers, perhaps after a time in which it did not."""
+        self._up.set()
+
+    async def run(self) -> None:
+        """Look, until cancelled."""
+        while True:
+            await self._up.wait()
+            self._up.clear()
+            with boundary(f"missed reactions of {self._name}"):
+                await self._look()
+            await self._clock.sleep(AGAIN_SECONDS)
+
+    async def _look(self) -> None:
+        for address, message_id in await self._questions():
+            made = await self._reactions(self._moved.there(address), message_id)
+            if made:
+                await self._intake.admit(made)
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def _questions(self) -> list[tuple[Address, str]]:
+        """Where open ones stand, by the ids of their messages."""
+        engine = self._intake.operations.engine
+        waiting = await engine.records.approvals(session="", state="open", limit=MOST_QUESTIONS)
+        places = []
+        for approval in waiting:
+            for address in approval.asked_in:
+                if address.channel != self._name or approval.question:
+                    continue
+                row = await engine.journal.outbound(APPROVALS.of(approval.id, address))
+                parts = () if row is None else row.parts
+                places += [(address, part.receipt) for part in parts if part.receipt]
+        return places[:MOST_QUESTIONS]
+
+    async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:
+        """A no before every yes: in which order they were made nobody knows any more."""
+        try:
+            made = await self._channel.reactions(there, message_id)
+        except (ChannelError, DeliveryError) as error:
+            logger.info("{}: reactions to {} cannot be read: {}", self._name, message_id, error)
+            if isinstance(error, NotSent) and error.retry_after:
+                await self._clock.sleep(min(error.retry_after, _LONGEST_WAIT))
+            return ()
+        decisive = [message for message in made if reaction(message.text)]
+        return sorted(decisive, key=lambda message: reaction(message.text) != "deny")
