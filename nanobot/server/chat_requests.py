@@ -38,6 +38,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     stream_options: StreamOptions | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
+    tool_choice: Any = None
     n: int | None = None
     stop: str | Annotated[list[str], Meta(max_length=_MOST_STOPS)] | None = None
     response_format: dict[str, Any] | None = None
@@ -63,6 +64,7 @@ class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
     previous_response_id: str | None = None
     stream: bool | None = None
     tools: list[Any] | None = None
+    tool_choice: Any = None
     text: dict[str, Any] | None = None
     conversation: Any = None
 
@@ -72,8 +74,9 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
     try:
         request = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(_told(error)) from None
-    if request.tools or getattr(request, "functions", None):
+        raise UsageError(told(error)) from None
+    tools = request.tools or getattr(request, "functions", None)
+    if tools and request.tool_choice != "none":
         raise UsageError("tools: the assistant has its own; leave yours out")
     if (getattr(request, "n", None) or 1) != 1:
         raise UsageError("n: there is one answer")
@@ -92,7 +95,7 @@ def no_model(name: str) -> Problem:
     return Problem(404, "model_not_found", text)
 
 
-def _told(error: msgspec.ValidationError) -> str:
+def told(error: msgspec.ValidationError) -> str:
     """What is wrong, behind the name of the field."""
     what, _, path = str(error).partition(" - at `$.")
     field = re.split(r"[.\[`]", path)[0]
@@ -122,6 +125,8 @@ def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) 
     UsageError."""
     items = request.input
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
+    if not messages:
+        raise UsageError("input: something has to be said")
     said, instructions = _parted([_as_chat(item) for item in messages])
     if request.instructions:
         instructions = {"instructions": request.instructions}

@@ -8,6 +8,7 @@ from nanobot.bus.core import Subscription
 from nanobot.messages import EventKind, RunEvent
 
 _KINDS = frozenset({EventKind.END, EventKind.TOOL_RESULT, EventKind.ASSISTANT_MESSAGE})
+_MOST_TOOLS = 200
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 
@@ -28,7 +29,7 @@ class Meter(Subscription):
             case EventKind.ASSISTANT_MESSAGE:
                 self.model_calls += 1
             case EventKind.TOOL_RESULT:
-                self.tools[payload.get("name", ""), "ok" if payload.get("ok") else "failed"] += 1
+                self._count_tool(payload.get("name", ""), ok=bool(payload.get("ok")))
             case EventKind.END:
                 self.runs[payload.get("state", "")] += 1
                 usage = payload.get("usage", {})
@@ -37,3 +38,10 @@ class Meter(Subscription):
                 self.cost += payload.get("cost") or 0.0
             case _:
                 pass
+
+    def _count_tool(self, name: str, *, ok: bool) -> None:
+        """Models make names up: each would be a time series of its own for good."""
+        key = (name, "ok" if ok else "failed")
+        if key not in self.tools and len(self.tools) >= _MOST_TOOLS:
+            key = ("other", key[1])
+        self.tools[key] += 1

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from aiohttp import web
 
+from nanobot.agent.library.requests import ENDED
 from nanobot.operations.engine import Engine
 from nanobot.server.application import Route
 from nanobot.server.meter import Meter
@@ -33,14 +34,18 @@ class MetricsRoute:
 
     def _counted(self) -> Iterable[str]:
         meter = self._meter
-        runs = {_labels(state=state): count for state, count in meter.runs.items()}
+        # Zeros from the start on: a rate needs a value before the first of them.
+        runs = {_labels(state=str(state)): meter.runs[state] for state in sorted(ENDED)}
         tools = {_labels(tool=t, outcome=how): count for (t, how), count in meter.tools.items()}
-        tokens = {_labels(kind=kind): count for kind, count in meter.tokens.items()}
+        tokens = {_labels(kind=kind): meter.tokens[kind] for kind in ("prompt", "completion")}
         yield from _metric("runs_total", "counter", "Runs that ended, by state.", runs)
         yield from _metric("tool_calls_total", "counter", "Tool calls, by outcome.", tools)
         calls = {"": float(meter.model_calls)}
         yield from _metric("model_calls_total", "counter", "Answers of models.", calls)
         yield from _metric("tokens_total", "counter", "Tokens of models.", tokens)
+        cached = {"": float(meter.tokens["cached"])}
+        about = "Tokens of prompts that a provider had in its cache."
+        yield from _metric("cached_tokens_total", "counter", about, cached)
         cost = {"": meter.cost}
         yield from _metric(
             "cost_dollars_total", "counter", "What they cost, as far as that is known.", cost
@@ -54,7 +59,7 @@ class MetricsRoute:
             ("uptime_seconds", "Since the start.", {"": engine.uptime()}),
             ("sessions", "Conversations there are.", {"": float(counts.sessions)}),
             ("runs_running", "Runs driven now.", {"": float(len(engine.running()))}),
-            ("lanes_waiting", "Messages that wait for a run.", {"": float(counts.waiting)}),
+            ("inbox_messages", "Messages that wait for a run.", {"": float(counts.waiting)}),
             (
                 "outbox_messages",
                 "Messages that are owed to chats, and dead ones.",

@@ -13,7 +13,9 @@ import msgspec
 from aiohttp import BodyPartReader, web
 from msgspec import Meta
 
+from nanobot.agent.library.requests import ENDED
 from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.library.run_service import result_of
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.server import chat_answers, chat_requests
@@ -25,12 +27,14 @@ from nanobot.server.chat_requests import ChatRequest, ResponseRequest
 from nanobot.server.event_stream import QUIET_SECONDS, EventStream
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.session_routes import allowed
-from nanobot.server.wire import Problem, answer
+from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.system import RandomIds
 
 _BODY_LIMIT = 40 * 1024 * 1024
 _AUDIO_LIMIT = 25 * 1024 * 1024
 _AUDIO_SECONDS = 120.0
+_FIELD_LIMIT = 100_000
+_MOST_FIELDS = 20
 _MOST_TEXTS = 256
 _FAILED = {
     "ModelRateLimited": (429, "model_busy"),
@@ -47,6 +51,7 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     input: str | Annotated[list[str], Meta(min_length=1, max_length=_MOST_TEXTS)]
     model: str = ""
     encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int, Meta(ge=1)] | None = None
 
 
 class OpenAIRoutes:
@@ -66,6 +71,7 @@ class OpenAIRoutes:
                 ("GET", "models/{id}", self._model),
                 ("POST", "chat/completions", self._chat),
                 ("POST", "responses", self._respond),
+                ("GET", "responses/{id}", self._response),
                 ("POST", "embeddings", self._embed),
                 ("POST", "audio/transcriptions", self._transcribe),
             )
@@ -120,6 +126,17 @@ class OpenAIRoutes:
         before = asked.previous_response_id
         return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
+    async def _response(self, request: web.Request) -> web.StreamResponse:
+        """One that was made before, as far as it is."""
+        name = request.match_info["id"]
+        outcome = await self._api.programs.outcome(chat_requests.run_of(name))
+        if outcome is None:
+            raise UnknownId(f"there is no response {name[:80]!r}")
+        result = result_of(outcome) if outcome.state in ENDED else None
+        text = None if result is None else result.message
+        at = outcome.message.sent_at
+        return answer(200, chat_answers.response(outcome.run_id, at, text, result))
+
     async def _events(self, run: RunInput, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._api.programs.stream(run)) as items:
             async for item in items:
@@ -164,11 +181,18 @@ class OpenAIRoutes:
     # Vectors and recordings
 
     async def _embed(self, request: web.Request) -> web.StreamResponse:
-        asked = _converted(EmbeddingRequest, await sent(request))
+        try:
+            asked = msgspec.convert(await sent(request), EmbeddingRequest)
+        except msgspec.ValidationError as error:
+            raise UsageError(chat_requests.told(error)) from None
         if self._api.embed is None:
             raise UsageError("no model makes vectors here: set memory.embedding_model")
         texts = [asked.input] if isinstance(asked.input, str) else asked.input
         vectors = await self._api.embed(texts)
+        if asked.dimensions not in (None, len(vectors[0])):
+            raise UsageError(
+                f"dimensions: the model makes {len(vectors[0])}, which is all there is"
+            )
         data = [
             {"object": "embedding", "index": index, "embedding": _vector(vector, asked)}
             for index, vector in enumerate(vectors)
@@ -183,8 +207,14 @@ class OpenAIRoutes:
         kind = request.content_type
         if kind != "multipart/form-data":
             raise Problem(415, "unsupported_type", "Send the file as multipart/form-data.")
-        name, audio = await _upload(request)
-        return answer(200, {"text": await self._api.transcribe(audio, name)})
+        form = await _form(request)
+        how = form.fields.get("response_format", "json")
+        if how not in ("json", "text"):
+            raise UsageError("response_format: a recording becomes json or text")
+        text = await self._api.transcribe(form.audio, form.name)
+        if how == "text":
+            return web.Response(text=f"{text}\n", headers=QUIET)
+        return answer(200, {"text": text})
 
 
 _MODEL: Mapping[str, Any] = {
@@ -227,13 +257,6 @@ def _event(body: Mapping[str, Any]) -> bytes:
     return b"event: " + str(body["type"]).encode() + b"\n" + _data(body)
 
 
-def _converted(kind: type[Any], body: Mapping[str, Any]) -> Any:
-    try:
-        return msgspec.convert(body, kind)
-    except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
-
-
 def _vector(vector: Any, asked: EmbeddingRequest) -> list[float] | str:
     numbers = [float(number) for number in vector]
     if asked.encoding_format == "float":
@@ -241,24 +264,41 @@ def _vector(vector: Any, asked: EmbeddingRequest) -> list[float] | str:
     return base64.b64encode(array("f", numbers).tobytes()).decode()
 
 
-async def _upload(request: web.Request) -> tuple[str, bytes]:
-    """The name and the bytes of the file of a form. Raises UsageError and Problem."""
+class _Form(msgspec.Struct):
+    """A form with a recording, and the small fields beside it."""
+
+    name: str = ""
+    audio: bytes = b""
+    fields: dict[str, str] = {}
+
+
+async def _form(request: web.Request) -> _Form:
+    """What came as a form. Raises UsageError and Problem."""
+    form = _Form()
     try:
         async with asyncio.timeout(_AUDIO_SECONDS):
             async for part in await request.multipart():
-                if isinstance(part, BodyPartReader) and part.name == "file":
-                    return part.filename or "audio", await _content(part)
+                if not isinstance(part, BodyPartReader):
+                    continue
+                if part.name == "file":
+                    form.name = part.filename or "audio"
+                    form.audio = await _content(part, _AUDIO_LIMIT)
+                elif part.name and len(form.fields) < _MOST_FIELDS:
+                    content = await _content(part, _FIELD_LIMIT)
+                    form.fields[part.name] = content.decode("utf-8", "replace")
     except TimeoutError:
         raise Problem(408, "too_slow", "The file was not there in time.") from None
     except (ValueError, web.RequestPayloadError, UnicodeError) as error:
         raise UsageError(f"this is no form: {error}") from None
-    raise UsageError("`file` is missing")
+    if not form.audio:
+        raise UsageError("file: it is missing, or empty")
+    return form
 
 
-async def _content(part: BodyPartReader) -> bytes:
+async def _content(part: BodyPartReader, limit: int) -> bytes:
     content = bytearray()
     while piece := await part.read_chunk():
         content += piece
-        if len(content) > _AUDIO_LIMIT:
-            raise Problem(413, "too_large", f"A recording has at most {_AUDIO_LIMIT:,} bytes.")
+        if len(content) > limit:
+            raise Problem(413, "too_large", f"`{part.name}` has at most {limit:,} bytes.")
     return bytes(content)

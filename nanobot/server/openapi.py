@@ -14,16 +14,10 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
 from nanobot.server.admission import CSRF
 from nanobot.server.application import Route
-from nanobot.server.descriptions import (
-    ALWAYS,
-    DESCRIPTIONS,
-    HOOKS,
-    JSON,
-    Media,
-    RouteDescription,
-)
+from nanobot.server.descriptions import DESCRIPTIONS, HOOKS
 from nanobot.server.openai_schemas import OpenAIError
 from nanobot.server.operation_routes import path_of
+from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
 from nanobot.server.wire import OPENAI, QUIET
 
 _REFERENCE = "#/components/schemas/{name}"

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
-from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
+from nanobot.errors import NanobotError, NotAllowed, RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
@@ -23,7 +23,7 @@ from nanobot.server.operation_routes import OWN, caller_of, problem_of, sent
 from nanobot.server.streams import Streams
 from nanobot.server.wire import answer
 from nanobot.session.inbox import Admitted
-from nanobot.text import MAX_TEXT
+from nanobot.text import MAX_TEXT, without_controls
 from nanobot.workspace.received import FOLDER
 
 _MOST_ENTRIES = 500
@@ -69,8 +69,9 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is on disk. `fresh` False: it was there already. `answered`: its answer is a
-    message of its own, which comes with the session's events, and not of a run."""
+    """A message that is on disk. `fresh` False: it was there already, and its `inbound_id` is 0.
+    `answered`: its answer is a message of its own, which comes with the session's events, and not
+    of a run."""
 
     session_key: str
     inbound_id: int
@@ -157,12 +158,27 @@ class Conversations:
         )
         (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)
         taken = _taken(key, name, admitted)
-        if taken.fresh:
+        if not taken.fresh:
+            await self._check_same(inbound)
+        else:
             said = SaidMessage(
                 text=message.text, by=caller.by, attachments=message.attachments, taken=taken
             )
             self._streams.say("said", key, said)
         return taken
+
+    async def _check_same(self, message: InboundMessage) -> None:
+        """Raises RunConflict where another message was taken by that name: this one is not lost
+        without a word."""
+        journal = self._operations.engine.bus.journal
+        known = await journal.outcome(message.address, message.dedupe_key)
+        if known is None:
+            return
+        text, blobs = without_controls(message.text), [each.blob for each in message.attachments]
+        if (known.message.text, [each.blob for each in known.message.attachments]) != (text, blobs):
+            raise RunConflict(
+                f"client_request_id {message.dedupe_key} was another message's: choose a new one"
+            )
 
     async def _exists(self, key: str) -> bool:
         return await self._operations.engine.records.session(key) is not None

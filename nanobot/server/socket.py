@@ -125,8 +125,8 @@ class _Connection:
         key = ""
         try:
             await self._route.admission.admit(self._request, page=False)
+            key = _key_of(data)
             request = _decoded(data)
-            key = request.key
             result = await self._result(request, tasks)
         except Problem as problem:
             await self._send(msgspec.json.encode({"type": "error", "key": key, **problem.body}))
@@ -181,6 +181,21 @@ class _Connection:
                 await self._socket.send_str(data.decode())
         except TimeoutError:
             raise ConnectionResetError("nobody reads") from None
+
+
+class _Keyed(msgspec.Struct):
+    key: _Key = ""
+
+
+_keys = msgspec.json.Decoder(_Keyed)
+
+
+def _key_of(data: str | bytes) -> str:
+    """What the answer is to have, also where the rest is no request; "" if there is none."""
+    try:
+        return _keys.decode(data).key
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return ""
 
 
 def _decoded(data: str | bytes) -> _Request:

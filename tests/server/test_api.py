@@ -103,6 +103,32 @@ async def test_a_message_is_taken_once_and_its_answer_stands_in_the_log(served: 
     assert (await owner.get("/api/status"))[1]["owed"] == 0
 
 
+async def test_the_same_id_sent_many_times_at_once_is_one_message(owner: Client) -> None:
+    path = "/api/sessions/web:desk/messages"
+    same = [owner.post(path, text="hello\r\n", client_request_id="one") for _ in range(20)]
+    answers = await asyncio.gather(*same)
+    assert {code for code, _ in answers} == {200}
+    assert [taken["fresh"] for _, taken in answers].count(True) == 1
+    assert [bool(taken["inbound_id"]) for _, taken in answers].count(True) == 1
+
+
+async def test_another_message_by_a_known_id_is_not_lost_without_a_word(owner: Client) -> None:
+    path = "/api/sessions/web:desk/messages"
+    texts = [f"text {number}" for number in range(10)]
+    others = [owner.post(path, text=text, client_request_id="one") for text in texts]
+    answers = await asyncio.gather(*others)
+    assert sorted(code for code, _ in answers) == [200] + [409] * 9
+    assert all("choose a new one" in told["error"]["message"] for c, told in answers if c == 409)
+    won = next(text for text, (code, _) in zip(texts, answers, strict=True) if code == 200)
+    assert (await owner.post(path, text=won, client_request_id="one"))[1]["fresh"] is False
+    code, _ = await owner.post(path, text="/status", client_request_id="two")
+    assert code == 200
+    assert (await owner.post(path, text="/status", client_request_id="two"))[1]["fresh"] is False
+    assert (await owner.post(path, text="/help", client_request_id="two"))[0] == 409
+    elsewhere = "/api/sessions/web:other/messages"
+    assert (await owner.post(elsewhere, text="x", client_request_id="one"))[1]["fresh"] is True
+
+
 async def test_commands_are_understood_as_in_a_chat(owner: Client) -> None:
     code, taken = await owner.post("/api/sessions/web:desk/messages", text="/status")
     assert (code, taken["answered"]) == (200, True)

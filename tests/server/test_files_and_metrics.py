@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from nanobot.messages import EventKind, RunEvent
 from nanobot.providers.base import Completion, Usage
-from nanobot.testing.model import ScriptedProvider
+from nanobot.server.meter import Meter
+from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.pictures import png
 from tests.server.housing import Client, House, house
 from tests.server.test_streams import reading
@@ -89,5 +92,52 @@ async def test_prometheus_collects_what_runs_did(tmp_path: Path) -> None:
             line,
         ), line
     assert 'nanobot_runs_total{state="completed"} 1.0' in text
+    assert 'nanobot_runs_total{state="failed"} 0.0' in text
     assert 'nanobot_tokens_total{kind="prompt"} 11.0' in text
     assert "nanobot_sessions 1.0" in text
+
+
+async def test_prometheus_own_parser_reads_it_and_finds_its_conventions_kept(
+    tmp_path: Path,
+) -> None:
+    script = (asks_for('a "\\\n b', x=1), asks_for("list_dir", path="."), "done")
+    async with house(tmp_path / "home", ScriptedProvider(*script)) as served:
+        owner = await served.owner()
+        async with reading(owner, "/api/sessions/web:desk/events") as reader:
+            await reader.item()
+            await owner.post("/api/sessions/web:desk/messages", text="go")
+            await reader.until("end")
+        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as got:
+            families = list(text_string_to_metric_families(await got.text()))
+    samples = [sample for family in families for sample in family.samples]
+    assert len({(s.name, frozenset(s.labels.items())) for s in samples}) == len(samples)
+    for family in families:
+        assert re.fullmatch("nanobot_[a-z_]+", family.name)
+        assert family.documentation.endswith(".")
+        assert family.type in ("counter", "gauge")
+        # The parser takes `_total` off a counter's name, and leaves that of one without it alone.
+        ends = {sample.name.endswith("_total") for sample in family.samples}
+        assert ends <= {family.type == "counter"}, family.name
+        assert not re.search("_(ms|minutes|kb|mb|percent)(_|$)", family.name)
+    tools = {s.labels["tool"]: s.labels["outcome"] for s in samples if "tool_calls" in s.name}
+    assert tools["list_dir"] == "ok"
+    kinds = {s.labels["kind"] for s in samples if s.name == "nanobot_tokens_total"}
+    assert kinds == {"prompt", "completion"}, "their sum is the sum of the tokens"
+
+
+def test_names_that_models_make_up_are_not_counted_one_by_one_for_ever() -> None:
+    meter = Meter()
+    for number in range(1_000):
+        meter.offer(
+            RunEvent(
+                run_id="r",
+                session_key="s",
+                model_call=1,
+                seq=number,
+                kind=EventKind.TOOL_RESULT,
+                at=0.0,
+                payload={"name": f"tool{number}", "ok": False},
+            )
+        )
+    assert len(meter.tools) <= 202
+    assert sum(meter.tools.values()) == 1_000

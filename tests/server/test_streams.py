@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +261,8 @@ async def test_a_run_is_cancelled_over_the_socket(tmp_path: Path) -> None:
     ("request_", "code"),
     [
         ({"op": "fly"}, "bad_request"),
+        ({"op": "follow", "session": 7}, "bad_request"),
+        ({"op": "call", "name": "help", "arguments": []}, "bad_request"),
         ({"op": "call", "name": "fly"}, "bad_request"),
         ({"op": "call", "name": "runs show", "arguments": {"id": "none"}}, "unknown"),
         ({"op": "call", "name": "runs show", "arguments": {"id": 3}}, "bad_request"),
@@ -277,6 +279,62 @@ async def test_what_is_wrong_over_the_socket_is_said_and_it_goes_on(
     async with talking(await served.owner()) as talk:
         assert (await talk.ask(**request_))["code"] == code
         assert (await talk.ask("call", name="help"))[0]["usage"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"op": "follow", "session": 7, "key": 8}',
+        b'{"op": "say", "op": "leave", "session": "web:a"}',
+        b'{"op": "say", "session": "web:a", "message": {"text": "x", "more": 1}}',
+    ],
+)
+async def test_what_is_no_request_is_answered_and_the_socket_lives(
+    served: House, raw: bytes
+) -> None:
+    owner = await served.owner()
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
+        await socket.send_bytes(raw)
+        told = await socket.receive_json(timeout=PATIENCE)
+        assert (told["type"], told["error"]["code"]) == ("error", "bad_request")
+        await socket.send_json({"op": "call", "name": "approvals list", "key": "k"})
+        assert (await socket.receive_json(timeout=PATIENCE))["key"] == "k"
+
+
+async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(served: House) -> None:
+    owner = await served.owner()
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
+        await socket.send_json({"op": "follow", "session": 7, "key": "mine"})
+        assert (await socket.receive_json(timeout=PATIENCE))["key"] == "mine"
+
+
+async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(served: House) -> None:
+    owner = await served.owner()
+    url = f"{owner.url}/ws"
+    async with (
+        owner.session.ws_connect(url, headers=owner.headers) as loud,
+        owner.session.ws_connect(url, headers=owner.headers) as quiet,
+    ):
+        with suppress(ConnectionError):  # it may be closed while this is on its way
+            await loud.send_str("x" * 5_000_000)
+        await loud.receive(timeout=PATIENCE)
+        assert loud.closed
+        for number in range(2_000):
+            await quiet.ping(str(number).encode())
+        await quiet.send_json({"op": "call", "name": "approvals list", "key": "k"})
+        assert (await quiet.receive_json(timeout=PATIENCE))["key"] == "k"
+
+
+@pytest.mark.parametrize("after", ["x", "-", "1-", "zz-1", "x" * 5_000, "1f2e3d4c-9" + "9" * 30])
+async def test_an_id_that_nobody_gave_begins_with_a_snapshot(served: House, after: str) -> None:
+    owner = await served.owner()
+    async with reading(owner, "/api/sessions/web:desk/events", after) as reader:
+        assert (await reader.item())["type"] == "snapshot"
 
 
 async def test_members_have_their_own_conversation_over_the_socket(served: House) -> None:

@@ -22,6 +22,7 @@ from nanobot.messages import (
 )
 from nanobot.ports import Clock, Ids
 from nanobot.session.journal import Journal
+from nanobot.session.runs import RunOutcome
 from nanobot.text import clean, quoted
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received
@@ -75,18 +76,15 @@ class RunService:
             raise UsageError(f"run_id: no program asked for a run {run_id}")
         return await self._client.abort(asked_from, run_id)
 
+    async def outcome(self, run_id: str) -> RunOutcome | None:
+        """How far a run has come that a program asked for; None for an unknown one."""
+        return await self._client.outcome(WHERE, run_id)
+
     async def _result(self, run_id: str) -> RunResult:
-        outcome = await self._client.outcome(WHERE, run_id)
+        outcome = await self.outcome(run_id)
         if outcome is None:
             raise UsageError(f"run {run_id} was deleted")
-        return RunResult(
-            session_key=outcome.session_key,
-            run_id=run_id,
-            status=outcome.state,
-            message=outcome.text,
-            error=outcome.error,
-            usage=outcome.usage,
-        )
+        return result_of(outcome)
 
     async def _check_new(self, request: RunInput, session_key: str) -> None:
         """Raises UsageError for what only a run that begins cannot have."""
@@ -145,6 +143,18 @@ class RunService:
             origin=Origin.API,
             terms=terms,
         )
+
+
+def result_of(outcome: RunOutcome) -> RunResult:
+    """An outcome as programs are told of it."""
+    return RunResult(
+        session_key=outcome.session_key,
+        run_id=outcome.run_id,
+        status=outcome.state,
+        message=outcome.text,
+        error=outcome.error,
+        usage=outcome.usage,
+    )
 
 
 def _as_history(content: Content) -> tuple[str, str]:

@@ -1,0 +1,60 @@
+"""How a route that is no operation is described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+BYTES = "application/octet-stream"
+ALWAYS = (403,)
+"""What every route may answer: a request by a foreign name, or of a foreign page."""
+BODY = (400, 408, 413)
+TYPED = (*BODY, 415)
+
+
+_Json: TypeAlias = Mapping[str, Any]
+BINARY: _Json = {"type": "string", "contentMediaType": BYTES}
+
+
+class Media(msgspec.Struct, frozen=True, kw_only=True):
+    """One form of a body: `of` a type that JSON has, or `schema`. `events`: what each event of a
+    stream is, of which OpenAPI 3.1 has no word of its own."""
+
+    of: Any = None
+    schema: _Json | None = None
+    events: Any = None
+
+
+class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """A route that is no operation. `answers` are the forms of its answer by media type, `takes`
+    those of its body; `query` and `headers` structs of what it takes beside; `refusals` the
+    statuses of errors, beside those that every route has. `websocket`: what is said each way."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    answers: Mapping[str, Media] = {}
+    status: int = 200
+    also: Mapping[int, str] = {}
+    takes: Mapping[str, Media] = {}
+    query: Any = None
+    headers: Any = None
+    refusals: tuple[int, ...] = ()
+    open: bool = False
+    websocket: Mapping[str, Any] = {}
+
+    @property
+    def tag(self) -> str:
+        """What it belongs to."""
+        first, *rest = self.path.strip("/").split("/")
+        return rest[0] if first == "api" else first
+
+
+def json_of(of: Any) -> Mapping[str, Media]:
+    """A body of one type."""
+    return {JSON: Media(of=of)}
