@@ -25,12 +25,6 @@ _FAILURES = [
 ]
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> Any:
-    async with house(tmp_path / "home") as made:
-        yield made
-
-
 @pytest.mark.parametrize(
     ("stops", "shown"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -19,14 +18,8 @@ from nanobot.server.face import Served, routes_of
 from nanobot.server.page_files import PageFiles
 from nanobot.server.watching import Watching
 from nanobot.system import SystemClock
-from tests.server.housing import Client, House, house
+from tests.server.housing import Client, House
 from tests.server.test_streams import reading
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> Any:
-    async with house(tmp_path / "home") as made:
-        yield made
 
 
 async def document(client: Client) -> dict[str, Any]:
@@ -94,8 +87,7 @@ async def test_it_says_how_to_get_in(served: House) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/sessions/{key}/events", "/api/events"])
-async def test_what_streams_tell_is_as_described(served: House, path: str) -> None:
-    owner = await served.owner()
+async def test_what_streams_tell_is_as_described(owner: Client, path: str) -> None:
     described = await document(owner)
     answer = described["paths"][path]["get"]["responses"]["200"]
     event = answer["content"]["text/event-stream"]["schema"]
@@ -113,8 +105,7 @@ async def test_what_streams_tell_is_as_described(served: House, path: str) -> No
     assert {"snapshot", "said", "event"} <= kinds
 
 
-async def test_what_the_websocket_says_is_as_described(served: House) -> None:
-    owner = await served.owner()
+async def test_what_the_websocket_says_is_as_described(owner: Client) -> None:
     described = await document(owner)
     words = described["paths"]["/ws"]["get"]["x-websocket"]
     asks, answers = (validator(described, words[name]) for name in ("request", "answer"))
@@ -126,7 +117,7 @@ async def test_what_the_websocket_says_is_as_described(served: House) -> None:
         {"op": "call", "name": "fly", "key": "4"},
         {"op": "leave", "session": "web:desk", "key": "5"},
     ]
-    async with owner.session.ws_connect(f"{served.url}/ws", headers=owner.headers) as socket:
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
         keys = []
         for request in requests:
             asks.validate(request)
@@ -142,8 +133,7 @@ async def test_what_the_websocket_says_is_as_described(served: House) -> None:
     assert not asks.is_valid({"op": "fly"})
 
 
-async def test_whoever_asks_otherwise_is_told_how(served: House) -> None:
-    owner = await served.owner()
+async def test_whoever_asks_otherwise_is_told_how(owner: Client) -> None:
     for method, path, allowed in (
         ("POST", "/api/me", "GET"),
         ("GET", "/api/send", "POST"),
@@ -152,7 +142,7 @@ async def test_whoever_asks_otherwise_is_told_how(served: House) -> None:
         ("PUT", "/v1/responses", "POST"),
     ):
         async with owner.session.request(
-            method, served.url + path, headers=owner.headers
+            method, owner.url + path, headers=owner.headers
         ) as response:
             assert response.status == 405, path
             assert allowed in response.headers["Allow"].split(","), path

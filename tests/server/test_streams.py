@@ -295,9 +295,8 @@ async def test_what_is_wrong_over_the_socket_is_said_and_it_goes_on(
     ],
 )
 async def test_what_is_no_request_is_answered_and_the_socket_lives(
-    served: House, raw: bytes
+    owner: Client, raw: bytes
 ) -> None:
-    owner = await served.owner()
     async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
         await socket.send_bytes(raw)
         told = await socket.receive_json(timeout=PATIENCE)
@@ -306,15 +305,13 @@ async def test_what_is_no_request_is_answered_and_the_socket_lives(
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "k"
 
 
-async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(served: House) -> None:
-    owner = await served.owner()
+async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(owner: Client) -> None:
     async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
         await socket.send_json({"op": "follow", "session": 7, "key": "mine"})
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "mine"
 
 
-async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(served: House) -> None:
-    owner = await served.owner()
+async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(owner: Client) -> None:
     url = f"{owner.url}/ws"
     async with (
         owner.session.ws_connect(url, headers=owner.headers) as loud,
@@ -331,8 +328,7 @@ async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(served
 
 
 @pytest.mark.parametrize("after", ["x", "-", "1-", "zz-1", "x" * 5_000, "1f2e3d4c-9" + "9" * 30])
-async def test_an_id_that_nobody_gave_begins_with_a_snapshot(served: House, after: str) -> None:
-    owner = await served.owner()
+async def test_an_id_that_nobody_gave_begins_with_a_snapshot(owner: Client, after: str) -> None:
     async with reading(owner, "/api/sessions/web:desk/events", after) as reader:
         assert (await reader.item())["type"] == "snapshot"
 
