@@ -35,10 +35,9 @@ install: $(INSTALLED_RUN)
 
 full: $(INSTALLED_FULL) start
 
-# Compiling the tests takes 12 s of every worker, so what is compiled is kept, outside of the tree
-# and whatever the environment says.
-TESTS := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(abspath $(VENV))/pycache" \
-  $(BIN)/python -m pytest -q -n auto --dist worksteal
+# Compiling the tests takes 12 s of every worker, so what is compiled is kept, whatever the
+# environment says: beside the sources, where that of the libraries is since they were installed.
+TESTS := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test: $(INSTALLED_DEV)
 	$(TESTS) -m "not slow and not process"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,12 @@ from loguru import logger
 _WITH_PROCESSES = [
     Path(__file__).parent / place
     for place in (
+        "channels/test_email_dovecot.py",
         "cli",
         "page/test_page.py",
         "process",
         "test_benchmarks.py",
+        "test_examples.py",
         "tools/mcp/test_pictures.py",
         "tools/mcp/test_serving.py",
     )
@@ -44,8 +47,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever starts whole gateways or commands is marked `process`."""
     for item in items:
         fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
-        if "world" in fixtures or any(map(item.path.is_relative_to, _WITH_PROCESSES)):
+        if "world" in fixtures or _with_processes(item.path):
             item.add_marker("process")
+
+
+@cache
+def _with_processes(file: Path) -> bool:
+    return any(map(file.is_relative_to, _WITH_PROCESSES))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is loaded or collected is garbage: looking for some takes 5 s of each worker."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

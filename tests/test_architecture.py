@@ -225,6 +225,7 @@ def test_nothing_is_left_to_do_in_comments() -> None:
     assert {name(file) for file in files if unfinished.search(file.read_text("utf-8"))} == set()
 
 
+@cache
 def verbs_of_ports() -> set[str]:
     """The functions that are verbs of a port over SQL: what they guarantee is said there."""
     calls = (
@@ -235,9 +236,6 @@ def verbs_of_ports() -> set[str]:
         for call in calls
         if isinstance(call.func, ast.Name) and call.func.id in ("verb", "bare_verb") and call.args
     }
-
-
-VERBS = verbs_of_ports()
 
 
 def undocumented(file: Path) -> Iterator[str]:
@@ -258,7 +256,7 @@ def undocumented(file: Path) -> Iterator[str]:
                 continue
             if any(isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list):
                 continue
-            verb = name(file).startswith("nanobot/store/") and node.name in VERBS
+            verb = name(file).startswith("nanobot/store/") and node.name in verbs_of_ports()
             if obliged and not verb and ast.get_docstring(node) is None:
                 yield f"{name(file)}:{node.name}"
             if isinstance(node, ast.ClassDef):

@@ -53,8 +53,12 @@ async def measured(database: Database, embedder: Embedder | None) -> dict[str, f
         async def words(question: str) -> Sequence[int]:
             return await search.by_words(OWNER, question)
 
+        near: dict[str, Sequence[int]] = {}
+
         async def meaning(question: str) -> Sequence[int]:
-            return await search.by_meaning(OWNER, question)
+            if question not in near:
+                near[question] = await search.by_meaning(OWNER, question)
+            return near[question]
 
         async def both(question: str) -> Sequence[int]:
             return [i for i, _ in merged([await words(question), await meaning(question)])]

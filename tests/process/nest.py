@@ -28,7 +28,7 @@ from queue import SimpleQueue
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MESSAGE = 65_536
-_START_SECONDS = 30.0
+_START_SECONDS = 90.0
 
 
 class Egg:

@@ -77,6 +77,7 @@ async def test_without_the_package_a_call_names_the_command() -> None:
     assert "\n" not in said
 
 
+@pytest.mark.process
 def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: object) -> None:
     code = (
         "import os, socket, sys\n"

@@ -304,6 +304,7 @@ async def test_no_chain_reaches_its_end_unasked(gateway: World, site: WebServer,
     await nothing_came_out(gateway)
 
 
+@pytest.mark.process
 @settings(max_examples=FEW if settings().max_examples <= 50 else MANY, phases=PHASES)
 @given(chosen=st.lists(LONG, min_size=1, max_size=4))
 def test_no_longer_chain_reaches_its_end_unasked(

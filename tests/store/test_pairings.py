@@ -136,14 +136,17 @@ async def test_an_id_with_a_colon_is_found_with_and_without_its_channel(home: Ho
         assert (await pairings.revoke(who, "1001")).state == "revoked"
 
 
-async def test_of_too_many_who_ask_on_a_channel_the_oldest_gives_way(home: Home) -> None:
+async def test_of_too_many_who_ask_on_a_channel_the_oldest_gives_way(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanobot.store.repositories.pairings.MAX_OPEN", MAX_OPEN // 20)
     pairings = home.pairings()
     elsewhere = await asked(pairings, Address("work", "1"), Sender("0"))
     first = await asked(pairings, CHAT, Sender("0"))
     home.clock.advance(1)
     second = await asked(pairings, CHAT, Sender("1"))
     home.clock.advance(1)
-    many = (pairings.ask(CHAT, Sender(str(number))) for number in range(2, MAX_OPEN))
+    many = (pairings.ask(CHAT, Sender(str(number))) for number in range(2, MAX_OPEN // 20))
     assert all(isinstance(request, PairingRequest) for request in await asyncio.gather(*many))
     assert await asked(pairings, CHAT, Sender("0")) == first
     home.clock.advance(1)

@@ -124,12 +124,15 @@ class EgressProxy:
         """What the client asks for; None if it says nothing. Raises ProxyRefusal."""
         try:
             async with asyncio.timeout(HEAD_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
+                first = await reader.read(1)
+                if not first:
+                    return None
+                if not first.isalpha():  # SOCKS, TLS: they would wait for an answer in kind
+                    raise ProxyRefusal(400, "the request is not HTTP")
+                head = first + await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
             raise ProxyRefusal(431, "the request's head is too long") from None
-        except asyncio.IncompleteReadError as error:
-            if not error.partial:
-                return None
+        except asyncio.IncompleteReadError:
             raise ProxyRefusal(400, "the request is not HTTP") from None
         except TimeoutError:
             return None

@@ -46,6 +46,7 @@ def at(port: int, timeout: float = 20.0) -> McpSettings:
     return McpSettings(url=f"http://127.0.0.1:{port}/mcp", timeout=timeout)
 
 
+@pytest.mark.process
 async def test_a_server_is_used_again_once_it_is_back(folder: Path) -> None:
     port = free_port()
     async with working(folder, ("failed", "connected"), it=at(port)) as bench:

@@ -107,6 +107,16 @@ async def test_whatever_is_not_listed_is_refused_before_anybody_is_asked(
     }
 
 
+@pytest.mark.parametrize("greeting", [b"\x05\x01\x00", b"\x16\x03\x01"], ids=["SOCKS", "TLS"])
+async def test_who_speaks_another_protocol_is_told_at_once(
+    site: WebServer, greeting: bytes
+) -> None:
+    """They wait for an answer, as the end of a head was waited for."""
+    async with proxy(site, f"shop.test:{site.port}") as (port, _):
+        answer = await ask(port, greeting)
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
 async def test_a_listed_name_that_leads_to_a_private_address_is_refused(site: WebServer) -> None:
     site.names["shop.test"] = [["10.1.2.3"]]
     site.names["a.test"] = [[PRIVATE]]
