@@ -10,6 +10,7 @@ from nanobot.operations import (
     conversation,
     cron,
     feedback,
+    files,
     health,
     help,
     mcp,
@@ -50,6 +51,7 @@ _MODULES = (
     channels,
     configuration,
     prompts,
+    files,
     health,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from nanobot.config.values import Source
+from nanobot.workspace.shared_files import SharedFiles
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +114,10 @@ class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 class HomeAdmin(Protocol):
     """What may be looked at and changed in the home of one gateway. What is written holds from the
-    next start on, unless something else is said. All raise NanobotError."""
+    next start on, unless something else is said. All raise NanobotError. `files` are those of the
+    workspace."""
+
+    files: SharedFiles
 
     def settings(self, key: str) -> list[SettingView]:
         """A key, or all below a table; "": all of them."""

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.operations.notices import NoticeView
+from nanobot.server.file_routes import FileName, FilePath
 from nanobot.server.login import Me
 from nanobot.server.mcp_route import JsonRpc
 from nanobot.server.openai_descriptions import OPENAI_DESCRIPTIONS
@@ -50,12 +51,6 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a delivery."""
 
     status: Literal["accepted", "known", "ignored", "pong"]
-
-
-class FileName(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is called."""
-
-    name: Annotated[str, Meta(description="What the file is called.")] = ""
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +193,15 @@ _FILES = (
         query=FileName,
         answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
         refusals=(404,),
+    ),
+    RouteDescription(
+        method="get",
+        path="/api/workspace",
+        name="workspace_file",
+        summary="Gives a file of the workspace; pictures to be shown, all else to be saved.",
+        query=FilePath,
+        answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
+        refusals=(400, 403, 404, 409),
     ),
 )
 

@@ -71,7 +71,7 @@ def _routes(
     return [
         *login_routes(admission, page.digest),
         *conversations.routes(),
-        *FileRoutes(api.received, operations.engine.now).routes(),
+        *FileRoutes(api.received, operations.engine).routes(),
         *OpenAIRoutes(api).routes(),
         *McpRoute(api).routes(),
         MetricsRoute(operations.engine, watching.meter).route(),

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable
+from typing import Annotated
 from urllib.parse import quote
 
+import msgspec
 from aiohttp import web
+from msgspec import Meta
 
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
+from nanobot.operations.engine import Engine
+from nanobot.operations.files import check_path
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import BODY_SECONDS, problem_of
-from nanobot.server.session_routes import SentFile, all_sessions, refusing
+from nanobot.server.session_routes import SentFile, all_sessions, query_of, refusing
 from nanobot.server.wire import QUIET, answer, body_of
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name
 
 _POLICY = "default-src 'none'; sandbox"
 _LONGEST = 300
+_PIECE = 256 * 1024
+
+
+class FileName(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is called."""
+
+    name: Annotated[str, Meta(description="What the file is called.")] = ""
+
+
+class FilePath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which file of the workspace, by its path there."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
 class FileRoutes:
-    """POST /api/uploads, GET /api/blobs/DIGEST."""
+    """POST /api/uploads, GET /api/blobs/DIGEST, GET /api/workspace?path=PATH."""
 
-    def __init__(self, received: Received, now: Callable[[], float]) -> None:
+    def __init__(self, received: Received, engine: Engine) -> None:
         self._received = received
-        self._now = now
+        self._engine = engine
+        self._now = engine.now
 
     def routes(self) -> list[Route]:
-        """Both of them."""
+        """All of them."""
         return [
             Route(method="POST", path="/api/uploads", handler=refusing(self._take)),
             Route(method="GET", path="/api/blobs/{digest}", handler=refusing(self._give)),
+            Route(method="GET", path="/api/workspace", handler=refusing(self._open)),
         ]
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
@@ -68,13 +87,42 @@ class FileRoutes:
         except BlobMissing as error:
             raise UnknownId(str(error)) from None
         name = safe_name(request.query.get("name", "")[:_LONGEST], "file", "")
-        image = look(content)
-        how = "attachment" if image is None else "inline"
-        headers = {
-            **QUIET,
-            "Cache-Control": "private, max-age=86400, immutable",
-            "Content-Security-Policy": _POLICY,
-            "Content-Disposition": f"{how}; filename*=UTF-8''{quote(name)}",
-        }
-        kind = "application/octet-stream" if image is None else image.mime
+        kind, headers = _head(name, content)
+        headers["Cache-Control"] = "private, max-age=86400, immutable"
         return web.Response(body=content, content_type=kind, headers=headers)
+
+    async def _open(self, request: web.Request) -> web.StreamResponse:
+        """A file of the workspace, whole, as it is when it is opened; shown as those above."""
+        all_sessions(request)
+        path = query_of(request, FilePath).path
+        await check_path(self._engine, path)
+        file = await self._engine.home.files.opened(path)
+        try:
+            first = await file.read(0, _PIECE)
+            kind, headers = _head(file.name, first)
+            response = web.StreamResponse(headers=headers)
+            response.content_type = kind
+            response.content_length = file.size
+            await response.prepare(request)
+            at = 0
+            while first and at < file.size:  # what grows meanwhile is left out
+                piece = first[: file.size - at]
+                await response.write(piece)
+                at += len(piece)
+                first = await file.read(at, _PIECE)
+            await response.write_eof()
+        finally:
+            file.close()
+        return response
+
+
+def _head(name: str, content: bytes) -> tuple[str, dict[str, str]]:
+    """The type and headers of a file that begins so: only pictures are shown, all else is saved."""
+    image = look(content)
+    how = "attachment" if image is None else "inline"
+    headers = {
+        **QUIET,
+        "Content-Security-Policy": _POLICY,
+        "Content-Disposition": f"{how}; filename*=UTF-8''{quote(name, safe='')}",
+    }
+    return "application/octet-stream" if image is None else image.mime, headers

@@ -231,6 +231,28 @@ async def test_a_file_of_the_prompt_is_edited_in_place(house: House) -> None:
     assert "Lisbon" in text
 
 
+async def test_files_are_found_read_and_saved(house: House) -> None:
+    folder = house.world.workspace / "letters"
+    folder.mkdir()
+    (folder / "to anna.md").write_text("# Dear Anna\n\nIt is **warm** here.")
+    (folder / "evil.html").write_text("<script>document.title = 'owned'</script>")
+    async with house.looking("memory") as page:
+        await page.get_by_role("button", name="Workspace").click()
+        await page.get_by_role("link", name="letters").click()
+        await page.get_by_role("button", name="to anna.md").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.locator("strong")).to_have_text("warm")
+        await page.keyboard.press("Escape")
+        for name in ("to anna.md", "evil.html"):
+            async with page.expect_download() as saving:
+                await page.get_by_role("link", name=f"Download {name}").click()
+            saved = await (await saving.value).path()
+            assert saved.read_bytes() == (folder / name).read_bytes()
+        await page.get_by_role("link", name="Workspace").click()
+        await expect(page.get_by_role("link", name="letters")).to_be_visible()
+        assert await page.title() != "owned"
+
+
 async def test_a_memory_is_corrected_where_it_stands(house: House) -> None:
     (house.world.workspace / "MEMORY.md").write_text("# Memory\n\n- Anna likes tee.\n- And bred.\n")
     async with house.looking("memory") as page:

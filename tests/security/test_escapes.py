@@ -51,6 +51,8 @@ LISTED = {
     "config get": (),
     "models list": (),
     "prompts list": (),
+    "files list": (),
+    "files show": (("USER.md",),),
     "prompts show": (("USER.md",),),
     "web tokens list": (),
 }

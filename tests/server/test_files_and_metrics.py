@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from yarl import URL
 
 from nanobot.messages import EventKind, RunEvent
 from nanobot.providers.base import Completion, Usage
@@ -36,6 +38,62 @@ async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: 
         assert got.headers["Content-Disposition"].startswith("attachment")
         assert got.headers["Content-Type"] == "application/octet-stream"
         assert "sandbox" in got.headers["Content-Security-Policy"]
+
+
+async def test_files_of_the_workspace_are_listed_shown_and_given(served: House) -> None:
+    owner, folder = await served.owner(), served.home / "workspace" / "out put"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "<b>.html").write_text("<script>alert(1)</script>")
+    (folder / "red.png").write_bytes(png())
+    (folder / "big.bin").write_bytes(bytes(range(256)) * 4_000)
+    _, rows = await owner.get("/api/files/list", folder="out put")
+    assert [row["path"] for row in rows] == [
+        *("out put/deep", "out put/<b>.html", "out put/big.bin", "out put/red.png"),
+    ]
+    _, shown = await owner.get("/api/files/show", path="out put/<b>.html")
+    assert shown["text"].startswith("<script>")
+    for name, how, kind in (
+        ("<b>.html", "attachment", "application/octet-stream"),
+        ("big.bin", "attachment", "application/octet-stream"),
+        ("red.png", "inline", "image/png"),
+    ):
+        url = f"{served.url}/api/workspace?path=out%20put/{quote(name)}"
+        async with owner.session.get(URL(url, encoded=True), headers=owner.headers) as got:
+            assert await got.read() == (folder / name).read_bytes()
+            assert got.headers["Content-Type"] == kind
+            assert got.headers["Content-Disposition"].startswith(how)
+            assert got.headers["X-Content-Type-Options"] == "nosniff"
+            assert "sandbox" in got.headers["Content-Security-Policy"]
+
+
+async def code_of(client: Client, path: str) -> int:
+    """What comes of asking for a file of the workspace, written so."""
+    url = URL(f"{client.url}/api/workspace?path={path}", encoded=True)
+    async with client.session.get(url, headers=client.headers) as got:
+        return got.status
+
+
+async def test_no_file_leads_out_of_the_workspace_or_past_the_policy(tmp_path: Path) -> None:
+    rule = '[[policy.rules]]\ntool = "read_file"\nargs.path = "secret/**"\nverdict = "deny"'
+    async with house(tmp_path / "home", web=rule) as served:
+        owner, member = await served.owner(), await served.program("anna", "member")
+        workspace = served.home / "workspace"
+        (workspace / "secret").mkdir()
+        (workspace / "secret" / "plan.md").write_text("hush")
+        (workspace / "link").symlink_to("/etc/passwd")
+        (workspace / "notes.md").write_text("fine")
+        codes = {
+            path: (await code_of(owner, path))
+            for path in (
+                *("secret/plan.md", "link", "%2e%2e/config.toml", "secret", "nothing", "notes.md"),
+                *("%2fetc%2fpasswd", "secret/%2e%2e/secret/plan.md", "a%00b", "", "x&path=y"),
+            )
+        }
+        assert codes.pop("notes.md") == 200
+        assert set(codes.values()) <= {400, 403, 404, 409}, codes
+        assert (await owner.get("/api/files/show", path="secret/plan.md"))[0] == 403
+        assert (await member.get("/api/files/list"))[0] == 403
+        assert await code_of(member, "notes.md") == 403
 
 
 async def test_only_pictures_are_shown(served: House, owner: Client) -> None:

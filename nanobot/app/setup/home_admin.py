@@ -21,6 +21,7 @@ from nanobot.operations.home import (
     TriedModel,
 )
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.shared_files import SharedFiles
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 
@@ -44,6 +45,7 @@ class LocalHome:
     ) -> None:
         self._config = config
         self._environ = environ
+        self.files = SharedFiles(files)
         self._prompts = PromptFiles(config.workspace, files, taint)
         self._skills = skills
         self._states = states

@@ -74,6 +74,9 @@ export const get = async (path, values = {}, options = {}) => (await request(`${
 /** The path of a conversation's own resources. @param {string} key */
 export const conversation = (key) => `/api/sessions/${encodeURIComponent(key)}`;
 
+/** Where a file of the workspace is saved from. @param {string} path */
+export const workspaceFile = (path) => `/api/workspace?path=${encodeURIComponent(path)}`;
+
 /** An operation that only reads. @param {string} name as in the list: "runs list" */
 export const read = (name, values = {}, options = {}) => get(`/api/${name.replaceAll(" ", "/")}`, values, options);
 

@@ -9,6 +9,7 @@ import { Markdown } from "../parts/markdown.js";
 import { tell } from "../parts/notices.js";
 import { go, link } from "../router.js";
 import { Files } from "./memory/files.js";
+import { Workspace, WORKSPACE } from "./memory/workspace.js";
 
 const PATIENCE = 250;
 const MOST = 200;
@@ -92,12 +93,14 @@ function List() {
         : html`<${Empty} icon="memory" title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}>${t("What people ask to be remembered, and what lasts of long conversations, stands here.")}<//>`}<//>`;
 }
 
+/** @param {{ what: string }} props */
 export default function MemoryView({ what }) {
-  const view = what ? "files" : "list";
+  const view = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
+  const places = { list: "", files: "USER.md", workspace: WORKSPACE };
   return html`<div class="view">
     <${Head} title=${t("Memory")} about=${t("What the assistant knows of you and of what was said.")}>
-      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")]]} onChange=${(chosen) => go("memory", chosen === "files" ? "USER.md" : "")} />
+      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")], ["workspace", t("Workspace")]]} onChange=${(chosen) => go("memory", places[chosen])} />
     <//>
-    ${view === "list" ? html`<${List} />` : html`<${Files} name=${what} />`}
+    ${view === "list" ? html`<${List} />` : view === "files" ? html`<${Files} name=${what} />` : html`<${Workspace} folder=${what.slice(WORKSPACE.length)} />`}
   </div>`;
 }

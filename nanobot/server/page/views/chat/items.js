@@ -1,5 +1,6 @@
 /** What stands in a conversation: what people said, answers, tool calls, and notes. */
 
+import { workspaceFile } from "../../api.js";
 import { clock, duration, moment, size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
@@ -37,20 +38,33 @@ function Long({ text }) {
     <${Button} kind="small" onClick=${() => setWhole(true)}>${t("Show all {n} characters", { n: text.length })}<//>`;
 }
 
+/** The file that a call is about, if it is one of the workspace. @param {{ name: string, arguments: string }} tool */
+function fileOf({ name, arguments: given }) {
+  if (!["write_file", "edit_file", "read_file"].includes(name)) return "";
+  try {
+    const { path } = JSON.parse(given);
+    return typeof path === "string" && !/^[/~]|\.\.|^\w+:/.test(path) ? path : "";
+  } catch {
+    return "";
+  }
+}
+
 /** A tool call, folded: what it was asked for, what it gave, how long it took. */
 export function Tool({ tool }) {
   const state = tool.result === undefined && tool.ok === undefined ? "busy" : tool.ok ? "good" : "bad";
+  const path = fileOf(tool);
   return html`<details class=${`tool ${state}`}>
     <summary><span class=${`dot ${state}`}></span><b>${tool.name}</b> <span class="gist">${gist(tool.arguments)}</span>
       ${tool.ms ? html`<small>${duration(tool.ms)}</small>` : null}
       ${tool.tainted && html`<small class="tag" title=${t("It brought content from outside")}>${t("from outside")}</small>`}</summary>
+    ${path && tool.ok && html`<p><a class="file" href=${workspaceFile(path)} download=${path.split("/").at(-1)}><${Icon} name="download" />${path}</a></p>`}
     ${tool.arguments && html`<h4>${t("Arguments")}</h4><pre tabindex="0">${pretty(tool.arguments)}</pre>`}
     ${tool.result !== undefined && html`<h4>${tool.ok ? t("Result") : t("What went wrong")}</h4><${Long} text=${tool.result} />`}
   </details>`;
 }
 
 function File({ file }) {
-  const address = file.blob ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}` : "";
+  const address = file.blob ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}` : file.path ? workspaceFile(file.path) : "";
   if (file.error) return html`<span class="file bad"><${Icon} name="warning" />${file.name || file.kind}: ${file.error}</span>`;
   if (file.kind === "image" && address) {
     return html`<a class="picture" href=${address} target="_blank" rel="noopener"><img src=${address} alt=${file.name || t("picture")} loading="lazy" /></a>`;

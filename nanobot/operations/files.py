@@ -1,0 +1,64 @@
+"""Operations on the files of the workspace."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import NotAllowed
+from nanobot.messages import Address, Role
+from nanobot.operations.engine import Engine
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
+from nanobot.tools.base import CallContext
+from nanobot.tools.policy import Verdict
+from nanobot.workspace.shared_files import FileText, FileView
+
+_WHAT = "What is in the workspace"
+
+
+async def check_path(engine: Engine, path: str) -> None:
+    """Raises NotAllowed for a file that the policy lets nobody read, its owner included."""
+    context = CallContext(
+        run_id="",
+        session_key="",
+        address=Address("", ""),
+        sender_id="",
+        role=Role.OWNER,
+        key="",
+    )
+    call = msgspec.json.encode({"path": path}).decode()
+    told = await engine.tools.judge("read_file", call, context)
+    if told.verdict is Verdict.DENY:
+        raise NotAllowed(f"{path[:200]} is not shown, because {told.why} ({told.rule}).")
+
+
+def _text(file: FileText, _: float) -> str:
+    if not file.is_text:
+        return f"{file.path} is no text ({file.size:,} bytes)."
+    return f"{file.text}\n[... it goes on]" if file.cut else file.text
+
+
+@operation("files list", reads=True, example="notes", empty="The assistant's files go there.")
+async def list_files(
+    context: OperationContext,
+    caller: Caller,
+    folder: Annotated[Positional, Meta(description="A folder; none: the workspace.")] = "",
+) -> list[FileView]:
+    """List what is in a folder of the workspace."""
+    caller.at_this_machine(_WHAT)
+    return await context.engine.home.files.listed(folder)
+
+
+@operation("files show", reads=True, text=_text, example="notes/lisbon.md")
+async def show_file(
+    context: OperationContext,
+    caller: Caller,
+    path: Annotated[Positional, Meta(description="A file, by its path in the workspace.")],
+) -> FileText:
+    """Show a text file of the workspace."""
+    caller.at_this_machine(_WHAT)
+    await check_path(context.engine, path)
+    return await context.engine.home.files.shown(path)

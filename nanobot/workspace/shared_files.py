@@ -1,0 +1,152 @@
+"""The files of the workspace as their owner looks through them: listed, read, given out whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.workspace.confinement import ConfinedFiles
+
+MOST_FILES = 2_000
+"""Names that one folder is listed with."""
+MOST_CHARS = 200_000
+_MOST_BYTES = 4 * MOST_CHARS
+
+FileKind: TypeAlias = Literal["folder", "file", "link", "other"]
+
+
+class FileView(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in the workspace, by its path there. `size` in bytes, of files alone; a `link` is
+    shown where it leads, if that is within."""
+
+    path: str
+    kind: FileKind
+    size: int | None
+    changed_at: float
+
+
+class FileText(msgspec.Struct, frozen=True, kw_only=True):
+    """A file with its text, as much as is shown of it (`cut`: there is more). Of what is no text
+    there is only the size."""
+
+    path: str
+    size: int
+    changed_at: float
+    text: str
+    is_text: bool
+    cut: bool = False
+
+
+class OpenedFile:
+    """A file that is read in pieces; what stands at its name meanwhile does not matter."""
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self.name = name
+        self.size = os.fstat(descriptor).st_size
+        self._descriptor = descriptor
+
+    async def read(self, offset: int, count: int) -> bytes:
+        """Up to `count` bytes from there; b"" at its end."""
+        return await asyncio.to_thread(os.pread, self._descriptor, count, offset)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class SharedFiles:
+    """What of the workspace tools may reach, for people: nothing hidden, nothing outside. All raise
+    NanobotError."""
+
+    def __init__(self, files: ConfinedFiles) -> None:
+        self._files = files
+
+    async def listed(self, folder: str) -> list[FileView]:
+        """What is in a folder, folders first."""
+        return await asyncio.to_thread(self._listed, folder)
+
+    async def shown(self, path: str) -> FileText:
+        """A file's text."""
+        return await asyncio.to_thread(self._shown, path)
+
+    async def opened(self, path: str) -> OpenedFile:
+        """A file, to be closed by who asked."""
+        return await asyncio.to_thread(self._opened, path)
+
+    def _listed(self, folder: str) -> list[FileView]:
+        base = _checked(folder)
+        try:
+            with self._files.folder(base or ".") as descriptor, os.scandir(descriptor) as entries:
+                hidden = self._files.hidden_keys()
+                rows = [_view(base, entry) for entry in entries if _key(entry) not in hidden]
+        except ToolError as error:
+            raise NanobotError(str(error)) from None
+        except OSError as error:
+            raise NanobotError(f"{folder} cannot be read: {error.strerror or error}") from None
+        rows = sorted(rows, key=lambda row: (row.kind != "folder", row.path.lower(), row.path))
+        if len(rows) > MOST_FILES:
+            raise NanobotError(
+                f"{folder or 'the workspace'} has {len(rows):,} files: more than {MOST_FILES:,} "
+                "are not listed; look at it with `ls`"
+            )
+        return rows
+
+    def _shown(self, path: str) -> FileText:
+        try:
+            with self._files.file(_checked(path)) as (descriptor, status):
+                raw = os.pread(descriptor, _MOST_BYTES, 0)
+        except ToolError as error:
+            raise NanobotError(str(error)) from None
+        text = raw.decode("utf-8", "replace")
+        is_text = b"\0" not in raw and text.count("\ufffd") <= len(text) // 100
+        shown = text[:MOST_CHARS] if is_text else ""
+        return FileText(
+            path=path,
+            size=status.st_size,
+            changed_at=status.st_mtime,
+            text=shown,
+            is_text=is_text,
+            cut=is_text and (status.st_size > len(raw) or len(shown) < len(text)),
+        )
+
+    def _opened(self, path: str) -> OpenedFile:
+        try:
+            with self._files.file(_checked(path)) as (descriptor, _):
+                return OpenedFile(os.dup(descriptor), path.rstrip("/").rpartition("/")[2])
+        except ToolError as error:
+            raise NanobotError(str(error)) from None
+
+
+def _checked(path: str) -> str:
+    """The path within the workspace. Raises UsageError for one that is not written so."""
+    if path.startswith(("/", "~")) or "\0" in path:
+        raise UsageError(f"{path[:80]!r} is no path in the workspace: write notes/lisbon.md")
+    return path.strip("/")
+
+
+def _key(entry: os.DirEntry[str]) -> tuple[int, int]:
+    status = entry.stat(follow_symlinks=False)
+    return status.st_dev, status.st_ino
+
+
+def _view(base: str, entry: os.DirEntry[str]) -> FileView:
+    status = entry.stat(follow_symlinks=False)
+    name = entry.name.encode("utf-8", "replace").decode()
+    return FileView(
+        path=f"{base}/{name}" if base else name,
+        kind=_kind(status.st_mode),
+        size=status.st_size if stat.S_ISREG(status.st_mode) else None,
+        changed_at=status.st_mtime,
+    )
+
+
+def _kind(mode: int) -> FileKind:
+    if stat.S_ISDIR(mode):
+        return "folder"
+    if stat.S_ISLNK(mode):
+        return "link"
+    return "file" if stat.S_ISREG(mode) else "other"
