@@ -244,10 +244,7 @@ class NotSent(DeliveryError):
     this chat or the whole bot."""
 
     def __init__(
-        self,
-        message: str,
-        retry_after: float | None = None,
-        scope: Literal["chat", "bot"] = "chat",
+        self, message: str, retry_after: float | None = None, scope: Literal["chat", "bot"] = "chat"
     ) -> None:
         super().__init__(message)
         self.retry_after = _at_most_a_day(retry_after)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Unpack
 
 import msgspec
@@ -48,6 +49,7 @@ from nanobot.text import clean
 
 _AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
+_TAINTING = (UserEntry, ToolResultEntry, PostEntry, RecallEntry, SummaryEntry)
 
 
 class RunLog:
@@ -66,13 +68,15 @@ class RunLog:
         # Kept apart: they are asked for dozens of times a run, and the log may be long.
         self.own += own(self._run_id, entries)
         self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
+        for name in ("messages", "terms", "private", "tainted"):  # what follows from it
+            self.__dict__.pop(name, None)
 
-    @property
+    @cached_property
     def messages(self) -> list[UserEntry]:
         """Those that this run answers."""
         return [body for body in self.own if isinstance(body, UserEntry)]
 
-    @property
+    @cached_property
     def terms(self) -> RunOptions:
         """What was asked of this run besides its messages."""
         return next((m.terms for m in self.messages if m.terms is not None), _AS_CONFIGURED)
@@ -84,7 +88,7 @@ class RunLog:
             return self.entries
         return [entry for entry in self.entries if entry.run_id == self._run_id]
 
-    @property
+    @cached_property
     def private(self) -> bool:
         """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
         nobody knows: no."""
@@ -105,11 +109,10 @@ class RunLog:
         """Whether the messages that this run answers are owners', and not said in a group."""
         return all(m.role is Role.OWNER and not m.group for m in self.messages)
 
-    @property
+    @cached_property
     def tainted(self) -> bool:
         """Whether anything the model sees came from outside."""
-        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
-        return any(isinstance(e.body, kinds) and e.body.tainted for e in self.visible)
+        return any(isinstance(e.body, _TAINTING) and e.body.tainted for e in self.visible)
 
 
 class ActiveRun:

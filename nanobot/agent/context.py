@@ -48,7 +48,7 @@ _QUOTED = 500
 _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
 """What the model sees as a note from the gateway."""
 _TEXTS = (PostEntry, RecallEntry, *_NOTES)
-
+_MEANWHILE = (PostEntry, UndeliveredEntry, DeniedEntry)  # of others than the run
 
 _CallKey: TypeAlias = tuple[str, int, int]
 """Run, model call and index."""
@@ -141,13 +141,13 @@ def _turn_sizes(
     for entry in entries:
         if entry.seq < start:
             continue
-        size = _size(entry.body, limit)
+        body = entry.body
+        size = _size(body, limit)
         if size is None:
             continue
-        message = entry.body if isinstance(entry.body, UserEntry) else None
-        if isinstance(entry.body, UserEntry | ToolResultEntry) and entry.body.attachments:
-            size += _picture_tokens(entry, entry.body, pictures)
-        if (message is not None and entry.run_id != run_id) or not turns:
+        if isinstance(body, (UserEntry, ToolResultEntry)) and body.attachments:
+            size += _picture_tokens(entry, body, pictures)
+        if (isinstance(body, UserEntry) and entry.run_id != run_id) or not turns:
             turns.append((entry.seq, 0, 0))
             run_id = entry.run_id
         seq, count, tokens = turns[-1]
@@ -208,7 +208,7 @@ def context(
         message = _message(entry, call.profile, pictures)
         if message is None:
             continue
-        if isinstance(body, PostEntry | UndeliveredEntry | DeniedEntry):  # of others than the run
+        if isinstance(body, _MEANWHILE):
             meanwhile.append(message)
             continue
         if open_calls:
@@ -224,8 +224,7 @@ def context(
             open_calls = {(entry.run_id, body.call, n): tool_call for n, tool_call in calls}
     messages += _unfinished(open_calls, started)
     system = ChatMessage(role="system", content=snapshot.system)
-    fixed = len(msgspec.json.encode(snapshot)) // 3
-    return (system, *_fit(messages, fixed, call))
+    return (system, *_fit(messages, snapshot.tokens, call))
 
 
 def summary_tokens(summary: SummaryEntry | None) -> int:

@@ -155,7 +155,7 @@ class ModelCaller:
         summary = latest(active.log.visible)
         room = PromptBudget(
             profile=profile,
-            fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
+            fixed=snapshot.tokens + summary_tokens(summary),
             max_tokens=max_tokens,
             max_history=self.settings.max_history,
         )

@@ -51,12 +51,7 @@ class Worker:
     """
 
     def __init__(
-        self,
-        bus: Bus,
-        runner: Runner,
-        clock: Clock,
-        ids: Ids,
-        capacity: Capacity,
+        self, bus: Bus, runner: Runner, clock: Clock, ids: Ids, capacity: Capacity
     ) -> None:
         self._bus = bus
         self._journal = bus.journal

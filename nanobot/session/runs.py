@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, Role
@@ -72,12 +74,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
 
 
-class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A system prompt (`parts`: their names and lengths) with its tools, stored by its digest."""
 
     system: str
     tools: tuple[ToolSpec, ...]
     parts: tuple[tuple[str, int], ...] = ()
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it takes."""
+        return len(msgspec.json.encode(self)) // 3
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
