@@ -1,35 +1,48 @@
 """What the channel uses of python-telegram-bot.
 
-As it loads, it takes in httpx (a transport in whose place the channel has its own) with httpx's
-command line, thus rich, click and pygments, which would stay for as long as a gateway runs and are
-never used. That module is optional to httpx, so meanwhile it counts as not installed. (Not so
-cryptography, which Telegram Passport would use: other threads may be importing what does need it.)
+As it loads, it takes in what is optional to it and what nobody uses here: httpx's command line
+(with rich, click and pygments), and cryptography, which is for Telegram Passport alone and takes
+7 MB for as long as a gateway runs. Meanwhile these count as not installed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+
+
+class _Absent(MetaPathFinder):
+    """Refuses modules of these names, and what is within them, to one thread."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._thread = threading.get_ident()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        refused = any(f"{fullname}.".startswith(f"{name}.") for name in self._names)
+        if refused and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 @contextmanager
 def absent(*names: str) -> Iterator[None]:
-    """Within, no module of these names can be imported but those that are loaded already.
-
-    It holds for all threads.
-    """
-    hidden = [name for name in names if name not in sys.modules]
-    # None is Python's own sign for a module that is not to be found.
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    """Within, this thread can import no module of these names, nor of a package of these names, but
+    those that are loaded already. Other threads can."""
+    finder = _Absent(names)
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        for name in hidden:
-            del sys.modules[name]
+        sys.meta_path.remove(finder)
 
 
-with absent("httpx._main"):
+with absent("httpx._main", "cryptography"):
     from telegram import Bot, InputFile
     from telegram.error import NetworkError, TelegramError
     from telegram.request import BaseRequest, RequestData

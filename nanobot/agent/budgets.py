@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -28,6 +29,7 @@ LEAST_ANSWER = 64
 """Tokens of an answer for which a call is still worth making."""
 
 _MEASURES: tuple[Measure, ...] = ("tokens", "cost", "requests")
+_NO_ALLOWANCE = AllowanceSettings()
 _BY_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL, Origin.RUN})
 
 
@@ -120,6 +122,7 @@ class Budgets:
         self._zone_name = settings.zone or local
         self._zone = _zone(self._zone_name, given=bool(settings.zone))
         self._period = Period("", 0.0, "")
+        self.limits = lru_cache(1_000)(self._limits)
         own = {"person": "people", "chat": "chats", "job": "jobs"}
         tables: list[AllowanceSettings] = [settings]
         for level in LEVELS[1:]:
@@ -146,15 +149,13 @@ class Budgets:
         today = datetime.fromisoformat(self.period(now).day)
         return (today - timedelta(days=days - 1)).date().isoformat()
 
-    def limits(self, who: Account) -> list[BudgetLimit]:
-        if not self.daily:
-            return []
-        return [
+    def _limits(self, who: Account) -> tuple[BudgetLimit, ...]:
+        return tuple(
             BudgetLimit(level=level, name=name, measure=measure, amount=amount)
-            for level, name in who.names().items()
+            for level, name in (who.names() if self.daily else {}).items()
             for measure in _MEASURES
             if (amount := self._of(level, name, measure, who.job_name))
-        ]
+        )
 
     def _of(self, level: Level, name: str, measure: Measure, job_name: str) -> float:
         """0: no limit. What is set for one name goes before what is set for all of its level; a
@@ -274,9 +275,8 @@ def _amount(table: AllowanceSettings, measure: Measure) -> float:
 
 def _usual(settings: BudgetSettings, level: Level) -> AllowanceSettings:
     """What holds for each name of a level. Models have only limits of their own."""
-    nothing = AllowanceSettings()
     tables = {"person": settings.person, "chat": settings.chat, "job": settings.job}
-    return tables.get(level, nothing)
+    return tables.get(level, _NO_ALLOWANCE)
 
 
 def _named(settings: BudgetSettings, table: str) -> Mapping[str, AllowanceSettings]:

@@ -243,7 +243,7 @@ def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
     """One turn alone may be too long for the model: then its oldest tool results are left out."""
-    total = fixed + sum(_tokens(m) for m in messages)
+    total = fixed + sum([_tokens(m) for m in messages])
     excess = total - _budget(call.profile, call.max_tokens)
     if excess <= 0:
         return messages
@@ -258,8 +258,8 @@ def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[
 
 
 def _started(entries: Sequence[Entry]) -> set[_CallKey]:
-    bodies = ((entry.run_id, entry.body) for entry in entries)
-    return {(run, b.call, b.index) for run, b in bodies if isinstance(b, ToolStartedEntry)}
+    started = [(e.run_id, e.body) for e in entries if isinstance(e.body, ToolStartedEntry)]
+    return {(run, body.call, body.index) for run, body in started}
 
 
 def _unfinished(

@@ -8,18 +8,19 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from nanobot.messages import Attachment
+from nanobot.text import pattern
 
 SHOWN_LINES = 15
 """Lines that stay in the text, of at most `SHOWN_CHARACTERS` in all."""
 SHOWN_CHARACTERS = 1_000
 
-_OPENING = re.compile(
+_OPENING = pattern(
     r"(?P<margin>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)"
 )
 _MARGIN = " \t>"
-_LINE_END = re.compile(r"\r\n?|\n")
-_LANGUAGE = re.compile(r"[\w+#-]*")
-_SHORT = re.compile(r"[a-z0-9]{1,5}")
+_LINE_END = pattern(r"\r\n?|\n")
+_LANGUAGE = pattern(r"[\w+#-]*")
+_SHORT = pattern(r"[a-z0-9]{1,5}")
 # Of languages that are not called as their files end.
 _NAMES = {
     "py": "python",

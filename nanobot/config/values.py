@@ -18,21 +18,22 @@ from urllib.parse import unquote
 import msgspec
 
 from nanobot.errors import ConfigError
+from nanobot.text import pattern
 
 _TELLTALE = "token|key|password|passwd|secret|credentials?"
-_SECRET_NAME = re.compile(rf"({_TELLTALE})$", re.IGNORECASE)
-_SECRET_LINE = re.compile(rf"((?:{_TELLTALE})[\"']?\s*(?:[=:]|\s)\s*)\S.*", re.IGNORECASE)
-_LONG_WORD = re.compile(r"(?=\S*\d)[\w+/=:.-]{20,}")
-_URL_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
-_URL_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s]+)=[^&#;\s]*")
+_SECRET_NAME = pattern(rf"({_TELLTALE})$", re.IGNORECASE)
+_SECRET_LINE = pattern(rf"((?:{_TELLTALE})[\"']?\s*(?:[=:]|\s)\s*)\S.*", re.IGNORECASE)
+_LONG_WORD = pattern(r"(?=\S*\d)[\w+/=:.-]{20,}")
+_URL_PASSWORD = pattern(r"(://[^/@\s:]*):[^/@\s]*@")
+_URL_VALUE = pattern(r"(?<=[?&#;])([^=&#;\s]+)=[^&#;\s]*")
 # A part of a path or of an argument that nobody made up: a run of letters with digits among them.
-_KEY_LIKE = re.compile(
+_KEY_LIKE = pattern(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
 _CORRECT = "Correct this line; text belongs in double quotes."
 _TWICE = ("Cannot overwrite a value", "twice")
-_PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACE_IN_TOML = pattern(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
+_VARIABLE = pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 

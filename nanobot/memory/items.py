@@ -6,16 +6,17 @@ Lines a memory does not consist of stay as they are, byte for byte, whatever is 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-_BULLET = re.compile(r"(?: ?[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
-_SKIPPED = re.compile(r"#{1,6}(?:\s|$)|-{3,}$|\*{3,}$|_{3,}$|<!--.*-->\s*$")
-_INDENTED = re.compile(r"(?: {1,2}|\t)")
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_EMPTY_LINES = re.compile(r"\n{3,}")
+from nanobot.text import pattern
+
+_BULLET = pattern(r"(?: ?[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
+_SKIPPED = pattern(r"#{1,6}(?:\s|$)|-{3,}$|\*{3,}$|_{3,}$|<!--.*-->\s*$")
+_INDENTED = pattern(r"(?: {1,2}|\t)")
+_UNWANTED = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_EMPTY_LINES = pattern(r"\n{3,}")
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -23,15 +23,15 @@ from nanobot.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from nanobot.text import clean
+from nanobot.text import clean, pattern
 
 _MAX_TEXT = 300
 _SHORTEST_SECRET = 4
 # Up to the last "@": a password that is pasted as it is may hold one.
-_CREDENTIALS = re.compile(r"""://[^\s"'<>/]*@""")
+_CREDENTIALS = pattern(r"""://[^\s"'<>/]*@""")
 _TRANSIENT = frozenset({408, 409, 425, 429})
 
-_OVERFLOW = re.compile(
+_OVERFLOW = pattern(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|model_max_prompt_tokens"
     r"|maximum context length|context (?:length|window|size)"
     r"|prompt is too long|prompt too long|input is too long|input length and `?max_tokens"
@@ -41,18 +41,18 @@ _OVERFLOW = re.compile(
     r"|request too large for model|larger than the context|exceeds? the (?:model's )?context",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(
+_QUOTA = pattern(
     r"insufficient_quota|insufficient[_ ](?:balance|credits?|funds)"
     r"|billing_(?:hard_limit|not_active)|credit balance is too low|out of credits|payment required",
     re.IGNORECASE,
 )
-_RETRY_IN_BODY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+_RETRY_IN_BODY = pattern(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 _STATUS_BY_WORD = (
-    (re.compile(r"rate.?limit|too many requests|resource_exhausted", re.IGNORECASE), 429),
-    (re.compile(r"authentication|invalid.?api.?key|unauthorized", re.IGNORECASE), 401),
-    (re.compile(r"permission|forbidden", re.IGNORECASE), 403),
-    (re.compile(r"not_found|model.{0,80}not found|does not exist", re.IGNORECASE), 404),
-    (re.compile(r"invalid_request|bad_request|does not support", re.IGNORECASE), 400),
+    (pattern(r"rate.?limit|too many requests|resource_exhausted", re.IGNORECASE), 429),
+    (pattern(r"authentication|invalid.?api.?key|unauthorized", re.IGNORECASE), 401),
+    (pattern(r"permission|forbidden", re.IGNORECASE), 403),
+    (pattern(r"not_found|model.{0,80}not found|does not exist", re.IGNORECASE), 404),
+    (pattern(r"invalid_request|bad_request|does not support", re.IGNORECASE), 400),
 )
 
 
@@ -242,7 +242,7 @@ def _status_in(error: Any, text: str) -> int:
             value = str(error.get(key, ""))
             if value.isdecimal() and 400 <= int(value) <= 599:
                 return int(value)
-    for pattern, status in _STATUS_BY_WORD:
-        if pattern.search(text):
+    for words, status in _STATUS_BY_WORD:
+        if words.search(text):
             return status
     return 502

@@ -20,6 +20,7 @@ from nanobot.providers.base import (
     ChatMessage,
     ImagePart,
     ModelRequest,
+    Part,
     TextPart,
     ToolCall,
     ToolSpec,
@@ -128,10 +129,14 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
             result, images = _numbered(message, len(shown) + 1)
             encoded.append(_message(result, quirks))
             shown += images
-        else:
-            encoded += [*_of_results(shown), _message(message, quirks)]
+            continue
+        if shown:
+            encoded.append(_of_results(shown))
             shown = []
-    return encoded + _of_results(shown)
+        encoded.append(_message(message, quirks))
+    if shown:
+        encoded.append(_of_results(shown))
+    return encoded
 
 
 def _numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImagePart]]:
@@ -147,17 +152,15 @@ def _numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[Image
     return msgspec.structs.replace(message, content="\n".join(texts)), images
 
 
-def _of_results(images: Sequence[ImagePart]) -> list[_MessageOut]:
-    if not images:
-        return []
+def _of_results(images: Sequence[ImagePart]) -> _MessageOut:
     parts: list[dict[str, Any]] = []
     for number, image in enumerate(images, 1):
         parts += [_part(TextPart(f"[image {number} of the tool results above]")), _part(image)]
-    return [_MessageOut("user", parts)]
+    return _MessageOut("user", parts)
 
 
 def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
-    content = _content(message)
+    content = _content(message.role, message.content)
     if message.role == "tool":
         return _MessageOut("tool", content, tool_call_id=_id(message.tool_call_id, quirks))
     if message.tool_calls:
@@ -166,18 +169,13 @@ def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
     return _MessageOut(message.role, content)
 
 
-def _content(message: ChatMessage) -> str | list[dict[str, Any]]:
-    if isinstance(message.content, str):
-        return message.content
-    with_images = message.role == "user" and any(
-        isinstance(part, ImagePart) for part in message.content
-    )
-    if with_images:
-        return [_part(part) for part in message.content]
+def _content(role: str, content: str | tuple[Part, ...]) -> str | list[dict[str, Any]]:
+    if isinstance(content, str):
+        return content
+    if role == "user" and any(isinstance(part, ImagePart) for part in content):
+        return [_part(part) for part in content]
     # The model's own and the system's only have their place marked.
-    return "\n".join(
-        part.text if isinstance(part, TextPart) else "[image]" for part in message.content
-    )
+    return "\n".join(part.text if isinstance(part, TextPart) else "[image]" for part in content)
 
 
 def _part(part: TextPart | ImagePart) -> dict[str, Any]:

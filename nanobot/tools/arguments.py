@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.errors import ToolArgumentsError
-from nanobot.text import quoted
+from nanobot.text import pattern, quoted
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 
-_BYTE = re.compile(r" ?\(byte (\d+)\)$")
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>[^`]*)`)?$", re.DOTALL)
-_EXPECTED = re.compile(r"^Expected `(?P<want>[^`]+)`(?P<bound>.*?)(?:, got `(?P<got>[^`]+)`)?$")
-_WORD = re.compile(r"[a-z]+")
+_BYTE = pattern(r" ?\(byte (\d+)\)$")
+_AT = pattern(r"^(?P<what>.*?)(?: - at `\$(?P<where>[^`]*)`)?$", re.DOTALL)
+_EXPECTED = pattern(r"^Expected `(?P<want>[^`]+)`(?P<bound>.*?)(?:, got `(?P<got>[^`]+)`)?$")
+_WORD = pattern(r"[a-z]+")
 _WANTED = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _GIVEN = {**_WANTED, "int": "number"}
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
+from nanobot.text import pattern
+
 _DEEPEST = 100
 MAX_CHARS = 64_000
 
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 # `description: Baking: a start` is no YAML, but many write it.
-_COLON_WITHIN = re.compile(r"^([\w.-]+):[ ]+([^\s'\"|>\[{&*!%@`#-].*:[ ].*)$", re.MULTILINE)
+_COLON_WITHIN = pattern(r"^([\w.-]+):[ ]+([^\s'\"|>\[{&*!%@`#-].*:[ ].*)$", re.MULTILINE)
 
 
 class FrontMatterError(ValueError):

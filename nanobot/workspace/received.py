@@ -18,6 +18,7 @@ import msgspec
 
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
 from nanobot.messages import Attachment
+from nanobot.text import pattern
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.images import MAX_BYTES, look, too_large
@@ -34,8 +35,8 @@ _MAX_SUFFIX = 16
 _NUMBERED = 20
 _TRANSCRIBING_SECONDS = 60.0
 # What some file system, shell or Windows share makes something else of.
-_HOSTILE = re.compile(r'[<>:"|?*\\/]')
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_HOSTILE = pattern(r'[<>:"|?*\\/]')
+_RESERVED = pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _SUFFIXES = {"image/jpeg": ".jpg", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a"}
 
 

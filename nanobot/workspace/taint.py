@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import re
 import stat
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +17,7 @@ from loguru import logger
 
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
+from nanobot.text import pattern
 from nanobot.workspace.opened import OpenedFiles
 from nanobot.workspace.told_names import INSTALLED, REPOSITORY, changed_names, say_much
 
@@ -32,13 +32,13 @@ _END = 1024 * 1024
 _TICK_SECONDS = 0.05
 # Of a repository: what git shows of a commit, and what it runs.
 _SHOWN = ("objects", "hooks", "modules")
-_SETTING = re.compile(
+_SETTING = pattern(
     rb"(?i)=\s*!|command|pager|editor|helper|fsmonitor|hookspath|textconv|external|driver|clean"
     rb"|smudge|process|include|insteadof|proxy|program"
 )
 _PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
 _NAME = "name:"
-_WORD = re.compile(r"[^\s'\"`;&|<>(){}$=:,@]+")
+_WORD = pattern(r"[^\s'\"`;&|<>(){}$=:,@]+")
 
 
 class TaintMarks(Protocol):

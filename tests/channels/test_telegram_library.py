@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -14,8 +15,8 @@ from nanobot_channels._telegram_library import absent
 def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
     code = (
         "import sys, nanobot_channels.telegram\n"
-        "assert not {'rich', 'httpx._main'} & sys.modules.keys()\n"
-        "import httpx, httpx._main\n"
+        "assert not {'rich', 'httpx._main', 'cryptography'} & sys.modules.keys()\n"
+        "import httpx, httpx._main, cryptography.hazmat.primitives.hashes\n"
         "httpx.Client().close()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
@@ -23,9 +24,20 @@ def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
 
 
 def test_what_is_loaded_already_is_not_hidden_and_nothing_stays_so() -> None:
-    before = dict(sys.modules)
-    with absent("json", "nowhere_at_all"):
-        assert sys.modules["json"] is before["json"]
-        with pytest.raises(ImportError):
-            importlib.import_module("nowhere_at_all")
-    assert dict(sys.modules) == before
+    before, finders = dict(sys.modules), list(sys.meta_path)
+    with absent("json", "this"):
+        assert importlib.import_module("json") is before["json"]
+        with pytest.raises(ModuleNotFoundError, match="this"):
+            importlib.import_module("this")
+    assert (dict(sys.modules), sys.meta_path) == (before, finders)
+
+
+def test_another_thread_can_import_meanwhile_what_is_hidden_here() -> None:
+    with absent("colorsys"), ThreadPoolExecutor(1) as elsewhere:
+        module = elsewhere.submit(importlib.import_module, "colorsys").result()
+    assert module.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+
+
+def test_what_is_within_a_hidden_package_is_hidden_too() -> None:
+    with absent("wsgiref"), pytest.raises(ModuleNotFoundError, match="wsgiref"):
+        importlib.import_module("wsgiref.headers")

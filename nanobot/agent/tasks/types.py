@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Generic, TypeVar, get_args
 
@@ -20,11 +19,12 @@ from nanobot.plugins import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.ports import Clock
 from nanobot.session.runs import Run
 from nanobot.session.tasks import Report, TaskExecution, TaskResult
+from nanobot.text import pattern
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
 
-_NAME = re.compile(r"[a-z0-9_]{1,64}")
+_NAME = pattern(r"[a-z0-9_]{1,64}")
 _FIRST_PAUSE = 2.0
 _FINAL = (ToolArgumentsError, ToolDenied, ToolUnknown)
 

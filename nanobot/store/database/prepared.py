@@ -96,7 +96,7 @@ class Prepared:
 
 
 def _driver(connection: sa.Connection) -> Any:
-    return connection.connection.driver_connection
+    return connection.connection.dbapi_connection  # sqlite3's own, which no dialect wraps
 
 
 class _Compiled:

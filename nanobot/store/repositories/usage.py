@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,10 +40,12 @@ def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
+@cache
+def _standing(dialect: str) -> Prepared:
     """What is settled of each account, folded and not, and every open call: in one statement, so
-    that no call is settled, nor folded, between two of them."""
-    settled = [_of(table, level) for table in (_t, _changes) for level in LEVELS]
+    that no call is settled, nor folded, between two of them. With SQLite all is folded."""
+    tables = (_t,) if dialect == "sqlite" else (_t, _changes)
+    settled = [_of(table, level) for table in tables for level in LEVELS]
     waiting = sa.select(
         _NOTHING.label("level"),
         *(_c.c[level] for level in LEVELS[1:]),
@@ -50,10 +53,7 @@ def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
         (_c.c.tokens_in + _c.c.tokens_out).label("tokens"),
         _c.c.cost,
     ).where(_c.c.day == sa.bindparam("day"), schema.CALL_OPEN)
-    return sa.union_all(*settled, waiting)
-
-
-_STANDING = Prepared(_standing())
+    return Prepared(sa.union_all(*settled, waiting))
 
 
 def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
@@ -62,7 +62,7 @@ def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, U
     used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
     parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
     parameters["day"] = day
-    for row in _STANDING.execute(connection, parameters).all():
+    for row in _standing(connection.dialect.name).execute(connection, parameters).all():
         amount = UsageSum(requests=int(row.requests), tokens=int(row.tokens), cost=float(row.cost))
         if row.level:
             if row.level in used:

@@ -8,13 +8,14 @@ import msgspec
 from yarl import URL
 
 from nanobot.errors import ToolError
+from nanobot.text import pattern
 from nanobot.tools.web.addresses import Addresses
 
 MAX_HEAD_BYTES = 65_536
 _MAX_HEADERS = 100
-_METHOD = re.compile(r"[A-Z][A-Z-]{0,30}")
-_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
-_ASCII = re.compile(r"[\x21-\x7e]+")
+_METHOD = pattern(r"[A-Z][A-Z-]{0,30}")
+_HEADER = pattern(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+_ASCII = pattern(r"[\x21-\x7e]+")
 # They are between a client and its proxy. The connection is closed after one answer.
 _HOP_BY_HOP = frozenset(
     {"connection", "host", "keep-alive", "proxy-authenticate", "proxy-authorization"}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nanobot.text import pattern
 from nanobot.tools.shell import words as spelling
 from nanobot.tools.shell.bombs import Functions, is_endless
 from nanobot.tools.shell.hidden_programs import matters
@@ -33,7 +34,7 @@ MAX_LINES = 150
 """Lines within one line, likewise."""
 
 _KNOWN = {"HOME": "~", "PWD": ".", "IFS": " "}
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = pattern(r"[A-Za-z_]\w*")
 _MOST_WORDS, _MOST_CHARS = 256, 100_000
 _READERS = frozenset({"read", "mapfile", "readarray"})
 

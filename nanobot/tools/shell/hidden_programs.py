@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from nanobot.text import pattern
 from nanobot.tools.shell.program_call import ProgramCall
 from nanobot.tools.shell.words import Word
 
@@ -26,12 +27,12 @@ _COMMANDS = frozenset(
     | {"GIT_CONFIG_PARAMETERS", "RSYNC_RSH", "RSYNC_CONNECT_PROG", "CVS_RSH", "TAR_OPTIONS"}
     | {"SYSTEMD_PAGER", "PSQL_PAGER", "MYSQL_PS1", "RUSTC_WRAPPER", "MAKEFLAGS"}
 )
-_GIT_VALUE = re.compile(r"GIT_CONFIG_VALUE_\d+")
-_AGENTS = re.compile(r"(^|\s)(-javaagent|-agentpath|--require|-r|--import|--loader)\b")
+_GIT_VALUE = pattern(r"GIT_CONFIG_VALUE_\d+")
+_AGENTS = pattern(r"(^|\s)(-javaagent|-agentpath|--require|-r|--import|--loader)\b")
 _AGENT_VARIABLES = frozenset(
     {"NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}
 )
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = pattern(r"[A-Za-z_]\w*")
 _SETTERS = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly"})
 
 # Of each program, the options whose value is a command line: short, and long.
@@ -53,17 +54,17 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 _EDITORS = frozenset({"vi", "vim", "view", "nvim", "gvim", "ex", "less", "more"})
 _AWKS = frozenset({"awk", "gawk", "mawk", "nawk", "busybox"})
-_AWK_RUNS = re.compile(r"""(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)+)["]""")
-_AWK_READS = re.compile(r"""(?<!\\)"((?:[^"\\]|\\.)+)"\s*\|&?\s*getline""")
-_MAKE_RUNS = re.compile(r"\$[({]shell\s+([^)}]+)[)}]")
-_SED_RUNS = re.compile(r"(?:^|[;{}\d$/])\s*e\s+(.+)")
-_SSH_RUNS = re.compile(r"(?i)\s*(?:proxy|local|remote|knownhosts)command\s*[= ]\s*(.+)")
-_EDITOR_RUNS = re.compile(r"^\+?:?(?:silent\s+)?(?:[%\d,.$]*(?:r|w)?\s*)!(.+)$")
-_EDITOR_CALLS = re.compile(r"""system(?:list)?\(\s*(["'])(.+?)\1""")
-_SHELL_WORD = re.compile(r"^\s*(?:shell|!|\\!|\.shell|\.system)\s*(.+)")
+_AWK_RUNS = pattern(r"""(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)+)["]""")
+_AWK_READS = pattern(r"""(?<!\\)"((?:[^"\\]|\\.)+)"\s*\|&?\s*getline""")
+_MAKE_RUNS = pattern(r"\$[({]shell\s+([^)}]+)[)}]")
+_SED_RUNS = pattern(r"(?:^|[;{}\d$/])\s*e\s+(.+)")
+_SSH_RUNS = pattern(r"(?i)\s*(?:proxy|local|remote|knownhosts)command\s*[= ]\s*(.+)")
+_EDITOR_RUNS = pattern(r"^\+?:?(?:silent\s+)?(?:[%\d,.$]*(?:r|w)?\s*)!(.+)$")
+_EDITOR_CALLS = pattern(r"""system(?:list)?\(\s*(["'])(.+?)\1""")
+_SHELL_WORD = pattern(r"^\s*(?:shell|!|\\!|\.shell|\.system)\s*(.+)")
 _CHECKPOINT = "--checkpoint-action=exec="
-_CONFIGURED = re.compile(r"(?s)([\w.-]+)=(.*)")
-_CONFIG_RUNS = re.compile(
+_CONFIGURED = pattern(r"(?s)([\w.-]+)=(.*)")
+_CONFIG_RUNS = pattern(
     r"(?i)alias\..*|.*(command|pager|editor|helper|askpass|program|driver|hookspath|fsmonitor"
     r"|textconv|external|cmd|clean|smudge|process|browser|proxy)"
 )

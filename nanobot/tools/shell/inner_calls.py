@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from nanobot.text import pattern
 from nanobot.tools.shell.hidden_programs import lines_within
 from nanobot.tools.shell.program_call import ProgramCall
 from nanobot.tools.shell.words import Word, formatted, unescaped
@@ -29,20 +30,20 @@ _TAKE_A_LINE = frozenset({"entr", "eval", "hyperfine", "parallel", "ssh", "su", 
 TERMINALS = frozenset({"tmux"})
 """Programs that type into a terminal what stands in their arguments."""
 _SCHEDULED = frozenset({"at", "batch"})
-_LOADER = re.compile(r"ld-linux[\w.-]*\.so\.\d+|ld-musl[\w.-]*\.so\.\d+|ld\.so")
+_LOADER = pattern(r"ld-linux[\w.-]*\.so\.\d+|ld-musl[\w.-]*\.so\.\d+|ld\.so")
 _EXECUTE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"})
 _MOST_EXECUTED = 2
-_VERSION = re.compile(r"[\d.]+$")
-_SYSTEM = re.compile(
+_VERSION = pattern(r"[\d.]+$")
+_SYSTEM = pattern(
     r"(?:system|popen|exec[lv]?p?e?|run|call|Popen|check_output|spawn(?:Sync)?|execSync|qx)"
     r"""\s*\(?\s*\[?\s*(["'])(.+?)\1"""
 )
-_REMOVED = re.compile(
+_REMOVED = pattern(
     r"""(?:rmtree|rm_rf|rm_r|removeSync|rmSync|rmdirSync|remove_tree|remove_dir_all)\s*\(?\s*"""
     r"""(?:(["'])(.+?)\1|[^)\n]{0,40}?(?:expanduser\(\s*["'](~[^"']*)|(?:Path\.home|homedir"""
     r"""|Dir\.home)))"""
 )
-_OPENED = re.compile(
+_OPENED = pattern(
     r"""(?:open|openSync|writeFileSync|writeFile|File\.write|Path)\s*\(?\s*(["'])(.+?)\1\s*"""
     r"""(?:,\s*["'][wax+]|\)\.write_|,)"""
 )

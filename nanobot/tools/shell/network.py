@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from nanobot.text import pattern
 from nanobot.tools.shell.commandline import parse
 from nanobot.tools.shell.program_call import ProgramCall
 
@@ -28,7 +28,7 @@ _SUBCOMMANDS: Mapping[str, frozenset[str]] = {
 }
 _INSTALLERS = frozenset(_SUBCOMMANDS) - {"git"} | {"apt", "apt-get"}
 _PORTS: Mapping[str, int] = {"ftp": 21, "git": 9418, "http": 80, "https": 443, "ssh": 22}
-_URL = re.compile(
+_URL = pattern(
     r"\b(ftp|git|https?|ssh)://(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[^\s/:?#\[\]]+)(?::(\d{1,5}))?"
 )
 

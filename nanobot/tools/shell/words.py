@@ -7,15 +7,17 @@ from collections.abc import Iterator
 
 import msgspec
 
+from nanobot.text import pattern
+
 # Stand for what is special in a word until it is taken apart: none of them is in a text.
 OPEN, COMMA, CLOSE, SPLIT, COMPUTED, JOIN = "\ue000\ue001\ue002\ue003\ue004\ue005"
 _MARKS = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", SPLIT: " ", COMPUTED: "", JOIN: ""})
 _BRACES = str.maketrans({"{": OPEN, ",": COMMA, "}": CLOSE})
-_FOREIGN = re.compile(f"[{OPEN}-{JOIN}]")
+_FOREIGN = pattern(f"[{OPEN}-{JOIN}]")
 _MOST_FIELDS = 256
-_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
+_ANSI = pattern(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "0": "\0"}
-_FORMAT = re.compile(r"%[-+ #0-9.*]*([a-zA-Z%])")
+_FORMAT = pattern(r"%[-+ #0-9.*]*([a-zA-Z%])")
 
 
 class Word(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ was checked: `Addresses` is the connector's resolver, and nobody resolves again 
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from yarl import URL
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
-from nanobot.text import quoted
+from nanobot.text import pattern, quoted
 
 if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
@@ -57,10 +56,10 @@ _LOCAL_LINKS = (
 _LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa", "lan", "intranet")
 
 # RFC 952 and 1123, and _ for those who use it all the same.
-_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
-_LOOKS_NUMERIC = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
+_NAME = pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
+_LOOKS_NUMERIC = pattern(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 # Whatever makes one reader of a URL see another host than the next one.
-_CONFUSING = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\u200b-\u200f\u202a-\u202e\ufeff]")
+_CONFUSING = pattern(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\u200b-\u200f\u202a-\u202e\ufeff]")
 
 
 async def look_up(name: str) -> list[str]:

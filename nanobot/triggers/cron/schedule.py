@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 import msgspec
 
 from nanobot.errors import UsageError
+from nanobot.text import pattern
 from nanobot.triggers.cron.clock_changes import instant, next_elapsed, next_fixed
 from nanobot.triggers.cron.expression import Expression, expression_of
 
@@ -24,12 +25,12 @@ MOST_SECONDS = 10 * 366 * 86_400.0
 _MOST_AHEAD = 10 * MOST_SECONDS
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_SPAN = re.compile(
+_SPAN = pattern(
     r"(?P<number>[+-]?\d{1,12})?\s*"
     r"(?P<unit>s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)",
     re.ASCII | re.IGNORECASE,
 )
-_TIME = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Cron(msgspec.Struct, frozen=True):
