@@ -13,7 +13,7 @@ from loguru import logger
 
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import NanobotError, PluginBroken
-from nanobot.system import DISTRIBUTION
+from nanobot.system import DISTRIBUTION, sparing_authorities
 
 TOOLS = "nanobot.tools"
 CHANNELS = "nanobot.channels"
@@ -118,7 +118,7 @@ class Plugins:
         with boundary(f"{point.name} of {point.group}") as caught:
             try:
                 package = _package(point)
-                what = point.load() if package in _OWN else self._imported(point, caught)
+                what = _own(point) if package in _OWN else self._imported(point, caught)
                 if caught.error is None:
                     loaded = LoadedPlugin(name=point.name, package=package, what=what)
                     return LoadedPlugin(name=loaded.name, package=package, what=use(loaded))
@@ -165,5 +165,10 @@ class Plugins:
 
 
 @cache
+@sparing_authorities()
+def _own(point: EntryPoint) -> Any:
+    return point.load()
+
+
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else ""

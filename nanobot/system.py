@@ -9,9 +9,11 @@ import random
 import shlex
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -25,6 +27,7 @@ DISTRIBUTION = "nanobot-gateway"
 
 STORE_RETRY_SECONDS = 2.0
 
+_SPARING = Lock()
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 # Beyond this a power of the factor leaves the range of a float.
 _LARGEST_EXPONENT = 64
@@ -158,6 +161,27 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
+
+
+@contextmanager
+def sparing_authorities() -> Iterator[None]:
+    """Within, this thread makes no TLS context that knows the authorities and asks none of them.
+    aiohttp makes one as it is loaded, of 1 MB in 30 ms."""
+    import ssl  # noqa: PLC0415 - for commands that connect to nothing
+
+    here = get_ident()
+
+    def load_where_asked(context: ssl.SSLContext) -> None:
+        if context.verify_mode is not ssl.CERT_NONE or get_ident() != here:
+            load(context)
+
+    with _SPARING:
+        load = ssl.SSLContext.set_default_verify_paths
+        ssl.SSLContext.set_default_verify_paths = load_where_asked  # type: ignore[assignment, method-assign]
+        try:
+            yield
+        finally:
+            ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]
 
 
 class Installation:

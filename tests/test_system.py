@@ -1,13 +1,15 @@
-"""When to try again."""
+"""When to try again, and what a connection may cost."""
 
 from __future__ import annotations
 
 import random
+import ssl
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from nanobot.errors import Fenced, StoreUnwritable
-from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.system import STORE_RETRY_SECONDS, Backoff, sparing_authorities, until_stored
 from nanobot.testing.machine import ManualClock
 
 
@@ -38,6 +40,22 @@ async def test_a_write_is_tried_until_the_store_takes_it() -> None:
 
     assert await until_stored(write, clock, "a test") == "written"
     assert clock.sleeps == [STORE_RETRY_SECONDS] * 3
+
+
+def test_a_context_that_asks_no_authority_is_given_none() -> None:
+    with sparing_authorities(), ThreadPoolExecutor(1) as elsewhere:
+        contexts = [_unasking(), elsewhere.submit(_unasking).result(), ssl.create_default_context()]
+    contexts += [_unasking()]
+    ours, *others = [context.cert_store_stats()["x509_ca"] for context in contexts]
+    assert ours == 0
+    assert len(set(others)) == 1
+
+
+def _unasking() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_default_verify_paths()
+    return context
 
 
 async def test_a_write_that_another_owner_forbids_is_not_repeated() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,13 +106,16 @@ def speaking_of(
     )
 
 
-async def warm_up(roster: ProviderRegistry) -> None:
-    """Have the model ready before the first message; what is wrong is told with the message."""
+async def warm_up(roster: ProviderRegistry, skills: Skills) -> None:
+    """Have the model ready before the first message, and what reads the skills; what is wrong is
+    told with the message."""
     with boundary("the model"):
         try:
             await roster.warm_up()
         except NanobotError as error:
             logger.warning("no model yet: {}", error)
+    with boundary("the skills"):
+        await asyncio.to_thread(skills.all)
 
 
 def walls_of(config: Config) -> Bubblewrap:

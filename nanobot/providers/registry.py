@@ -37,7 +37,7 @@ from nanobot.providers.model_table import ModelTable
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.retrying import CallPolicy
 from nanobot.providers.speech import speech_price
-from nanobot.system import is_loopback
+from nanobot.system import is_loopback, sparing_authorities
 
 _ASK_AGAIN_SECONDS = 60.0
 _FREE = Price(prompt=0.0, completion=0.0)
@@ -104,7 +104,7 @@ class ProviderRegistry:
         if choice.client == "lean" and choice.provider_name not in self._providers:
             # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
             # half of it certificates, for which other threads do not have to wait.
-            await asyncio.to_thread(import_module, "nanobot.providers.openai_compat")
+            await asyncio.to_thread(_imported, "nanobot.providers.openai_compat")
         await self._ask_about(choice)
         provider = self._providers.get(choice.provider_name)
         if provider is None:
@@ -277,6 +277,11 @@ class ProviderRegistry:
         for provider in self._providers.values():
             await provider.close()
         self._providers.clear()
+
+
+@sparing_authorities()
+def _imported(module: str) -> None:
+    import_module(module)
 
 
 def abilities(profile: ModelProfile) -> str:

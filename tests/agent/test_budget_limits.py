@@ -94,7 +94,7 @@ def test_what_is_set_for_one_goes_before_what_is_set_for_all_of_its_kind() -> No
 def test_nought_for_one_is_no_limit_for_them() -> None:
     free = AllowanceSettings(requests_per_day=0)
     made = budgets(person=AllowanceSettings(requests_per_day=5), people={"t:1": free})
-    assert made.limits(ANN) == []
+    assert made.limits(ANN) == ()
 
 
 def test_without_limits_nothing_is_looked_up() -> None:
