@@ -63,8 +63,7 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
             buttons=buttons if last else [],
         )
         encoded = msgspec.json.encode(payload)
-        plain = with_targets(from_markdown(content), TEXT_LIMIT, utf16_units) or content
-        parts.append(OutboundPart(text=plain, payload=encoded, key=f"{message.key}.{number}"))
+        parts.append(OutboundPart(text=content, payload=encoded, key=f"{message.key}.{number}"))
     return parts
 
 
@@ -74,13 +73,16 @@ def payload_of(part: OutboundPart) -> Payload:
 
 
 def content_of(part: OutboundPart, *, plain: bool = False) -> str:
-    """What the message will say: rendered, or the plain text, escaped where that fits."""
+    """What the message will say: Markdown, or plain words, escaped where that fits."""
     payload = payload_of(part)
     if payload.content and not plain:
         return payload.content
-    literal = escaped(part.text)
     limit = _discord_components.TEXT_LIMIT if payload.look else TEXT_LIMIT
-    return literal if utf16_units(literal) <= limit else part.text
+    words = part.text
+    if payload.content:
+        words = with_targets(from_markdown(payload.content), limit, utf16_units) or words
+    literal = escaped(words)
+    return literal if utf16_units(literal) <= limit else words
 
 
 def has_components(part: OutboundPart) -> bool:

@@ -21,8 +21,8 @@ MAX_NESTING = 40
 MAX_LINES = 3_000
 """Lines of one text that are read as Markdown; what follows is literal."""
 MAX_MARKS = 120
-"""Marks that are read together. A paragraph with more is read in groups of lines that have fewer,
-and a single line with more is literal."""
+"""Marks that are read together. A paragraph with more is read line by line, and a line with more
+is literal."""
 MAX_ALL_MARKS = 10_000
 """Marks of a whole text; the blocks behind are literal."""
 MAX_CELLS = 4_000
@@ -55,21 +55,15 @@ def markdown_parser(
 
 
 def _blocks(state: StateCore) -> None:
-    source, rest, line = _divided(state.src)
-    state.md.block.parse(source, state.md, state.env, state.tokens)
+    lines = state.src.split("\n")
+    rest = "\n".join(lines[MAX_LINES:])
+    state.md.block.parse("\n".join(lines[:MAX_LINES]), state.md, state.env, state.tokens)
     if rest.strip():
         opening, inline = Token("paragraph_open", "p", 1), Token("inline", "", 0)
         opening.block = inline.block = True
-        opening.map = inline.map = [line, line + rest.count("\n") + 1]
         opening.meta = inline.meta = {LITERAL: True}
         inline.content, inline.level, inline.children = rest, 1, []
         state.tokens += [opening, inline, Token("paragraph_close", "p", -1, block=True)]
-
-
-def _divided(text: str) -> tuple[str, str, int]:
-    """What is read as Markdown, the rest, and the number of the line where that begins."""
-    lines = text.split("\n")
-    return "\n".join(lines[:MAX_LINES]), "\n".join(lines[MAX_LINES:]), min(MAX_LINES, len(lines))
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - theirs
@@ -110,21 +104,10 @@ def _inlines(state: StateCore) -> None:
 
 
 def _stretches(text: str) -> Iterator[tuple[str, int]]:
-    """The text in groups of lines, with as many marks as are read together, or one line each."""
+    """The text with its marks, or each of its lines if there are more than are read together."""
     marks = _marks(text)
-    if marks <= MAX_MARKS:
-        yield text, marks
-        return
-    pending: list[str] = []
-    count = 0
-    for line in text.split("\n"):
-        more = _marks(line)
-        if pending and count + more > MAX_MARKS:
-            yield "\n".join(pending), count
-            pending, count = [], 0
-        pending.append(line)
-        count += more
-    yield "\n".join(pending), count
+    for stretch in [text] if marks <= MAX_MARKS else text.split("\n"):
+        yield stretch, _marks(stretch)
 
 
 def _marks(text: str) -> int:
