@@ -35,6 +35,11 @@ _CHAT_GONE = re.compile(
     r"|chat_write_forbidden|chat_restricted|peer_id_invalid",
     re.IGNORECASE,
 )
+_LACKING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+_NO_METHOD = re.compile(
+    r"method.{0,40}(?:not (?:found|supported|implemented)|unknown)|(?:unknown|unsupported) method",
+    re.IGNORECASE,
+)
 _THREAD_GONE = re.compile(r"message thread not found|topic_(?:closed|deleted)", re.IGNORECASE)
 
 
@@ -89,6 +94,12 @@ class BotApi:
         """Close every connection."""
         await self._polling.shutdown()
         await self._sending.shutdown()
+
+
+def lacks_method(error: ApiRefusal) -> bool:
+    """Whether a server, or whatever emulates or stands before one, does not know the method; not
+    all say so as Telegram does."""
+    return error.status in _LACKING or bool(_NO_METHOD.search(error.message))
 
 
 def delivery_error(error: Exception) -> DeliveryError:

@@ -15,7 +15,7 @@ from nanobot.errors import ChannelDown, Refused
 from nanobot.messages import Attachment
 from nanobot.workspace.images import look
 from nanobot_channels._http import TooMuch
-from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
+from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error, lacks_method
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import InputFile, TelegramError
 from nanobot_channels._text import file_name
@@ -133,6 +133,8 @@ async def _post(
         )
         return str(result["message_id"])
     except (TelegramError, *MALFORMED) as error:
+        if isinstance(error, ApiRefusal) and lacks_method(error):
+            raise Refused(f"Telegram's server takes no {kind}") from error
         raise delivery_error(error) from error
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +14,7 @@ from loguru import logger
 from nanobot.errors import ChatGone, DeliveryError, FormRefused, OutcomeUnknown, Refused
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
-from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
+from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error, lacks_method
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_parts import Payload, Piece, payload_of, plain_pieces
@@ -162,7 +161,7 @@ class TelegramMessages:
             if expects and expects not in result:
                 raise KeyError(expects)
         except ApiRefusal as error:
-            if method in _NEW and _lacks_method(error):
+            if method != _INDISPENSABLE and lacks_method(error):
                 raise _Unsupported(f"Telegram's server has no {method}") from error
             raise delivery_error(error) from error
         except (TelegramError, *MALFORMED) as error:
@@ -227,25 +226,10 @@ class TelegramMessages:
             where.add(address.chat_id)
 
 
-_NEW = {"send_Rich_Message", "send_Rich_Message_Draft", "send_Message_Draft"}
-_NEW |= {"delete_Ephemeral_Message", "edit_Ephemeral_Message_Text"}
-
-
-_LACKING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-_NO_METHOD = re.compile(
-    r"method.{0,40}(?:not (?:found|supported|implemented)|unknown)|(?:unknown|unsupported) method",
-    re.IGNORECASE,
-)
-
-
+# Without it nothing can be said in another way: whoever refuses it is asked again.
+_INDISPENSABLE = "send_Message"
 # Of an older server, which looks for the text of an edit and finds none.
 _IGNORED = re.compile("text is empty|text must be non-empty", re.IGNORECASE)
-
-
-def _lacks_method(error: ApiRefusal) -> bool:
-    """Whether a server, or whatever emulates or stands before one, does not know a newer method;
-    not all say so as Telegram does."""
-    return error.status in _LACKING or bool(_NO_METHOD.search(error.message))
 
 
 def draft_id_of(key: str) -> int:

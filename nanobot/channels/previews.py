@@ -15,8 +15,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.channels.activity import Activity, RunInProgress
 from nanobot.channels.sender import PartSender
-from nanobot.errors import DeliveryError, NotSent, OutcomeUnknown, Refused, StoreError
-from nanobot.messages import PREVIEW, OutboundMessage, Step
+from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
+from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
 from nanobot.session.journal import Journal
@@ -29,6 +29,8 @@ LAST_INTERVAL = 6.0
 """Seconds between two versions of a preview: at first, and where it grows to in a long answer."""
 CURSOR = "▌"
 
+_REFUSED_EDITS = 2
+_MOST_CHATS = 1_000
 _LOOK_SECONDS = 0.5
 _GROWTH = 1.1
 
@@ -51,7 +53,8 @@ class Previews:
 
     Each is a row of the journal before it is sent, and its receipt is kept before it is edited, so
     that the answer finds it, after a crash too. Whatever the platform refuses ends the previews of
-    that run. `text_of` gives what a run has said so far, None once it is not driven here.
+    that run, and two refused edits in a row those of that chat, of which each would stay there.
+    `text_of` gives what a run has said so far, None once it is not driven here.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Previews:
         self._show_tools = show_tools
         self._previews: dict[str, _Preview] = {}
         self._resting = False
+        self._refused_edits: dict[str, int] = {}
 
     async def run(self) -> None:
         """Show what is worked on, until cancelled."""
@@ -81,11 +85,32 @@ class Previews:
                 await self._clock.sleep(_LOOK_SECONDS)
                 due = self._clock.monotonic() - PREVIEW_AFTER
                 for run in list(self._activity.runs.values()):
-                    if self._sender.drafts(run.address):
-                        continue  # shown as a draft
+                    if self._sender.drafts(run.address) or self._stays(run.address):
+                        continue  # shown as a draft, or never to become the answer
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
                         tasks.create_task(self._follow(run, preview), name=f"preview {run.run_id}")
+
+    def _stays(self, address: Address) -> bool:
+        """Whether a preview there would stand beside the answer: no edits are taken."""
+        refused = self._refused_edits.get(address.chat_id, 0) >= _REFUSED_EDITS
+        return refused and not self._sender.streams(address)
+
+    async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> None:
+        chat = address.chat_id
+        try:
+            await self._sender.replace(address, message_id, part)
+        except FormRefused:
+            raise
+        except Refused:
+            refused = self._refused_edits.pop(chat, 0) + 1
+            self._refused_edits[chat] = refused
+            if refused == _REFUSED_EDITS:
+                logger.info("{}: no more previews, since they cannot be edited", address)
+            while len(self._refused_edits) > _MOST_CHATS:
+                del self._refused_edits[next(iter(self._refused_edits))]
+            raise
+        self._refused_edits.pop(chat, None)
 
     async def release_preview(self, key: str) -> None:
         """The message of that key is to be delivered: returns once its preview is left alone."""
@@ -199,7 +224,7 @@ class Previews:
         if preview.grows and began:
             return await self._grown(run, preview, row.standing, steps)
         preview.grows = False  # another process began it
-        await self._sender.replace(run.address, row.standing, part)
+        await self._edit(run.address, row.standing, part)
         return True
 
     async def _grown(

@@ -241,6 +241,44 @@ async def test_an_edit_that_is_not_taken_ends_them_and_the_answer_arrives(
         await settled(bot, held)
 
 
+async def test_where_no_edit_is_ever_taken_two_runs_have_a_preview_and_then_none() -> None:
+    """Each would stay beside its answer, in a chat of a server that knows no edits."""
+    helds = [Held(f"I think {number}") for number in range(4)]
+    platform = FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(*helds), platform, home=home) as bot:
+        for number, held in enumerate(helds):
+            platform.edit_failures.extend([Refused("unknown method")] * 20)
+            await bot.channel.push("hello", chat="2" if number == 3 else "1")
+            await held.reached.wait()
+            await pass_seconds(bot, 2)
+            held.say(" so")
+            await pass_seconds(bot, 5)
+            platform.edit_failures.clear()
+            platform.edit_failures.extend([Refused("unknown method")] * 2)
+            held.answer(f"I think {number} so.")
+            await bot.settle()
+        told = seen(bot)
+    assert [text for text in told if text.endswith("so.")] == [f"I think {n} so." for n in range(4)]
+    assert [text for text in told if text.endswith(CURSOR)] == [
+        f"I think {number} {CURSOR}" for number in (0, 1, 3)
+    ]
+
+
+async def test_an_edit_that_is_taken_makes_up_for_one_that_was_not() -> None:
+    helds = [Held(f"I think {number}") for number in range(4)]
+    platform = FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(*helds), platform, home=home) as bot:
+        for number, held in enumerate(helds):
+            platform.edit_failures.extend([Refused("gone")] * (2 if number % 2 == 0 else 0))
+            await asked(bot, held)
+            held.say(" so")
+            await pass_seconds(bot, 5)
+            held.answer(f"I think {number} so.")
+            await bot.settle()
+        assert seen(bot) == [f"I think {number} so." for number in range(4)]
+        assert len(platform.edits) >= 4
+
+
 async def test_an_answer_whose_preview_is_gone_is_sent_anew() -> None:
     async with thinking() as (bot, held, platform):
         platform.sent.clear()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown, Refused
-from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import OutboundPart
+from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.ports import MenuCommand, OutboundPart, Reaction
 from nanobot_channels._telegram_messages import draft_id_of
 from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels.telegram import TelegramChannel
@@ -273,6 +273,29 @@ async def test_however_a_server_says_that_it_lacks_a_method_it_is_asked_once_a_c
     other = Address("telegram", "2")
     await channel.send(other, part(channel, TABLE, other))
     assert [message.text for message in telegram.messages(2)] == [SHOWN]
+
+
+@pytest.mark.parametrize(("status", "body"), REFUSALS)
+async def test_what_older_servers_or_emulators_lack_is_done_without_and_not_waited_for(
+    telegram: TelegramServer, channel: TelegramChannel, status: int, body: bytes
+) -> None:
+    """An edit was tried for a day, because the answer reads like that to a wrong token."""
+    telegram.say(1, "hi")
+    message_id = await channel.send(CHAT, part(channel, "before"))
+    for method in ("editMessageText", "sendDocument", "setMessageReaction", "setMyCommands"):
+        telegram.fail(method, status=status, body=body)
+    with pytest.raises(Refused):
+        await channel.edit(CHAT, message_id, part(channel, "after"))
+    file = OutboundPart(text="", file=Attachment(kind="document", name="a.bin", ref="x"))
+    with pytest.raises(Refused):
+        await channel.send_file(CHAT, file, b"content")
+    with pytest.raises(Refused):
+        await channel.react(CHAT, message_id, Reaction.DONE)
+    with pytest.raises(Refused):
+        await channel.register([MenuCommand(name="help", help="Help")])
+    telegram.fail("sendMessage", times=1, status=404, description="Not Found: method not found")
+    with pytest.raises(NotSent):
+        await channel.send(CHAT, part(channel, "what cannot be said otherwise"))
 
 
 async def test_a_draft_whose_text_is_refused_ends_that_draft_only(
