@@ -64,11 +64,15 @@ class Drafts:
         return self._sender.drafts(address)
 
     def text(self, address: Address) -> str:
-        """What the draft says that stands in a chat, "" if there is none."""
+        """What the draft says that stands in a chat, "" if there is none: where the answer has
+        come already, or is on its way, it would be said twice."""
         for draft in self._drafts.values():
-            if draft.run.address == address and draft.shown is not None:
+            if draft.run.address == address and draft.shown is not None and self._lives(draft):
                 return self._text_of(draft.run.run_id) or draft.text
         return ""
+
+    def _lives(self, draft: _Draft) -> bool:
+        return not draft.over and self._activity.runs.get(draft.run.run_id) is draft.run
 
     async def run(self) -> None:
         """Show what is worked on, until cancelled."""

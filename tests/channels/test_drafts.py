@@ -169,3 +169,17 @@ async def test_without_previews_there_are_no_drafts(platform: DraftingPlatform) 
         assert platform.typed
         held.answer("I think so.")
         await bot.settle()
+
+
+async def test_who_presses_stop_just_after_the_answer_does_not_get_it_again(
+    platform: DraftingPlatform,
+) -> None:
+    held = Held("I think")
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        assert platform.drafted == ["I think"]
+        held.answer("I think so.")
+        await bot.settle()
+        await bot.channel.push("/stop")
+        await bot.settle()
+        assert seen(bot) == ["I think so.", "Nothing was running here."]
