@@ -10,11 +10,12 @@ from random import Random
 
 import aiohttp
 
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.triggers.webhooks.signatures import sign
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.harness import World
-from tests.process.platforms import Platform, told_once
+from tests.process.platforms import Platform
 
 _SECRET = "It's a Secret to Everybody"
 _HOOK = HookSettings(style="github", secret=_SECRET)
@@ -190,15 +191,17 @@ class Clockwork:
         return not json.loads(active.output) and not states & {"running", "waiting"}
 
     def check(self) -> None:
-        """Each time that was due has one end, and each that was done was told once."""
+        """Each time that was due has one end, and each that was done was told once: what says that
+        it may be a repeat is one, or is not, which texts that are all alike do not tell."""
         query = """
             SELECT status, count(*) FROM occurrences JOIN jobs ON jobs.id = job_id
             WHERE jobs.state != 'system' GROUP BY status
         """
         self.counts = dict(self._world.rows(query))
         assert set(self.counts) <= {"done", "skipped", "missed"}, self.counts
-        said = told_once(self._world.texts(_CLOCK_CHAT))[self._orders :]
-        assert len(said) == self.counts["done"], (self.counts, said)
+        texts, done = self._world.texts(_CLOCK_CHAT), self.counts["done"]
+        said, perhaps = texts[self._orders :], sum(REPEAT_LINE in text for text in texts)
+        assert done <= len(said) <= done + perhaps, (self.counts, perhaps, said)
         query = """
             SELECT name, status FROM occurrences JOIN jobs ON jobs.id = job_id
             WHERE name LIKE 'once%' ORDER BY jobs.id
