@@ -9,7 +9,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -96,39 +96,41 @@ def secrets_in_url(url: str) -> set[str]:
 
 def secrets_in_arguments(arguments: Sequence[str]) -> set[str]:
     """Passwords and keys within the arguments of a program."""
-    secrets, is_value = set[str](), False
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        option = argument.startswith("-")
-        if is_value and not option:
-            secrets.add(argument)
-        elif equals and is_secret(name):
-            secrets.add(value)
+    secrets = set[str]()
+    for argument, secret in _judged(arguments):
+        if secret is not None:
+            secrets.add(secret)
         elif "://" in argument:
             secrets |= secrets_in_url(argument)
         else:
             secrets |= {match[0] for match in _KEY_LIKE.finditer(argument)}
-        is_value = option and not equals and is_secret(name)
     return secrets
 
 
 def masked_arguments(arguments: Iterable[str]) -> list[str]:
     """The arguments of a program without what may be a secret: the value of an option (or of a
     NAME=VALUE) that is called so, and whatever looks like a key."""
-    shown, hide = [], False
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        option = argument.startswith("-")
-        if hide and not option:
-            shown.append("***")
-        elif equals and is_secret(name):
-            shown.append(f"{name}=***")
-        elif "://" in argument:
-            shown.append(masked_url(argument))
+    shown = []
+    for argument, secret in _judged(arguments):
+        if secret is not None:
+            shown.append(f"{argument.removesuffix(secret)}***")
         else:
-            shown.append(_KEY_LIKE.sub("***", argument))
-        hide = option and not equals and is_secret(name)
+            is_url = "://" in argument
+            shown.append(masked_url(argument) if is_url else _KEY_LIKE.sub("***", argument))
     return shown
+
+
+def _judged(arguments: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Each argument with its end that is a secret by the name before it; None: none is."""
+    is_value = False
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        option = argument.startswith("-")
+        if is_value and not option:
+            yield argument, argument
+        else:
+            yield argument, value if equals and is_secret(name) else None
+        is_value = option and not equals and is_secret(name)
 
 
 def parse(file: Path) -> dict[str, Any]:

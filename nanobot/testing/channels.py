@@ -22,7 +22,7 @@ from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
 from nanobot.messages import Address, Choice, OutboundMessage, Step
 from nanobot.ports import Channel, Confiding, Drafting, Editing, OutboundPart, Streaming
 from nanobot.testing.intake import RecordingIntake
-from nanobot.testing.machine import PATIENCE
+from nanobot.testing.promises import soon, that
 
 
 class Platform(Protocol):
@@ -81,11 +81,6 @@ _TEXTS = (
 _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
 
 
-def _that(holds: object, promise: str) -> None:
-    if not holds:
-        raise AssertionError(promise)
-
-
 class _Receiving:
     """How a run stands. `failed`: what it ended with."""
 
@@ -140,12 +135,12 @@ async def brings_what_was_said(platform: Platform) -> None:
     async with _opened(platform) as channel, _running(platform, channel, intake, "hello there"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
     (message,) = intake.taken
-    _that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
-    _that(message.address.channel == "checked", "the address has the channel's name")
-    _that(message.address.chat_id and message.sender.id, "chat and sender have ids")
-    _that(message.message_id and message.dedupe_key, "message_id and dedupe_key are there")
-    _that(message.sent_at > 0, "sent_at is in unix seconds")
-    _that(message.addressed and not message.group, "in a private chat the bot is meant")
+    that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
+    that(message.address.channel == "checked", "the address has the channel's name")
+    that(message.address.chat_id and message.sender.id, "chat and sender have ids")
+    that(message.message_id and message.dedupe_key, "message_id and dedupe_key are there")
+    that(message.sent_at > 0, "sent_at is in unix seconds")
+    that(message.addressed and not message.group, "in a private chat the bot is meant")
 
 
 async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
@@ -158,9 +153,9 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
         await intake.until(lambda: bool(intake.offered), "what is said is admitted")
         for _ in range(50):
             await asyncio.sleep(0)
-        _that(platform.acknowledged() == 0, "nothing is acknowledged before admit has returned")
+        that(platform.acknowledged() == 0, "nothing is acknowledged before admit has returned")
         intake.opened.set()
-        await _soon(lambda: platform.acknowledged() == 1, "what was admitted is acknowledged")
+        await soon(lambda: platform.acknowledged() == 1, "what was admitted is acknowledged")
 
 
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
@@ -170,9 +165,9 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         intake.troubles = [StoreUnwritable("the disk is full")]
         await platform.say("once more")
-        await _soon(lambda: not intake.troubles, "what is said is admitted")
+        await soon(lambda: not intake.troubles, "what is said is admitted")
     refused = [message for message in intake.offered if message.text == "once more"][:1]
-    _that(refused and len(intake.taken) == 1, "what the intake refused was not taken")
+    that(refused and len(intake.taken) == 1, "what the intake refused was not taken")
     async with _opened(platform) as channel, _running(platform, channel, intake):
         await platform.again()
         await intake.until(
@@ -181,7 +176,7 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
         )
     again = next(message for message in intake.taken if message.text == "once more")
     keys = {(message.address.chat_id, message.dedupe_key) for message in (*refused, again)}
-    _that(len(keys) == 1, f"the same message has the same key: {keys}")
+    that(len(keys) == 1, f"the same message has the same key: {keys}")
 
 
 async def tells_messages_apart(platform: Platform) -> None:
@@ -190,7 +185,7 @@ async def tells_messages_apart(platform: Platform) -> None:
     async with _opened(platform) as channel, _running(platform, channel, intake, "twice", "twice"):
         await intake.until(lambda: len(intake.taken) == 2, "both are admitted")
     first, second = intake.taken
-    _that(first.dedupe_key != second.dedupe_key, "two messages have two keys")
+    that(first.dedupe_key != second.dedupe_key, "two messages have two keys")
 
 
 async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
@@ -205,7 +200,7 @@ async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
             ),
             "after what cannot be read, messages are admitted as before",
         )
-        _that(not receiving.over, f"what cannot be read ended run: {receiving.failed}")
+        that(not receiving.over, f"what cannot be read ended run: {receiving.failed}")
 
 
 async def renders_whole_texts(platform: Platform) -> None:
@@ -214,20 +209,18 @@ async def renders_whole_texts(platform: Platform) -> None:
         for text in _TEXTS:
             message = OutboundMessage(address=Address("checked", "1"), text=text, key="k")
             parts = channel.render(message)
-            _that(parts, f"there is at least one part of {text[:20]!r}")
-            _that(all(part.text.strip() for part in parts), f"no part of {text[:20]!r} is empty")
-            _that(all(map(platform.fits, parts)), f"each part of {text[:20]!r} fits")
-            _that(parts == channel.render(message), f"{text[:20]!r} renders the same again")
+            that(parts, f"there is at least one part of {text[:20]!r}")
+            that(all(part.text.strip() for part in parts), f"no part of {text[:20]!r} is empty")
+            that(all(map(platform.fits, parts)), f"each part of {text[:20]!r} fits")
+            that(parts == channel.render(message), f"{text[:20]!r} renders the same again")
         words = OutboundMessage(address=Address("checked", "1"), text=_WORDS, key="k")
         shown = "".join("".join(part.text.split()) for part in channel.render(words))
-        _that(shown == _WORDS.replace(" ", ""), "no word is lost, repeated or moved")
+        that(shown == _WORDS.replace(" ", ""), "no word is lost, repeated or moved")
         question = OutboundMessage(
             address=Address("checked", "1"), text="May I?", key="k", choices=_CHOICES
         )
         whole = "".join(f"{part.text}{part.payload.decode()}" for part in channel.render(question))
-        _that(
-            all(choice.say in whole for choice in _CHOICES), "choices are buttons, or written out"
-        )
+        that(all(choice.say in whole for choice in _CHOICES), "choices are buttons, or written out")
 
 
 async def sends_parts_in_order(platform: Platform) -> None:
@@ -242,12 +235,12 @@ async def sends_parts_in_order(platform: Platform) -> None:
             for number, part in enumerate(channel.render(message))
         ]
         sent = [await channel.send(chat, part) for part in parts]
-        _that(all(sent) and len(set(sent)) == len(parts), "send returns an id for each part")
-        await _soon(lambda: len(platform.shown()) == len(parts), "every part arrives")
+        that(all(sent) and len(set(sent)) == len(parts), "send returns an id for each part")
+        await soon(lambda: len(platform.shown()) == len(parts), "every part arrives")
         shown = "".join("".join(text.split()) for text in platform.shown())
-        _that(shown == _WORDS.replace(" ", ""), "the parts arrive in order")
+        that(shown == _WORDS.replace(" ", ""), "the parts arrive in order")
         await channel.send(chat, OutboundPart(text="*plain*", key="p"), plain=True)
-        await _soon(lambda: "*plain*" in platform.shown()[-1], "plain text arrives as it is")
+        await soon(lambda: "*plain*" in platform.shown()[-1], "plain text arrives as it is")
 
 
 async def fails_in_the_words_of_the_port(platform: Platform) -> None:
@@ -274,17 +267,7 @@ async def _received(platform: Platform, channel: Channel, text: str) -> None:
     intake = RecordingIntake()
     async with _running(platform, channel, intake, text) as receiving:
         await intake.until(lambda: bool(intake.taken) or receiving.over, "each run receives")
-        _that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
-
-
-async def _soon(holds: Callable[[], bool], promise: str) -> None:
-    """Wait for what only the platform sees."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # nobody tells
-    except TimeoutError:
-        raise AssertionError(promise) from None
+        that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
 
 
 async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
@@ -296,7 +279,7 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         chat = intake.taken[0].address
         before = len(platform.shown())
-        _that(channel.drafts(chat), "there are drafts until one is refused")
+        that(channel.drafts(chat), "there are drafts until one is refused")
         await channel.draft(chat, "k", OutboundPart(text=""))
         parts = [
             channel.render(OutboundMessage(address=chat, text=text, key="k"))[0]
@@ -304,9 +287,9 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
         ]
         for part in parts[:2]:
             await channel.draft(chat, "k", part)
-        _that(len(platform.shown()) == before, "drafts are no messages")
+        that(len(platform.shown()) == before, "drafts are no messages")
         await channel.send(chat, parts[-1])
-        _that(len(platform.shown()) == before + 1, "the message is there, once")
+        that(len(platform.shown()) == before + 1, "the message is there, once")
 
 
 async def confides_only_among_several(platform: Platform) -> None:
@@ -317,7 +300,7 @@ async def confides_only_among_several(platform: Platform) -> None:
             return
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         chat, person = intake.taken[0].address, intake.taken[0].sender.id
-        _that(not channel.confides(chat, person), "in a private chat nobody else reads")
+        that(not channel.confides(chat, person), "in a private chat nobody else reads")
 
 
 async def grows_into_the_answer(platform: Platform) -> None:
@@ -330,18 +313,18 @@ async def grows_into_the_answer(platform: Platform) -> None:
         message = intake.taken[0]
         chat = msgspec.structs.replace(message.address, thread_id=message.message_id)
         before = len(platform.shown())
-        _that(channel.streams(chat), "messages grow in threads until one is refused")
+        that(channel.streams(chat), "messages grow in threads until one is refused")
         first, whole = (
             channel.render(OutboundMessage(address=chat, text=text, key="k"))[0]
             for text in ("one", "one, two, three.")
         )
         grown = await channel.start(chat, first, [Step("one")], message.message_id)
         await channel.grow(chat, grown, [Step("one, two")])
-        _that(len(platform.shown()) == before + 1, "it is one message")
+        that(len(platform.shown()) == before + 1, "it is one message")
         for _ in range(2):  # what became of an edit may be unknown
             await channel.edit(chat, grown, whole)
-            _that(len(platform.shown()) == before + 1, "it stays one message")
-            _that("one, two, three." in platform.shown()[-1], "it is the answer in the end")
+            that(len(platform.shown()) == before + 1, "it stays one message")
+            that("one, two, three." in platform.shown()[-1], "it is the answer in the end")
 
 
 CHECKS: tuple[Check, ...] = (

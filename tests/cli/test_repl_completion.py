@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
 from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS
@@ -13,7 +16,7 @@ def command(name: str, usage: str) -> MenuCommand:
 
 
 def suggested(commands: Commands, text: str) -> list[str]:
-    return [suggestion.text for suggestion in commands.suggest(text)]
+    return [each.text for each in commands.get_completions(Document(text), CompleteEvent())]
 
 
 def test_every_operation_is_suggested() -> None:
@@ -31,8 +34,8 @@ def test_a_new_operation_appears_by_itself_with_its_arguments() -> None:
 
 def test_names_of_two_words_are_completed_as_one() -> None:
     commands = Commands({}, [command("runs list", "/runs list [limit=LIMIT]")])
-    (suggestion,) = commands.suggest("/runs l")
-    assert (suggestion.text, suggestion.replaces) == ("/runs list", 7)
+    (completion,) = commands.get_completions(Document("/runs l"), CompleteEvent())
+    assert (completion.text, completion.start_position) == ("/runs list", -7)
     assert suggested(commands, "/runs list ") == ["limit="]
 
 

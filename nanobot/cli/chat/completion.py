@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import msgspec
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, WordCompleter
+from prompt_toolkit.document import Document
 
 from nanobot.config.loader import Config
 from nanobot.operations.catalogue import OPERATIONS
@@ -21,14 +22,6 @@ Arguments: TypeAlias = Mapping[str, Callable[[], Iterable[str]]]
 """By operation, what its argument may be. Words in its `usage` are known without this."""
 
 
-class Suggestion(msgspec.Struct, frozen=True):
-    """What the last `replaces` characters may become."""
-
-    text: str
-    replaces: int
-    help: str = ""
-
-
 LOCAL = (
     MenuCommand("image", "shows me a picture, with what you write behind it", "/image PATH"),
     MenuCommand("quit", "leaves this terminal (Ctrl-D does, too)", "/quit"),
@@ -41,44 +34,38 @@ ALL = (
 )
 
 
-class Commands:
-    """Suggests names while they are written, and arguments after them."""
+class Commands(Completer):
+    """Completes names while they are written, and arguments after them."""
 
     def __init__(self, arguments: Arguments, commands: Sequence[MenuCommand] = ALL) -> None:
         self._commands = sorted(commands, key=lambda command: " " in command.name)
         self._arguments = arguments
+        helps = {f"/{command.name}": command.help for command in self._commands}
+        self._names = WordCompleter([*helps], ignore_case=True, meta_dict=helps, sentence=True)
 
-    def suggest(self, text: str) -> list[Suggestion]:
-        """The suggestions for a line up to the cursor; none for what is no command."""
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
+        """None for what is no command, and none that is written already."""
+        text = document.text_before_cursor
         if not text.startswith("/") or "\n" in text:
-            return []
-        typed = text[1:].lower()
-        names = [
-            Suggestion(f"/{command.name}", len(text), command.help)
-            for command in self._commands
-            if command.name.startswith(typed) and command.name != typed
-        ]
-        commands = [each for each in self._commands if typed.startswith(f"{each.name} ")]
-        if not commands:
-            return names
-        command = max(commands, key=lambda each: len(each.name))
-        prefix = text[1 + len(command.name) :].lstrip().rpartition(" ")[2]
-        values = dict.fromkeys([*self._arguments.get(command.name, tuple)(), *_words(command)])
-        return names + [
-            Suggestion(value, len(prefix))
-            for value in values
-            if value.startswith(prefix) and value != prefix
-        ]
+            return
+        completions = [*self._names.get_completions(document, event)]
+        commands = [each for each in self._commands if text[1:].lower().startswith(f"{each.name} ")]
+        if commands:
+            command = max(commands, key=lambda each: len(each.name))
+            values = dict.fromkeys(self._arguments.get(command.name, tuple)()) | _words(command)
+            completions += WordCompleter([*values], WORD=True).get_completions(document, event)
+        written = (text.lower(), document.get_word_before_cursor(WORD=True))
+        yield from (each for each in completions if each.text not in written)
 
 
-def _words(command: MenuCommand) -> list[str]:
+def _words(command: MenuCommand) -> dict[str, None]:
     """What a usage such as `/stop [all] [limit=LIMIT]` says literally: capitals stand for
     something else."""
-    words = []
+    words: dict[str, None] = {}
     for part in _BRACKETS.split(command.usage)[1 + command.name.count(" ") :]:
         name, equals, value = part.partition("=")
         if _WORD.fullmatch(name):
-            words.append(f"{name}{equals}{value if _WORD.fullmatch(value) else ''}")
+            words[f"{name}{equals}{value if _WORD.fullmatch(value) else ''}"] = None
     return words
 
 

@@ -183,8 +183,7 @@ class _Completer(Completer):
         if word.startswith("@"):
             yield from self._paths.get_completions(Document(word[1:]), event)
             return
-        for suggestion in self._commands.suggest(document.text_before_cursor):
-            yield Completion(suggestion.text, -suggestion.replaces, display_meta=suggestion.help)
+        yield from self._commands.get_completions(document, event)
 
 
 def _word(document: Document) -> str:

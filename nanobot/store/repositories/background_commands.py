@@ -6,20 +6,16 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import store_now
+from nanobot.store.verbs import SqlStore
 from nanobot.tools.shell.background import StartedCommand
 
 _b = schema.background_commands
 _RUNNING = _b.c.ended_at.is_(None)
 
 
-class SqlBackgroundCommands:
+class SqlBackgroundCommands(SqlStore):
     """See background.BackgroundRecords: the same code for SQLite and PostgreSQL."""
-
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
 
     async def started(self, command: StartedCommand) -> int:
         """Keep it; returns its id."""
@@ -33,35 +29,35 @@ class SqlBackgroundCommands:
                 "sender_id": command.sender_id,
                 "role": command.role,
                 "command": command.command,
-                "owner": self._writer.owner,
-                "seen_at": store_now(connection, self._writer),
+                "owner": self.writer.owner,
+                "seen_at": store_now(connection, self.writer),
             }
             return int(connection.scalar(sa.insert(_b).returning(_b.c.id), values) or 0)
 
-        return await self._database.transact(work, "background_started")
+        return await self.database.transact(work, "background_started")
 
     async def ended(self, identity: int) -> None:
         def work(connection: sa.Connection) -> None:
-            now = store_now(connection, self._writer)
+            now = store_now(connection, self.writer)
             connection.execute(sa.update(_b).where(_b.c.id == identity).values(ended_at=now))
 
-        await self._database.transact(work, "background_ended")
+        await self.database.transact(work, "background_ended")
 
     async def beat(self) -> None:
         def work(connection: sa.Connection) -> None:
-            mine = sa.update(_b).where(_b.c.owner == self._writer.owner, _RUNNING)
-            connection.execute(mine.values(seen_at=store_now(connection, self._writer)))
+            mine = sa.update(_b).where(_b.c.owner == self.writer.owner, _RUNNING)
+            connection.execute(mine.values(seen_at=store_now(connection, self.writer)))
 
-        await self._database.transact(work, "background_beat")
+        await self.database.transact(work, "background_beat")
 
     async def lost(self, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone. With SQLite the home's lock says that no other lives."""
 
         def work(connection: sa.Connection) -> list[StartedCommand]:
-            others = sa.select(_b).where(_b.c.owner != self._writer.owner, _RUNNING)
+            others = sa.select(_b).where(_b.c.owner != self.writer.owner, _RUNNING)
             query = others.order_by(_b.c.id)
-            if self._writer.lease is not None:
-                silent = store_now(connection, self._writer) - silent_for
+            if self.writer.lease is not None:
+                silent = store_now(connection, self.writer) - silent_for
                 query = query.where(_b.c.seen_at < silent)
             return [
                 StartedCommand(
@@ -75,4 +71,4 @@ class SqlBackgroundCommands:
                 for row in connection.execute(query)
             ]
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)

@@ -17,6 +17,7 @@ from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memory_words import WordIndex, tend
 from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore
 
 _m = schema.memories
 _v = schema.memory_vectors
@@ -29,33 +30,32 @@ _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
 
 
-class SqlMemoryStore:
+class SqlMemoryStore(SqlStore):
     """See memory.records.MemoryStore: the same for SQLite and PostgreSQL."""
 
     def __init__(self, database: Database, writer: StoreContext, eraser: Eraser) -> None:
-        self._database = database
-        self._writer = writer
+        super().__init__(database, writer)
         self._eraser = eraser
         self._words = WordIndex(database)
 
     async def follow(self, scope: str, changes: FileChanges) -> None:
-        now = self._writer.clock.now()
-        await self._database.transact(lambda c: _follow(c, now, scope, changes), "memory")
+        now = self.writer.clock.now()
+        await self.database.transact(lambda c: _follow(c, now, scope, changes), "memory")
 
     async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
         query = sa.select(_m.c.id, _m.c.digest, _m.c.file).order_by(_m.c.id).limit(limit)
         query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.id > after)
         query = query.where(_m.c.file != "")
-        return await self._database.transact(
+        return await self.database.transact(
             lambda c: [StandingRow(i, bytes(digest), file) for i, digest, file in c.execute(query)]
         )
 
     async def save(self, draft: Draft) -> SavedMemory:
-        now = self._writer.clock.now()
-        return await self._database.transact(lambda c: _save(c, now, draft), "memory")
+        now = self.writer.clock.now()
+        return await self.database.transact(lambda c: _save(c, now, draft), "memory")
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
-        return lambda connection: _add(connection, self._writer.clock.now(), draft)
+        return lambda connection: _add(connection, self.writer.clock.now(), draft)
 
     async def reserve(self) -> int:
         def work(connection: sa.Connection) -> int:
@@ -67,13 +67,13 @@ class SqlMemoryStore:
             connection.execute(sa.delete(_m).where(_m.c.id == identity))
             return int(identity)
 
-        return await self._database.transact(work, "memory_reserved")
+        return await self.database.transact(work, "memory_reserved")
 
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
         """What keeps a memory within another transaction, also one that was rejected."""
 
         def write(connection: sa.Connection) -> None:
-            _save(connection, self._writer.clock.now(), draft)
+            _save(connection, self.writer.clock.now(), draft)
 
         return write
 
@@ -88,19 +88,19 @@ class SqlMemoryStore:
     async def forgotten(self, scope: str) -> list[tuple[int, str]]:
         query = sa.select(_m.c.id, _m.c.text)
         query = query.where(_m.c.scope == scope, _m.c.state == _FORGOTTEN)
-        return await self._database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
+        return await self.database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
         query = sa.select(_m.c.text, _m.c.kind).order_by(_m.c.id)
         query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.file == "")
-        return await self._database.transact(lambda c: [(t, k) for t, k in c.execute(query)])
+        return await self.database.transact(lambda c: [(t, k) for t, k in c.execute(query)])
 
     async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
-        return await self._database.transact(lambda c: _known(c, scope, digest))
+        return await self.database.transact(lambda c: _known(c, scope, digest))
 
     async def settle(self, identity: int, state: State, file: str) -> bool:
-        now = self._writer.clock.now()
-        return await self._database.transact(
+        now = self.writer.clock.now()
+        return await self.database.transact(
             lambda c: _settle(c, now, identity, state, file), "memory"
         )
 
@@ -112,7 +112,7 @@ class SqlMemoryStore:
             erasures.note(connection, erasures.SCRUB, f"memory {identity}")
             return _remove(connection, [identity]) == 1
 
-        removed = await self._database.transact(work, "memory")
+        removed = await self.database.transact(work, "memory")
         self._eraser.soon()
         return removed
 
@@ -121,7 +121,7 @@ class SqlMemoryStore:
 
     async def one(self, identity: int) -> MemoryView | None:
         query = _VIEW.where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
-        return await self._database.transact(
+        return await self.database.transact(
             lambda c: None if (row := c.execute(query).first()) is None else _view(row)
         )
 
@@ -141,11 +141,11 @@ class SqlMemoryStore:
             rows.sort(key=lambda row: -int(row.id))
             return [_view(row) for row in rows[:limit]]
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
     async def scopes(self) -> list[str]:
         query = sa.select(_m.c.scope).distinct().order_by(_m.c.scope)
-        return await self._database.transact(lambda c: list(c.scalars(query)))
+        return await self.database.transact(lambda c: list(c.scalars(query)))
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         return await self._words.find(scope, terms, limit)
@@ -157,14 +157,14 @@ class SqlMemoryStore:
             .order_by(_v.c.seq)
             .limit(limit)
         )
-        return await self._database.transact(
+        return await self.database.transact(
             lambda c: [VectorRow(seq, i, bytes(vector)) for seq, i, vector in c.execute(query)]
         )
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
         if not scores:
             return []
-        return await self._database.transact(lambda c: _get(c, scope, scores))
+        return await self.database.transact(lambda c: _get(c, scope, scores))
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
         def work(connection: sa.Connection) -> list[tuple[int, str]]:
@@ -175,7 +175,7 @@ class SqlMemoryStore:
                 rows += [(i, t) for i, t in connection.execute(query.limit(limit - len(rows)))]
             return rows
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         def work(connection: sa.Connection) -> None:
@@ -184,7 +184,7 @@ class SqlMemoryStore:
             _embed(connection, model, dict(vectors))
 
         if vectors:
-            await self._database.transact(work, "memory")
+            await self.database.transact(work, "memory")
 
 
 def _embed(connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:

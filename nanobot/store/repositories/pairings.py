@@ -19,56 +19,52 @@ from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sende
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import outbox
 from nanobot.store.repositories.pairing_codes import code_of, spelled
 from nanobot.store.repositories.pairing_questions import tell_owners
 from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore
 
 _p = schema.pairings
 _LONGEST_NAME = 100
 _WELCOME = "You are in. Write to me as you would to a person; /help shows what else there is."
 
 
-class SqlPairingStore:
+class SqlPairingStore(SqlStore):
     """See pairing.PairingStore: the same code for SQLite and PostgreSQL."""
-
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         query = sa.select(_p.c.role).where(
             _p.c.channel == channel, _p.c.sender_id == sender_id, _p.c.state == "approved"
         )
-        role = await self._database.transact(lambda c: c.scalar(query))
+        role = await self.database.transact(lambda c: c.scalar(query))
         return None if role is None else Role(role)
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
-        return await self._database.transact(lambda c: _ask(c, self._writer, address, sender))
+        return await self.database.transact(lambda c: _ask(c, self.writer, address, sender))
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
-        return await self._database.transact(
-            lambda c: _approve(c, self._writer, spelled(code), role, by), "approve"
+        return await self.database.transact(
+            lambda c: _approve(c, self.writer, spelled(code), role, by), "approve"
         )
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
-        return await self._database.transact(
-            lambda c: _let_in(c, self._writer, Sender(sender_id), channel, role, by), "let_in"
+        return await self.database.transact(
+            lambda c: _let_in(c, self.writer, Sender(sender_id), channel, role, by), "let_in"
         )
 
     async def revoke(self, who: str, by: str) -> PairingView:
-        return await self._database.transact(lambda c: _revoke(c, self._writer, who, by), "revoke")
+        return await self.database.transact(lambda c: _revoke(c, self.writer, who, by), "revoke")
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
-        now = self._writer.clock.now()
+        now = self.writer.clock.now()
         query = sa.select(_p).order_by(_p.c.asked_at.desc(), _p.c.sender_id).limit(limit)
         if state in {"asked", "expired"}:
             open_now = _p.c.expires_at > now
             query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)
         elif state:
             query = query.where(_p.c.state == state)
-        return await self._database.transact(lambda c: [_seen(r, now) for r in c.execute(query)])
+        return await self.database.transact(lambda c: [_seen(r, now) for r in c.execute(query)])
 
 
 def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:

@@ -10,9 +10,9 @@ from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import RememberEntry, decode
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import StoreContext, start_auxiliary, start_retry
+from nanobot.store.unit import start_auxiliary, start_retry
+from nanobot.store.verbs import SqlStore
 
 _s = schema.sessions
 _e = schema.entries
@@ -25,15 +25,11 @@ _MOST_ENTRIES = 2_000
 """Entries of one session that are looked at: of an older log only the end is remembered."""
 
 
-class SqlRemembering:
+class SqlRemembering(SqlStore):
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
-
     async def due(self, quiet_seconds: float) -> list[DueSession]:
-        until = self._writer.clock.now() - quiet_seconds
+        until = self.writer.clock.now() - quiet_seconds
 
         def work(connection: sa.Connection) -> list[DueSession]:
             live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
@@ -51,7 +47,7 @@ class SqlRemembering:
                 for key, remembered, head, model in connection.execute(query)
             ]
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
     async def exchanges(self, due: DueSession) -> Exchanges:
         def work(connection: sa.Connection) -> Exchanges:
@@ -65,7 +61,7 @@ class SqlRemembering:
             spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
             return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
     async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
         def work(connection: sa.Connection) -> Reservation:
@@ -73,21 +69,21 @@ class SqlRemembering:
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is None:
                 return NoReservation(call.max_tokens)
-            return start_auxiliary(connection, self._writer, lane, runs.as_run(run), call)
+            return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
 
-        return await self._database.transact(work, "remembering")
+        return await self.database.transact(work, "remembering")
 
     async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
         def work(connection: sa.Connection) -> None:
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is not None:
                 lane = log.lane_of(connection, due.session_key)
-                start_retry(connection, self._writer, lane, runs.as_run(run), discarded)
+                start_retry(connection, self.writer, lane, runs.as_run(run), discarded)
 
-        await self._database.transact(work, "remembering")
+        await self.database.transact(work, "remembering")
 
     async def settle(self, call: StoreWrite) -> None:
-        await self._database.transact(call.write, "forgone")
+        await self.database.transact(call.write, "forgone")
 
     async def record(
         self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
@@ -110,17 +106,17 @@ class SqlRemembering:
                 theirs = decode(payload)
                 if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
                     return theirs
-            log.append(connection, self._writer, lane, run_id, [entry])
+            log.append(connection, self.writer, lane, run_id, [entry])
             # It is not news: the session was not touched, and has nothing unread by it.
             same = sa.update(_s).where(_s.c.key == due.session_key)
             connection.execute(same.values(updated_at=session.updated_at))
             return entry
 
-        return await self._database.transact(work, "remember")
+        return await self.database.transact(work, "remember")
 
     async def done(self, due: DueSession, upto: int) -> None:
         def work(connection: sa.Connection) -> None:
             session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
             connection.execute(session.values(remembered_seq=upto))
 
-        await self._database.transact(work, "remembered")
+        await self.database.transact(work, "remembered")

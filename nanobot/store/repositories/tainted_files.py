@@ -9,40 +9,35 @@ import sqlalchemy as sa
 
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore
 
 _t = schema.tainted_files
 _AT_ONCE = 500
 
 
-class SqlTaintMarks:
+class SqlTaintMarks(SqlStore):
     """See workspace.taint.TaintMarks: the same code for SQLite and PostgreSQL."""
-
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
 
     async def add(self, marks: Sequence[str]) -> None:
         """Have these, too."""
-        now = self._writer.clock.now()
+        now = self.writer.clock.now()
         for part in _parts(marks):
-            await self._database.transact(partial(_add, marks=part, now=now), "taint_marked")
+            await self.database.transact(partial(_add, marks=part, now=now), "taint_marked")
 
     async def remove(self, marks: Sequence[str]) -> None:
         """Have these no longer."""
         for part in _parts(marks):
-            await self._database.transact(partial(_remove, marks=part), "taint_cleared")
+            await self.database.transact(partial(_remove, marks=part), "taint_cleared")
 
     async def any_of(self, marks: Sequence[str]) -> bool:
         """Whether one of these is there."""
         query = sa.select(_t.c.name).where(_among(marks)).limit(1)
-        return await self._database.transact(lambda c: c.execute(query).first()) is not None
+        return await self.database.transact(lambda c: c.execute(query).first()) is not None
 
     async def beginning_with(self, prefix: str) -> list[str]:
         """Those of a kind (with a colon behind), sorted."""
         query = sa.select(_t.c.name).where(_t.c.kind == prefix.rstrip(":"))
-        rows = await self._database.transact(lambda c: list(c.scalars(query)))
+        rows = await self.database.transact(lambda c: list(c.scalars(query)))
         return sorted(prefix + name for name in rows)
 
 

@@ -38,6 +38,7 @@ from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
 from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore
 
 _r = schema.runs
 _t = schema.tasks
@@ -121,16 +122,15 @@ def _promised(connection: sa.Connection, run: Run) -> bool:
     return root.run_id == run.id or root.origin in _PEOPLE
 
 
-class SqlTasks:
+class SqlTasks(SqlStore):
     """See session.tasks.TaskRecords: the same code for SQLite and PostgreSQL."""
 
     def __init__(self, database: Database, writer: StoreContext, zone: str = "UTC") -> None:
-        self._database = database
-        self._writer = writer
+        super().__init__(database, writer)
         self._zone = zone
 
     async def create(self, task: NewTask) -> str:
-        run_id = self._writer.ids.run_id()
+        run_id = self.writer.ids.run_id()
 
         def work(connection: sa.Connection) -> str:
             alone(connection, "start a task")
@@ -141,26 +141,26 @@ class SqlTasks:
             self._insert(connection, task, run_id)
             return run_id
 
-        return await self._database.transact(work, "task_created")
+        return await self.database.transact(work, "task_created")
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
-        run_id = self._writer.ids.run_id()
+        run_id = self.writer.ids.run_id()
         return run_id, lambda connection: self._insert(connection, task, run_id)
 
     async def room(self, parent: Parent | None) -> None:
-        await self._database.transact(lambda connection: _room(connection, parent))
+        await self.database.transact(lambda connection: _room(connection, parent))
 
     def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
         if _known(connection, task) is not None:
             return
-        request, now = task.wanted, self._writer.clock.now()
+        request, now = task.wanted, self.writer.clock.now()
         key, parent = TASKS.of(run_id), request.parent
         _still_lives(connection, parent)
         address = Address(TERMINAL, key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id
         role = Role.OWNER if parent is None else parent.role
         tainted = parent is not None and parent.tainted
-        log.ensure_session(connection, self._writer, key, request.title)
+        log.ensure_session(connection, self.writer, key, request.title)
         entry = UserEntry(
             text=task.text,
             address=address,
@@ -174,7 +174,7 @@ class SqlTasks:
             terms=msgspec.structs.replace(task.terms, run_id=run_id),
         )
         lane = log.lane_of(connection, key)
-        (first,) = log.append(connection, self._writer, lane, run_id, [entry])
+        (first,) = log.append(connection, self.writer, lane, run_id, [entry])
         run = Run(
             id=run_id,
             session_key=key,
@@ -216,10 +216,10 @@ class SqlTasks:
             first = next(iter(entries), None)
             return _wanted(row, None if first is None else first.body)
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
-        return await self._database.transact(lambda c: _below(c, session_key, sender_id))
+        return await self.database.transact(lambda c: _below(c, session_key, sender_id))
 
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and when the next one will be."""
@@ -228,11 +228,11 @@ class SqlTasks:
             due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
             due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
             rows = connection.execute(due).all()
-            now = self._writer.clock.now()
+            now = self.writer.clock.now()
             coming = [row.deadline for row in rows if row.deadline > now]
             return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
 
-        return await self._database.transact(work)
+        return await self.database.transact(work)
 
 
 def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:

@@ -16,9 +16,9 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, outbox, runs
 from nanobot.store.unit import StoreContext, start_auxiliary
+from nanobot.store.verbs import SqlStore
 
 _v = schema.voice_answers
 _i = schema.inbound
@@ -75,21 +75,17 @@ def _was_spoken_to(connection: sa.Connection, run: Run) -> bool:
     )
 
 
-class SqlVoiceAnswers:
+class SqlVoiceAnswers(SqlStore):
     """See speaking.VoiceAnswers: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
-
     async def recover(self) -> None:
-        if self._writer.lease is None:  # nobody else can be at them
+        if self.writer.lease is None:  # nobody else can be at them
             free = sa.update(_v).where(_v.c.not_before > 0).values(not_before=0)
-            await self._database.transact(lambda c: c.execute(free), "voice_recover")
+            await self.database.transact(lambda c: c.execute(free), "voice_recover")
 
     async def take(self) -> VoiceAnswer | None:
         def work(connection: sa.Connection) -> VoiceAnswer | None:
-            now = self._writer.clock.now()
+            now = self.writer.clock.now()
             while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
                 answer = outbox.find(connection, row.key)
                 run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
@@ -103,10 +99,10 @@ class SqlVoiceAnswers:
                 )
             return None
 
-        due = sa.select(_v.c.key).where(_v.c.not_before <= self._writer.clock.now()).limit(1)
-        if await self._database.transact(lambda c: c.scalar(due)) is None:
+        due = sa.select(_v.c.key).where(_v.c.not_before <= self.writer.clock.now()).limit(1)
+        if await self.database.transact(lambda c: c.scalar(due)) is None:
             return None
-        return await self._database.transact(work, "voice_take")
+        return await self.database.transact(work, "voice_take")
 
     async def reserve(self, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
         def work(connection: sa.Connection) -> Reservation:
@@ -114,9 +110,9 @@ class SqlVoiceAnswers:
             if run is None:
                 return NoReservation(call.max_tokens)
             lane = log.lane_of(connection, run.session_key)
-            return start_auxiliary(connection, self._writer, lane, runs.as_run(run), call)
+            return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
 
-        return await self._database.transact(work, "voice_reserve")
+        return await self.database.transact(work, "voice_reserve")
 
     async def made(self, owed: VoiceAnswer, message: OutboundMessage, call: StoreWrite) -> None:
         def work(connection: sa.Connection) -> None:
@@ -124,7 +120,7 @@ class SqlVoiceAnswers:
             if self._owe(connection, owed, message):
                 connection.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
 
-        await self._database.transact(work, "voice_made")
+        await self.database.transact(work, "voice_made")
 
     async def failed(
         self, owed: VoiceAnswer, notice: OutboundMessage | None, call: StoreWrite | None
@@ -134,20 +130,20 @@ class SqlVoiceAnswers:
                 call.write(connection)
             if notice is None:
                 return _settle(connection, owed.answer.key) and False
-            now = self._writer.clock.now()
+            now = self.writer.clock.now()
             row = {"name": _failing(notice.address), "body": b"", "changed_at": now}
             if insert_ignore(connection, _k, row, _k.c.name) is None:
                 return _settle(connection, owed.answer.key) and False
             return self._owe(connection, owed, notice)
 
-        return await self._database.transact(work, "voice_failed")
+        return await self.database.transact(work, "voice_failed")
 
     def _owe(self, connection: sa.Connection, owed: VoiceAnswer, message: OutboundMessage) -> bool:
         """Settle the answer with a message; False if it was settled or deleted meanwhile."""
         answer = outbox.find(connection, owed.answer.key)
         if not _settle(connection, owed.answer.key) or answer is None or not answer.message.text:
             return False
-        outbox.owe(connection, self._writer, answer.session_key, owed.run_id, [message])
+        outbox.owe(connection, self.writer, answer.session_key, owed.run_id, [message])
         return True
 
 

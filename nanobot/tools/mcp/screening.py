@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import mcp_types as types
 from mcp.client._transport import ReadStream, TransportStreams, WriteStream
@@ -15,6 +15,7 @@ from mcp.shared.message import SessionMessage
 from nanobot.tools.mcp import tool_names as offer
 
 _LIST = "tools/list"
+S = TypeVar("S", ReadStream[SessionMessage | Exception], WriteStream[SessionMessage])
 
 
 @asynccontextmanager
@@ -28,18 +29,12 @@ async def screened(
         yield _Heard(heard, requests), _Said(outbox, requests)
 
 
-class _Said:
-    """Notes what was asked for tools."""
+class _Around(Generic[S]):
+    """A stream that is opened and closed with the one within."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], asked: set[types.RequestId]) -> None:
-        self._inner = inner
+    def __init__(self, inner: S, asked: set[types.RequestId]) -> None:
+        self._inner: S = inner
         self._asked = asked
-
-    async def send(self, item: SessionMessage, /) -> None:
-        message = item.message
-        if isinstance(message, types.JSONRPCRequest) and message.method == _LIST:
-            self._asked.add(message.id)
-        await self._inner.send(item)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -54,17 +49,22 @@ class _Said:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        return await self._inner.__aexit__(kind, error, trace)
+        handled: bool | None = await self._inner.__aexit__(kind, error, trace)
+        return handled
 
 
-class _Heard:
+class _Said(_Around[WriteStream[SessionMessage]]):
+    """Notes what was asked for tools."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        message = item.message
+        if isinstance(message, types.JSONRPCRequest) and message.method == _LIST:
+            self._asked.add(message.id)
+        await self._inner.send(item)
+
+
+class _Heard(_Around[ReadStream[SessionMessage | Exception]]):
     """Mends the answers to that."""
-
-    def __init__(
-        self, inner: ReadStream[SessionMessage | Exception], asked: set[types.RequestId]
-    ) -> None:
-        self._inner = inner
-        self._asked = asked
 
     @property
     def last_context(self) -> Any:
@@ -74,26 +74,11 @@ class _Heard:
     async def receive(self) -> SessionMessage | Exception:
         return self._mended(await self._inner.receive())
 
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         return self._mended(await self._inner.__anext__())
-
-    async def __aenter__(self) -> Self:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        return await self._inner.__aexit__(kind, error, trace)
 
     def _mended(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, Exception) or not isinstance(item.message, types.JSONRPCResponse):
