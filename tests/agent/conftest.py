@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
+from nanobot.testing.gateway import FakeGateway, gateway
+from nanobot.testing.model import Held
 from tests.agent.stages.doubles import FakeMemory, FakeStarter
 from tests.agent.tooling import Recorder
+
+
+@pytest.fixture
+async def bot() -> AsyncIterator[FakeGateway]:
+    """A gateway over fakes, whose model echoes."""
+    async with gateway() as made:
+        yield made
+
+
+@pytest.fixture
+def held() -> Held:
+    """An answer that waits."""
+    return Held()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from nanobot.store.journal import lanes
 from nanobot.store.journal import log as stored
 from nanobot.testing import gateway
 from tests.agent.building import RUN, asking
+from tests.agent.tooling import answered
 
 KEY = "fake:1"
 ABSURD = (-(10**400), -1, 0, 1, 10**12, 2**63, 10**400)
@@ -102,8 +103,7 @@ def test_a_conversation_with_any_log_is_shown_exported_and_goes_on(rows: list[Bo
 async def _goes_on(rows: list[Body]) -> None:
     async with gateway() as bot:
         await bot.channel.push("first")
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
         bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)

@@ -109,8 +109,7 @@ async def test_the_rest_of_a_run_stays_with_the_model_that_answers(recorder: Rec
         assert len(first.requests) == 2
 
 
-async def test_a_crash_does_not_ask_the_failed_model_again() -> None:
-    held = Held()
+async def test_a_crash_does_not_ask_the_failed_model_again(held: Held) -> None:
     first = model("first", ModelUnreachable("down"))
     second = model("second", held, "hi again")
     lineup = Lineup(first, second=second)

@@ -19,7 +19,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.model import Answer, Held, ScriptedProvider, last_text
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.building import asking
-from tests.agent.tooling import bodies
+from tests.agent.tooling import answered, bodies
 
 
 class Hanging:
@@ -209,8 +209,7 @@ async def test_runs_that_saw_two_crashes_go_one_after_another() -> None:
             assert (await bot.channel.pop("9")).text == "echo: me"
             for number in range(3):
                 model.held[number].answer("done")
-                await bot.channel.pop()
-                await bot.settle()
+                await answered(bot)
                 assert len(running(bot)) == min(1, 2 - number)
 
 
@@ -248,20 +247,19 @@ def refuse_claims(verb: str) -> None:
         raise StoreUnwritable("the disk is full")
 
 
-async def test_a_lane_that_cannot_be_claimed_is_tried_again() -> None:
-    async with gateway() as bot:
-        left = 3
+async def test_a_lane_that_cannot_be_claimed_is_tried_again(bot: FakeGateway) -> None:
+    left = 3
 
-        def before(verb: str) -> None:
-            nonlocal left
-            if verb == "claim" and left:
-                left -= 1
-                raise StoreUnwritable("the disk is full")
+    def before(verb: str) -> None:
+        nonlocal left
+        if verb == "claim" and left:
+            left -= 1
+            raise StoreUnwritable("the disk is full")
 
-        bot.process.before = before
-        await bot.channel.push("hello")
-        assert (await bot.channel.pop()).text == "echo: hello"
-        assert left == 0
+    bot.process.before = before
+    await bot.channel.push("hello")
+    assert (await bot.channel.pop()).text == "echo: hello"
+    assert left == 0
 
 
 async def test_a_lane_is_driven_again_after_an_exception_that_nobody_foresaw() -> None:

@@ -36,7 +36,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import PromptSnapshot
 from nanobot.testing import gateway
-from nanobot.testing.gateway import Options
+from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
@@ -275,15 +275,12 @@ async def test_a_model_that_fails_is_a_clear_notice(error: ModelError) -> None:
         assert len(bodies(bot, FailedEntry)) == 1
 
 
-async def test_a_model_that_is_not_configured_is_a_clear_notice() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("one")
-        await bot.channel.pop()
-        await bot.journal.set_model("fake:1", "nowhere/model")
-        await bot.channel.push("two")
-        assert (await bot.channel.pop()).text == (
-            "I could not answer: there is no model nowhere/model"
-        )
+async def test_a_model_that_is_not_configured_is_a_clear_notice(bot: FakeGateway) -> None:
+    await bot.channel.push("one")
+    await bot.channel.pop()
+    await bot.journal.set_model("fake:1", "nowhere/model")
+    await bot.channel.push("two")
+    assert (await bot.channel.pop()).text == ("I could not answer: there is no model nowhere/model")
 
 
 async def test_an_unexpected_failure_ends_only_that_run_with_a_word_to_the_person() -> None:
@@ -367,13 +364,12 @@ async def test_a_model_without_tools_is_offered_none() -> None:
         assert model.requests[0].tools == ()
 
 
-async def test_the_prompt_is_recorded_once_and_reused() -> None:
-    async with gateway() as bot:
-        for text in ("one", "two", "three"):
-            await bot.channel.push(text)
-            await bot.channel.pop()
-        (prompt,) = bodies(bot, PromptEntry)
-        assert {call.prompt for call in bodies(bot, ModelCallEntry)} == {prompt.digest}
+async def test_the_prompt_is_recorded_once_and_reused(bot: FakeGateway) -> None:
+    for text in ("one", "two", "three"):
+        await bot.channel.push(text)
+        await bot.channel.pop()
+    (prompt,) = bodies(bot, PromptEntry)
+    assert {call.prompt for call in bodies(bot, ModelCallEntry)} == {prompt.digest}
 
 
 async def test_new_starts_a_conversation_that_sees_nothing_of_the_old_one() -> None:
@@ -431,8 +427,7 @@ async def test_a_final_answer_goes_out_and_what_came_meanwhile_starts_the_next_r
         assert (await bot.channel.pop()).text == "echo: two"
 
 
-async def test_messages_that_wait_together_are_answered_together() -> None:
-    held = Held()
+async def test_messages_that_wait_together_are_answered_together(held: Held) -> None:
     model = ScriptedProvider(held)
     async with gateway(model) as bot:
         await bot.channel.push("one")
@@ -480,8 +475,7 @@ async def test_stop_while_a_tool_runs_kills_it_and_says_nothing_twice() -> None:
         assert "interrupted, outcome unknown" in str(model.requests[-1].messages)
 
 
-async def test_stop_drops_what_its_sender_had_waiting_and_nobody_elses() -> None:
-    held = Held()
+async def test_stop_drops_what_its_sender_had_waiting_and_nobody_elses(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("one", sender=MEMBER)
         await held.reached.wait()
@@ -536,12 +530,11 @@ async def test_a_run_resumed_after_a_crash_in_a_tool_is_told_that_it_was_interru
             assert last_text(model.requests[1]) == INTERRUPTED
 
 
-async def test_what_a_program_says_is_never_taken_for_a_command() -> None:
-    async with gateway() as bot:
-        asked = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
-        results = [one async for one in bot.programs.stream(asked)]
-        assert isinstance(results[-1], RunResult)
-        assert results[-1].message == "echo: /new or /compact?"
+async def test_what_a_program_says_is_never_taken_for_a_command(bot: FakeGateway) -> None:
+    asked = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
+    results = [one async for one in bot.programs.stream(asked)]
+    assert isinstance(results[-1], RunResult)
+    assert results[-1].message == "echo: /new or /compact?"
 
 
 @pytest.mark.parametrize("text", ["/compact everything", "/compact undo=perhaps"])

@@ -85,11 +85,10 @@ async def test_a_run_survives_a_store_that_fails_once(verb: str, when: str, nth:
         bot.home.verify("fake:1")
 
 
-async def test_a_lane_that_could_not_be_claimed_is_claimed_again() -> None:
-    async with gateway() as bot:
-        install(bot, FailsOnce("claim"), "before")
-        await bot.channel.push("hello")
-        assert (await bot.channel.pop()).text == "echo: hello"
+async def test_a_lane_that_could_not_be_claimed_is_claimed_again(bot: FakeGateway) -> None:
+    install(bot, FailsOnce("claim"), "before")
+    await bot.channel.push("hello")
+    assert (await bot.channel.pop()).text == "echo: hello"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -8,6 +8,7 @@ import pytest
 from nanobot.messages import Attachment, Origin
 from nanobot.session.entries import ToolResultEntry, UserEntry
 from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
@@ -71,10 +72,9 @@ async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversatio
     ],
 )
 async def test_files_of_others_and_what_machines_send_taint(
-    sender: str, files: int, origin: Origin, *, tainted: bool
+    sender: str, files: int, origin: Origin, bot: FakeGateway, *, tainted: bool
 ) -> None:
     attachments = (Attachment(kind="document", name="a.txt"),) * files
-    async with gateway() as bot:
-        await bot.channel.push("read", sender=sender, attachments=attachments, origin=origin)
-        await bot.channel.pop()
-        assert [entry.tainted for entry in bodies(bot, UserEntry)] == [tainted]
+    await bot.channel.push("read", sender=sender, attachments=attachments, origin=origin)
+    await bot.channel.pop()
+    assert [entry.tainted for entry in bodies(bot, UserEntry)] == [tainted]

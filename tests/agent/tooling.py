@@ -73,3 +73,9 @@ def kinds(bot: FakeGateway, session: str = "fake:1") -> list[str]:
 
 def name(body: Body | None) -> str:
     return type(body).__name__.removesuffix("Entry")
+
+
+async def answered(bot: FakeGateway) -> None:
+    """An answer arrives, and all that comes of it is done."""
+    await bot.channel.pop()
+    await bot.settle()

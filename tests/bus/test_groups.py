@@ -57,15 +57,14 @@ async def test_what_is_not_for_the_assistant_is_dropped_and_the_cursor_moves_ove
         assert len(bot.provider.requests) == 1
 
 
-async def test_strangers_in_a_group_meet_silence_even_when_they_ask() -> None:
-    async with gateway() as bot:
-        for text in ("hello bot", "/help", "/stop"):
-            await say(bot, text, STRANGER, addressed=True)
-            await say(bot, text, STRANGER)
-        await say(bot, "/stop", STRANGER, pressed=True)
-        await bot.settle()
-        assert bot.channel.sent == []
-        assert kept(bot) == 0
+async def test_strangers_in_a_group_meet_silence_even_when_they_ask(bot: FakeGateway) -> None:
+    for text in ("hello bot", "/help", "/stop"):
+        await say(bot, text, STRANGER, addressed=True)
+        await say(bot, text, STRANGER)
+    await say(bot, "/stop", STRANGER, pressed=True)
+    await bot.settle()
+    assert bot.channel.sent == []
+    assert kept(bot) == 0
 
 
 async def test_our_commands_need_no_mention_from_members_but_do_from_guests() -> None:
@@ -82,10 +81,9 @@ async def test_our_commands_need_no_mention_from_members_but_do_from_guests() ->
         assert "running here" in (await bot.channel.pop(GROUP)).text
 
 
-async def test_a_pressed_button_is_meant_for_whoever_showed_it() -> None:
-    async with gateway() as bot:
-        await say(bot, "/help", MEMBER, pressed=True)
-        assert (await bot.channel.pop(GROUP)).text.startswith("Write to me")
+async def test_a_pressed_button_is_meant_for_whoever_showed_it(bot: FakeGateway) -> None:
+    await say(bot, "/help", MEMBER, pressed=True)
+    assert (await bot.channel.pop(GROUP)).text.startswith("Write to me")
 
 
 async def test_where_all_is_heard_everybody_with_a_role_is_answered() -> None:
@@ -126,14 +124,13 @@ async def test_one_group_may_be_otherwise_and_have_members_of_its_own() -> None:
         assert len(bot.channel.sent) == 2
 
 
-async def test_whoever_is_paired_is_heard_in_groups_too() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("let me in", sender=STRANGER, chat="their own")
-        code = (await bot.channel.pop("their own")).text.split("code is ")[1][:9]
-        await bot.channel.push(f"/pair approve {code}")
-        await bot.channel.pop("1")
-        await say(bot, "hello", STRANGER, addressed=True)
-        assert (await bot.channel.pop(GROUP)).text == "echo: hello"
+async def test_whoever_is_paired_is_heard_in_groups_too(bot: FakeGateway) -> None:
+    await bot.channel.push("let me in", sender=STRANGER, chat="their own")
+    code = (await bot.channel.pop("their own")).text.split("code is ")[1][:9]
+    await bot.channel.push(f"/pair approve {code}")
+    await bot.channel.pop("1")
+    await say(bot, "hello", STRANGER, addressed=True)
+    assert (await bot.channel.pop(GROUP)).text == "echo: hello"
 
 
 async def test_a_prefix_addresses_and_is_taken_off_commands_too() -> None:

@@ -13,8 +13,8 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
-from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import MEMBER, OWNER
+from tests.channels.seeing import clock_of
 
 EVE = "666"
 HERS = "chat of eve"
@@ -35,38 +35,28 @@ async def order(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
     return (await bot.channel.pop("1")).text
 
 
-def clock_of(bot: FakeGateway) -> ManualClock:
-    clock = bot.home.clock
-    assert isinstance(clock, ManualClock)
-    return clock
+async def test_a_stranger_who_shows_the_code_is_let_in_and_told_so(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    assert re.fullmatch(r"[A-HJKMNP-Z2-9]{4}-[A-HJKMNP-Z2-9]{4}", code)
+    assert await order(bot, f"/pair approve {code.lower()}") == (
+        "name of 666 (fake:666) is in as member and is being told so."
+    )
+    assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
+    await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
+    assert (await bot.channel.pop(HERS + EVE)).text == "echo: hello"
+    await bot.channel.push("/pair", sender=EVE, chat=HERS + EVE)
+    assert (await bot.channel.pop(HERS + EVE)).text == "/pair list is for owners."
 
 
-async def test_a_stranger_who_shows_the_code_is_let_in_and_told_so() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        assert re.fullmatch(r"[A-HJKMNP-Z2-9]{4}-[A-HJKMNP-Z2-9]{4}", code)
-        assert await order(bot, f"/pair approve {code.lower()}") == (
-            "name of 666 (fake:666) is in as member and is being told so."
-        )
-        assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
-        await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
-        assert (await bot.channel.pop(HERS + EVE)).text == "echo: hello"
-        await bot.channel.push("/pair", sender=EVE, chat=HERS + EVE)
-        assert (await bot.channel.pop(HERS + EVE)).text == "/pair list is for owners."
-
-
-async def test_nothing_of_a_strangers_message_is_kept_but_who_it_was() -> None:
-    async with gateway() as bot:
-        photo = Attachment("image", ref="secret-photo")
-        await bot.channel.push(
-            "secret-text", sender=EVE, attachments=(photo,), quote="secret-quote"
-        )
-        await bot.channel.pop()
-        rows = bot.home.do(lambda c: c.execute(schema.inbound.select()).all())
-        (kept,) = [msgspec.json.decode(row.body, type=InboundMessage) for row in rows]
-        assert kept.sender.id == EVE
-        assert "secret" not in str([tuple(row) for row in rows])
-        assert bot.provider.requests == []
+async def test_nothing_of_a_strangers_message_is_kept_but_who_it_was(bot: FakeGateway) -> None:
+    photo = Attachment("image", ref="secret-photo")
+    await bot.channel.push("secret-text", sender=EVE, attachments=(photo,), quote="secret-quote")
+    await bot.channel.pop()
+    rows = bot.home.do(lambda c: c.execute(schema.inbound.select()).all())
+    (kept,) = [msgspec.json.decode(row.body, type=InboundMessage) for row in rows]
+    assert kept.sender.id == EVE
+    assert "secret" not in str([tuple(row) for row in rows])
+    assert bot.provider.requests == []
 
 
 async def test_a_stranger_who_goes_on_is_told_again_after_a_while_with_the_time_left() -> None:
@@ -83,58 +73,54 @@ async def test_a_stranger_who_goes_on_is_told_again_after_a_while_with_the_time_
         assert await code_for(bot) != first
 
 
-async def test_a_flood_of_strangers_shuts_nobody_out() -> None:
-    async with gateway() as bot:
-        before = await code_for(bot)
-        for number in range(40):
-            await code_for(bot, f"s{number}")
-        assert "is in as member" in await order(bot, f"/pair approve {before}")
-        assert await code_for(bot, "late")
+async def test_a_flood_of_strangers_shuts_nobody_out(bot: FakeGateway) -> None:
+    before = await code_for(bot)
+    for number in range(40):
+        await code_for(bot, f"s{number}")
+    assert "is in as member" in await order(bot, f"/pair approve {before}")
+    assert await code_for(bot, "late")
 
 
-async def test_an_owner_lets_in_who_never_asked() -> None:
-    async with gateway() as bot:
-        assert await order(bot, "/pair approve fake:666 role=guest") == "fake:666 is in as guest."
-        await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
-        assert "pairing code" not in (await bot.channel.pop(HERS + EVE)).text
-        assert "no channel" in await order(bot, "/pair approve other:666")
+async def test_an_owner_lets_in_who_never_asked(bot: FakeGateway) -> None:
+    assert await order(bot, "/pair approve fake:666 role=guest") == "fake:666 is in as guest."
+    await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
+    assert "pairing code" not in (await bot.channel.pop(HERS + EVE)).text
+    assert "no channel" in await order(bot, "/pair approve other:666")
 
 
-async def test_whoever_is_revoked_is_a_stranger_at_once() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        await order(bot, f"/pair approve {code} role=owner")
-        await bot.channel.pop(HERS + EVE)
-        await bot.channel.push("/pair", sender=EVE, chat=HERS + EVE)
-        assert "fake:666" in (await bot.channel.pop(HERS + EVE)).text
-        assert await order(bot, "/pair revoke fake:666") == (
-            "name of 666 (fake:666) is not let in any more."
-        )
-        assert await code_for(bot, text="hello") != code
-        assert bot.provider.requests == []
+async def test_whoever_is_revoked_is_a_stranger_at_once(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    await order(bot, f"/pair approve {code} role=owner")
+    await bot.channel.pop(HERS + EVE)
+    await bot.channel.push("/pair", sender=EVE, chat=HERS + EVE)
+    assert "fake:666" in (await bot.channel.pop(HERS + EVE)).text
+    assert await order(bot, "/pair revoke fake:666") == (
+        "name of 666 (fake:666) is not let in any more."
+    )
+    assert await code_for(bot, text="hello") != code
+    assert bot.provider.requests == []
 
 
-async def test_guests_talk_and_end_talks_and_do_nothing_else() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        await order(bot, f"/pair approve {code} role=guest")
-        await bot.channel.pop(HERS + EVE)
-        for text, answer in (
-            ("hello", "echo: hello"),
-            ("/stop", "Nothing of yours was running here"),
-            ("/new", "New conversation."),
-            ("/status", "/status is for members and owners."),
-            ("/runs", "/runs list is for owners."),
-        ):
-            await bot.channel.push(text, sender=EVE, chat=HERS + EVE)
-            assert (await bot.channel.pop(HERS + EVE)).text.startswith(answer)
-        await bot.channel.push("/help", sender=EVE, chat=HERS + EVE)
-        assert re.findall(r"`/(\w+)", (await bot.channel.pop(HERS + EVE)).text) == [
-            "help",
-            "new",
-            "stop",
-            "runs",
-        ]
+async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    await order(bot, f"/pair approve {code} role=guest")
+    await bot.channel.pop(HERS + EVE)
+    for text, answer in (
+        ("hello", "echo: hello"),
+        ("/stop", "Nothing of yours was running here"),
+        ("/new", "New conversation."),
+        ("/status", "/status is for members and owners."),
+        ("/runs", "/runs list is for owners."),
+    ):
+        await bot.channel.push(text, sender=EVE, chat=HERS + EVE)
+        assert (await bot.channel.pop(HERS + EVE)).text.startswith(answer)
+    await bot.channel.push("/help", sender=EVE, chat=HERS + EVE)
+    assert re.findall(r"`/(\w+)", (await bot.channel.pop(HERS + EVE)).text) == [
+        "help",
+        "new",
+        "stop",
+        "runs",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,39 +142,35 @@ async def test_what_cannot_be_done_is_said(text: str, answer: str) -> None:
         assert answer in await order(bot, text)
 
 
-async def test_members_let_nobody_in() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        assert await order(bot, f"/pair approve {code}", MEMBER) == "/pair approve is for owners."
+async def test_members_let_nobody_in(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    assert await order(bot, f"/pair approve {code}", MEMBER) == "/pair approve is for owners."
 
 
-async def test_a_program_sees_who_asks_and_lets_them_in() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        desk = Dispatcher(bot.engine)
-        (one,) = await desk.call("pair list", {"state": "asked"})
-        assert (one.who, one.code) == ("fake:666", code)
-        await desk.call("pair approve", {"code": code, "role": "guest"})
-        assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
-        (one,) = await desk.call("pair list", {})
-        assert (one.state, one.role, one.decided_by) == ("approved", "guest", "local")
+async def test_a_program_sees_who_asks_and_lets_them_in(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    desk = Dispatcher(bot.engine)
+    (one,) = await desk.call("pair list", {"state": "asked"})
+    assert (one.who, one.code) == ("fake:666", code)
+    await desk.call("pair approve", {"code": code, "role": "guest"})
+    assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
+    (one,) = await desk.call("pair list", {})
+    assert (one.state, one.role, one.decided_by) == ("approved", "guest", "local")
 
 
-async def test_without_pairing_even_the_paired_are_not_heard() -> None:
-    async with gateway() as bot:
-        code = await code_for(bot)
-        await order(bot, f"/pair approve {code}")
-        home = bot.home
-        await bot.settle()
-        async with gateway(home=home, options=Options(pairing=False)) as strict:
-            await strict.channel.push("hello", sender=EVE)
-            assert "Your id here is `666`" in (await strict.channel.pop("1")).text
+async def test_without_pairing_even_the_paired_are_not_heard(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    await order(bot, f"/pair approve {code}")
+    home = bot.home
+    await bot.settle()
+    async with gateway(home=home, options=Options(pairing=False)) as strict:
+        await strict.channel.push("hello", sender=EVE)
+        assert "Your id here is `666`" in (await strict.channel.pop("1")).text
 
 
-async def test_a_name_that_would_trip_the_store_or_a_terminal_is_cleaned() -> None:
-    async with gateway() as bot:
-        message = await bot.channel.push("hello")
-        evil = Sender(EVE, "\x1b[2Jev\ud83dil")
-        await bot.intake.admit([msgspec.structs.replace(message, sender=evil, dedupe_key="evil")])
-        (one,) = await Dispatcher(bot.engine).call("pair list", {})
-        assert one.name == "[2Jevil"
+async def test_a_name_that_would_trip_the_store_or_a_terminal_is_cleaned(bot: FakeGateway) -> None:
+    message = await bot.channel.push("hello")
+    evil = Sender(EVE, "\x1b[2Jev\ud83dil")
+    await bot.intake.admit([msgspec.structs.replace(message, sender=evil, dedupe_key="evil")])
+    (one,) = await Dispatcher(bot.engine).call("pair list", {})
+    assert one.name == "[2Jevil"

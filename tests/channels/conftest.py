@@ -9,13 +9,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from nanobot.testing.machine import ManualClock
+from nanobot.testing.platform import FakePlatform
 from nanobot_channels.telegram import TelegramChannel
+from tests.agent.conftest import bot, held
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import MailServer
 from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.telegram_server import TelegramServer
+
+__all__ = ["bot", "held"]
 
 Running = Callable[..., AbstractAsyncContextManager[FakeIntake]]
 
@@ -61,6 +65,11 @@ async def receiver(b: Bench) -> AsyncIterator[Bench]:
 @pytest.fixture
 def intake() -> FakeIntake:
     return FakeIntake()
+
+
+@pytest.fixture
+def platform() -> FakePlatform:
+    return FakePlatform()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from nanobot.channels.activity import Activity
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload
 from nanobot.testing import gateway
-from nanobot.testing.gateway import MemoryHome
+from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 
 STARTED: RunPayload = {
@@ -50,14 +50,13 @@ def event(kind: EventKind, payload: RunPayload) -> RunEvent:
     )
 
 
-async def test_an_event_that_makes_no_sense_costs_nothing_but_itself() -> None:
-    async with gateway() as bot:
-        work = Activity("fake", bot.bus, bot.home.clock)
-        async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(work.watch(lambda _ended: None))
-            await bot.settle()
-            bot.bus.emit(event(EventKind.STATUS, {"state": "running"}))
-            bot.bus.emit(event(EventKind.STATUS, STARTED))
-            await bot.settle()
-            assert list(work.runs) == ["r"]
-            watching.cancel()
+async def test_an_event_that_makes_no_sense_costs_nothing_but_itself(bot: FakeGateway) -> None:
+    work = Activity("fake", bot.bus, bot.home.clock)
+    async with asyncio.TaskGroup() as tasks:
+        watching = tasks.create_task(work.watch(lambda _ended: None))
+        await bot.settle()
+        bot.bus.emit(event(EventKind.STATUS, {"state": "running"}))
+        bot.bus.emit(event(EventKind.STATUS, STARTED))
+        await bot.settle()
+        assert list(work.runs) == ["r"]
+        watching.cancel()

@@ -55,6 +55,12 @@ def channel() -> FilesChannel:
     return made
 
 
+@pytest.fixture
+async def bot(tmp_path: Path, channel: FilesChannel) -> AsyncIterator[FakeGateway]:
+    async with serving(tmp_path, channel) as made:
+        yield made
+
+
 def kept(bot: FakeGateway, chat: str = "1") -> list[Attachment]:
     entries = bot.home.entries(f"fake:{chat}")
     bodies = [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
@@ -136,22 +142,21 @@ async def test_a_slow_file_keeps_nobody_else_waiting(tmp_path: Path, channel: Fi
 
 
 async def test_the_slow_files_of_one_person_keep_nobody_elses_waiting(
-    tmp_path: Path, channel: FilesChannel
+    channel: FilesChannel, bot: FakeGateway
 ) -> None:
     held = asyncio.Event()
-    async with serving(tmp_path, channel) as bot:
-        for number in range(20):
-            ref = f"slow {number}"
-            channel.put(ref, b"slow")
-            channel.held[ref] = held
-            slow = Attachment("document", ref=ref, name=f"{number}.txt")
-            await channel.push("slow", attachments=(slow,), chat=f"chat {number}")
-        await channel.push("quick", attachments=(PHOTO,), chat="quick", sender=MEMBER)
-        assert (await channel.pop()).address.chat_id == "quick"
-        assert len([ref for ref in channel.fetched if ref.startswith("slow")]) == 2
-        held.set()
-        assert len({(await channel.pop()).address.chat_id for _ in range(20)}) == 20
-        assert bot.host.state == "up"
+    for number in range(20):
+        ref = f"slow {number}"
+        channel.put(ref, b"slow")
+        channel.held[ref] = held
+        slow = Attachment("document", ref=ref, name=f"{number}.txt")
+        await channel.push("slow", attachments=(slow,), chat=f"chat {number}")
+    await channel.push("quick", attachments=(PHOTO,), chat="quick", sender=MEMBER)
+    assert (await channel.pop()).address.chat_id == "quick"
+    assert len([ref for ref in channel.fetched if ref.startswith("slow")]) == 2
+    held.set()
+    assert len({(await channel.pop()).address.chat_id for _ in range(20)}) == 20
+    assert bot.host.state == "up"
 
 
 async def test_an_unforeseen_error_is_survived_and_the_files_come(
@@ -267,12 +272,11 @@ async def test_one_file_that_fails_costs_the_others_nothing(
 
 
 async def test_a_message_without_files_waits_for_nothing(
-    tmp_path: Path, channel: FilesChannel
+    channel: FilesChannel, bot: FakeGateway
 ) -> None:
-    async with serving(tmp_path, channel) as bot:
-        await channel.push("hello")
-        await channel.pop()
-        assert "fetched" not in bot.process.verbs
+    await channel.push("hello")
+    await channel.pop()
+    assert "fetched" not in bot.process.verbs
 
 
 async def test_a_picture_sent_while_a_run_goes_on_steers_it(

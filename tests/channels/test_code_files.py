@@ -104,8 +104,7 @@ async def owe(bot: FakeGateway, text: str) -> None:
     await bot.settle()
 
 
-async def test_the_file_follows_the_text() -> None:
-    platform = FakePlatform()
+async def test_the_file_follows_the_text(platform: FakePlatform) -> None:
     async with gateway(channel=platform) as bot:
         await owe(bot, answer())
     assert platform.sent[0].text.endswith("Run it.")

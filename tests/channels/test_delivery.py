@@ -32,6 +32,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from tests.agent.tooling import bodies
+from tests.channels.seeing import clock_of, standing, states
 
 MARKED = f"hello\n\n{REPEAT_LINE}"
 
@@ -56,31 +57,16 @@ def rows(bot: FakeGateway) -> list[OutboundRow]:
     return bot.home.do(lambda connection: outbox.listing(connection, None, 100))
 
 
-def states(bot: FakeGateway) -> list[str]:
-    return [row.state for row in reversed(rows(bot))]
-
-
-def clock_of(bot: FakeGateway) -> ManualClock:
-    assert isinstance(bot.home.clock, ManualClock)
-    return bot.home.clock
-
-
-def standing() -> MemoryHome:
-    """A home whose time stands still until it is moved on."""
-    return MemoryHome(ManualClock(instant=False))
-
-
 # In order
 
 
-async def test_a_chats_messages_are_sent_in_order() -> None:
-    async with gateway() as bot:
-        await owe(bot, *"abcde")
-        for text in "abcde":
-            assert (await bot.channel.pop()).text == text
-        await bot.settle()
-        assert states(bot) == ["sent"] * 5
-        assert all(row.parts[0].receipt for row in rows(bot))
+async def test_a_chats_messages_are_sent_in_order(bot: FakeGateway) -> None:
+    await owe(bot, *"abcde")
+    for text in "abcde":
+        assert (await bot.channel.pop()).text == text
+    await bot.settle()
+    assert states(bot) == ["sent"] * 5
+    assert all(row.parts[0].receipt for row in rows(bot))
 
 
 async def test_a_long_message_is_sent_in_parts_each_with_its_own_key() -> None:
@@ -90,14 +76,13 @@ async def test_a_long_message_is_sent_in_parts_each_with_its_own_key() -> None:
         assert len({one.key for one in bot.channel.sent}) == 4
 
 
-async def test_the_next_message_waits_until_the_first_is_through() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(*[NotSent("503")] * 3)
-        await owe(bot, "a", "b")
-        await bot.channel.pop()
-        await bot.channel.pop()
-        assert texts(bot) == ["a", "b"]
-        assert len(bot.channel.attempts) == 5
+async def test_the_next_message_waits_until_the_first_is_through(bot: FakeGateway) -> None:
+    bot.channel.fail(*[NotSent("503")] * 3)
+    await owe(bot, "a", "b")
+    await bot.channel.pop()
+    await bot.channel.pop()
+    assert texts(bot) == ["a", "b"]
+    assert len(bot.channel.attempts) == 5
 
 
 async def test_a_chat_in_trouble_keeps_only_itself_waiting() -> None:
@@ -126,52 +111,48 @@ async def test_what_becomes_owed_while_a_chat_is_in_trouble_is_not_forgotten() -
 # Not sent
 
 
-async def test_what_the_platform_says_about_waiting_is_obeyed() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(NotSent("429", retry_after=17), NotSent("429", retry_after=0.5))
-        await owe(bot, "hello")
-        await bot.channel.pop()
-        assert clock_of(bot).sleeps == [pytest.approx(17), pytest.approx(0.5)]
+async def test_what_the_platform_says_about_waiting_is_obeyed(bot: FakeGateway) -> None:
+    bot.channel.fail(NotSent("429", retry_after=17), NotSent("429", retry_after=0.5))
+    await owe(bot, "hello")
+    await bot.channel.pop()
+    assert clock_of(bot).sleeps == [pytest.approx(17), pytest.approx(0.5)]
 
 
-async def test_the_wait_grows_and_is_capped() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(*[NotSent("503")] * 60)
-        await owe(bot, "hello")
-        await bot.channel.pop()
-        waits = clock_of(bot).sleeps
-        assert waits[0] < 1
-        assert all(later >= earlier for earlier, later in itertools.pairwise(waits[:50]))
-        assert waits[50:] == [15] * 10
-        assert len(waits) == 60
-        assert not rows(bot)[0].maybe_duplicate
+async def test_the_wait_grows_and_is_capped(bot: FakeGateway) -> None:
+    bot.channel.fail(*[NotSent("503")] * 60)
+    await owe(bot, "hello")
+    await bot.channel.pop()
+    waits = clock_of(bot).sleeps
+    assert waits[0] < 1
+    assert all(later >= earlier for earlier, later in itertools.pairwise(waits[:50]))
+    assert waits[50:] == [15] * 10
+    assert len(waits) == 60
+    assert not rows(bot)[0].maybe_duplicate
 
 
-async def test_a_message_dies_of_age_and_not_of_attempts() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(*[NotSent("429", retry_after=60)] * 2_000)
-        began = clock_of(bot).now()
-        await owe(bot, "hello")
-        while states(bot) != ["dead"]:
-            await bot.settle()
-        assert MAX_AGE_SECONDS <= clock_of(bot).now() - began <= MAX_AGE_SECONDS + 120
-        assert len(bot.channel.attempts) == pytest.approx(24 * 60, abs=2)
-        assert bodies(bot, UndeliveredEntry)
-        bot.channel.failures.clear()
-        await owe(bot, "next")
-        assert (await bot.channel.pop()).text == "next"
+async def test_a_message_dies_of_age_and_not_of_attempts(bot: FakeGateway) -> None:
+    bot.channel.fail(*[NotSent("429", retry_after=60)] * 2_000)
+    began = clock_of(bot).now()
+    await owe(bot, "hello")
+    while states(bot) != ["dead"]:
+        await bot.settle()
+    assert MAX_AGE_SECONDS <= clock_of(bot).now() - began <= MAX_AGE_SECONDS + 120
+    assert len(bot.channel.attempts) == pytest.approx(24 * 60, abs=2)
+    assert bodies(bot, UndeliveredEntry)
+    bot.channel.failures.clear()
+    await owe(bot, "next")
+    assert (await bot.channel.pop()).text == "next"
 
 
 # Unknown
 
 
-async def test_an_unknown_outcome_is_sent_again_with_a_line_that_says_so() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
-        await owe(bot, "hello", "next")
-        assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
-        assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
-        assert len({one.key for one in bot.channel.sent}) == 2
+async def test_an_unknown_outcome_is_sent_again_with_a_line_that_says_so(bot: FakeGateway) -> None:
+    bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+    await owe(bot, "hello", "next")
+    assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
+    assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
+    assert len({one.key for one in bot.channel.sent}) == 2
 
 
 async def test_of_a_message_in_parts_only_the_one_in_doubt_is_repeated_after_a_line() -> None:
@@ -191,11 +172,10 @@ async def test_a_message_that_leaves_no_room_for_the_line_gets_it_ahead() -> Non
         assert [(await bot.channel.pop()).text for _ in range(2)] == [REPEAT_LINE, "x" * 100]
 
 
-async def test_a_repeat_that_is_not_sent_still_says_that_it_is_one_later() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(OutcomeUnknown("no answer"), NotSent("429", retry_after=5), NotSent("503"))
-        await owe(bot, "hello")
-        assert (await bot.channel.pop()).text == MARKED
+async def test_a_repeat_that_is_not_sent_still_says_that_it_is_one_later(bot: FakeGateway) -> None:
+    bot.channel.fail(OutcomeUnknown("no answer"), NotSent("429", retry_after=5), NotSent("503"))
+    await owe(bot, "hello")
+    assert (await bot.channel.pop()).text == MARKED
 
 
 async def test_a_platform_that_never_answers_shows_a_message_a_dozen_times_a_day_at_most() -> None:
@@ -206,21 +186,19 @@ async def test_a_platform_that_never_answers_shows_a_message_a_dozen_times_a_day
         assert 5 < len(bot.channel.sent) <= 13
 
 
-async def test_unknown_outcomes_wait_longer_and_longer() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(*[OutcomeUnknown("no answer")] * 4)
-        await owe(bot, "hello")
-        assert (await bot.channel.pop()).text == MARKED
-        waits = clock_of(bot).sleeps
-        assert len(waits) == 4
-        assert waits == sorted(waits)
+async def test_unknown_outcomes_wait_longer_and_longer(bot: FakeGateway) -> None:
+    bot.channel.fail(*[OutcomeUnknown("no answer")] * 4)
+    await owe(bot, "hello")
+    assert (await bot.channel.pop()).text == MARKED
+    waits = clock_of(bot).sleeps
+    assert len(waits) == 4
+    assert waits == sorted(waits)
 
 
-async def test_what_an_adapter_must_not_raise_leaves_the_outcome_unknown() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(KeyError("a bug of the adapter"), applied=True)
-        await owe(bot, "hello")
-        assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", MARKED]
+async def test_what_an_adapter_must_not_raise_leaves_the_outcome_unknown(bot: FakeGateway) -> None:
+    bot.channel.fail(KeyError("a bug of the adapter"), applied=True)
+    await owe(bot, "hello")
+    assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", MARKED]
 
 
 # Where the platform can tell
@@ -464,34 +442,31 @@ async def test_after_a_restart_a_clock_that_was_set_back_costs_a_minute_at_most(
 
 
 @pytest.mark.parametrize("absurd", [-5.0, 1e300, float("nan"), float("inf")])
-async def test_an_absurd_wait_is_not_obeyed(absurd: float) -> None:
-    async with gateway() as bot:
-        bot.channel.fail(NotSent("429", retry_after=absurd))
-        await owe(bot, "hello")
-        assert (await bot.channel.pop()).text == "hello"
-        assert 0 < sum(clock_of(bot).sleeps) < 60
+async def test_an_absurd_wait_is_not_obeyed(absurd: float, bot: FakeGateway) -> None:
+    bot.channel.fail(NotSent("429", retry_after=absurd))
+    await owe(bot, "hello")
+    assert (await bot.channel.pop()).text == "hello"
+    assert 0 < sum(clock_of(bot).sleeps) < 60
 
 
 # Refused
 
 
-async def test_a_message_refused_as_formatted_goes_out_as_plain_text() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(Refused("can't parse entities"))
-        await owe(bot, "hello")
-        arrived = await bot.channel.pop()
-        assert (arrived.text, arrived.plain) == ("hello", True)
+async def test_a_message_refused_as_formatted_goes_out_as_plain_text(bot: FakeGateway) -> None:
+    bot.channel.fail(Refused("can't parse entities"))
+    await owe(bot, "hello")
+    arrived = await bot.channel.pop()
+    assert (arrived.text, arrived.plain) == ("hello", True)
 
 
-async def test_a_message_refused_even_so_dies_and_the_next_proceeds() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(Refused("bad"), Refused("bad"))
-        await owe(bot, "hello", "next")
-        assert (await bot.channel.pop()).text == "next"
-        await bot.settle()
-        assert states(bot) == ["dead", "sent"]
-        (note,) = bodies(bot, UndeliveredEntry)
-        assert note.text == "This was not delivered (bad): hello"
+async def test_a_message_refused_even_so_dies_and_the_next_proceeds(bot: FakeGateway) -> None:
+    bot.channel.fail(Refused("bad"), Refused("bad"))
+    await owe(bot, "hello", "next")
+    assert (await bot.channel.pop()).text == "next"
+    await bot.settle()
+    assert states(bot) == ["dead", "sent"]
+    (note,) = bodies(bot, UndeliveredEntry)
+    assert note.text == "This was not delivered (bad): hello"
 
 
 async def test_a_chat_that_is_gone_takes_its_messages_with_it_and_nobody_elses() -> None:
@@ -507,28 +482,26 @@ async def test_a_chat_that_is_gone_takes_its_messages_with_it_and_nobody_elses()
         assert (await bot.channel.pop()).text == "again"
 
 
-async def test_a_chat_that_was_gone_is_answered_once_it_speaks_again() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(ChatGone("blocked by the user"))
-        await bot.channel.push("hello")
-        await bot.settle()
-        assert states(bot) == ["dead"]
-        await bot.channel.push("I unblocked you")
-        assert (await bot.channel.pop()).text == "echo: I unblocked you"
-        assert "not delivered" in str(bot.provider.requests[-1].messages)
+async def test_a_chat_that_was_gone_is_answered_once_it_speaks_again(bot: FakeGateway) -> None:
+    bot.channel.fail(ChatGone("blocked by the user"))
+    await bot.channel.push("hello")
+    await bot.settle()
+    assert states(bot) == ["dead"]
+    await bot.channel.push("I unblocked you")
+    assert (await bot.channel.pop()).text == "echo: I unblocked you"
+    assert "not delivered" in str(bot.provider.requests[-1].messages)
 
 
-async def test_a_thread_that_is_gone_takes_only_its_own_messages_with_it() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(NotSent("503"), ThreadGone("the topic is closed"))
-        await owe(bot, "first", thread="A")
-        await owe(bot, "other topic", thread="B")
-        await owe(bot, "second", thread="A")
-        await owe(bot, "no topic")
-        assert [(await bot.channel.pop()).text for _ in range(2)] == ["other topic", "no topic"]
-        await bot.settle()
-        assert states(bot) == ["dead", "sent", "dead", "sent"]
-        assert [one.address.thread_id for one in bot.channel.sent] == ["B", None]
+async def test_a_thread_that_is_gone_takes_only_its_own_messages_with_it(bot: FakeGateway) -> None:
+    bot.channel.fail(NotSent("503"), ThreadGone("the topic is closed"))
+    await owe(bot, "first", thread="A")
+    await owe(bot, "other topic", thread="B")
+    await owe(bot, "second", thread="A")
+    await owe(bot, "no topic")
+    assert [(await bot.channel.pop()).text for _ in range(2)] == ["other topic", "no topic"]
+    await bot.settle()
+    assert states(bot) == ["dead", "sent", "dead", "sent"]
+    assert [one.address.thread_id for one in bot.channel.sent] == ["B", None]
 
 
 async def test_a_chat_that_is_gone_is_unreachable_until_it_speaks() -> None:
@@ -573,13 +546,12 @@ async def where(bot: FakeGateway) -> tuple[str, str]:
     return arrived.text, arrived.address.chat_id
 
 
-async def test_a_chat_that_moves_in_a_circle_is_gone() -> None:
-    async with gateway() as bot:
-        bot.channel.fail(ChatMoved("to -100", "-100"))
-        bot.channel.fail(ChatMoved("to 1", "1"), chat="-100")
-        await owe(bot, "a", "b")
-        await bot.settle()
-        assert states(bot) == ["dead", "dead"]
+async def test_a_chat_that_moves_in_a_circle_is_gone(bot: FakeGateway) -> None:
+    bot.channel.fail(ChatMoved("to -100", "-100"))
+    bot.channel.fail(ChatMoved("to 1", "1"), chat="-100")
+    await owe(bot, "a", "b")
+    await bot.settle()
+    assert states(bot) == ["dead", "dead"]
 
 
 # Nobody there

@@ -18,7 +18,8 @@ from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Gate, Recorder
-from tests.channels.test_previews import asked, pass_seconds, seen, settled, standing
+from tests.channels.seeing import seen, standing
+from tests.channels.test_previews import asked, pass_seconds, settled
 
 THINKING = ""
 

@@ -8,10 +8,10 @@ from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart
-from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.platform import FakePlatform
+from tests.channels.seeing import seen, states
 
 SHORT, LONG = 10, 1_000
 TEXT = "one two three four five"
@@ -60,22 +60,13 @@ async def owe(bot: FakeGateway, chat: str = "1", key: str = "a", replaces: str =
     await bot.settle()
 
 
-def texts(bot: FakeGateway) -> list[str]:
-    return [one.text for one in bot.channel.sent]
-
-
-def states(bot: FakeGateway) -> list[str]:
-    rows = bot.home.do(lambda connection: outbox.listing(connection, None, 100))
-    return [row.state for row in reversed(rows)]
-
-
 async def test_a_refused_form_costs_one_try_a_chat() -> None:
     platform = Particular()
     async with gateway(channel=platform) as bot:
         await owe(bot)
         await owe(bot, key="b")
         await owe(bot, "n", key="c")
-        assert texts(bot) == [*PIECES, *PIECES, TEXT]
+        assert seen(bot) == [*PIECES, *PIECES, TEXT]
         assert platform.refused == ["1"]
         assert states(bot) == ["sent"] * 3
 
@@ -93,7 +84,7 @@ async def test_trouble_after_it_is_trouble_as_ever(error: Exception) -> None:
         platform.fail(error)
         await owe(bot)
         await bot.channel.until(lambda: states(bot) == ["sent"])
-        told = [text for text in texts(bot) if text != REPEAT_LINE]
+        told = [text for text in seen(bot) if text != REPEAT_LINE]
         assert told == PIECES
 
 
@@ -113,7 +104,7 @@ async def test_what_cannot_take_an_earlier_ones_place_in_one_piece_is_left_out()
             OutboundMessage(address=Address("fake", "1"), text="question", key="q"),
         )
         await owe(bot, key="decided", replaces="q")
-        assert texts(bot) == ["question"]
+        assert seen(bot) == ["question"]
         assert states(bot) == ["sent", "sent"]
 
 
@@ -148,9 +139,9 @@ async def test_what_a_later_part_is_refused_in_changes_from_there_on(takes: int)
     older = [half for word in words[takes:] for half in (word[:2], word[2:])]
     async with gateway(channel=platform) as bot:
         await owe(bot)
-        assert texts(bot) == [*(word.upper() for word in words[:takes]), *older]
+        assert seen(bot) == [*(word.upper() for word in words[:takes]), *older]
         assert states(bot) == ["sent"]
-        assert len({one.key for one in bot.channel.sent}) == len(texts(bot))
+        assert len({one.key for one in bot.channel.sent}) == len(seen(bot))
 
 
 @pytest.mark.parametrize("verb", ["begin_send", "receipt"])
@@ -171,7 +162,7 @@ async def test_a_crash_anywhere_on_that_way_repeats_nothing(verb: str, when: str
             await owe(bot)
         async with gateway(channel=platform, home=home) as bot:
             await bot.channel.until(lambda: states(bot) == ["sent"])
-            assert texts(bot) == ["ONE", "TWO", "th", "ree", "fo", "ur", "fi", "ve"]
+            assert seen(bot) == ["ONE", "TWO", "th", "ree", "fo", "ur", "fi", "ve"]
 
 
 async def test_an_adapter_that_always_has_another_form_of_nothing_ends() -> None:

@@ -16,29 +16,18 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
-from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import OWNER, FakeChannel
 from tests.agent import tooling
 from tests.agent.building import asking
-
-
-def clock_of(bot: FakeGateway) -> ManualClock:
-    assert isinstance(bot.home.clock, ManualClock)
-    return bot.home.clock
-
-
-def standing() -> MemoryHome:
-    return MemoryHome(ManualClock(instant=False))
-
+from tests.channels.seeing import clock_of, standing
 
 # Supervision
 
 
-async def test_a_channel_is_up_once_its_platform_answered() -> None:
-    async with gateway() as bot:
-        await bot.host.settled.wait()
-        assert bot.host.state == "up"
+async def test_a_channel_is_up_once_its_platform_answered(bot: FakeGateway) -> None:
+    await bot.host.settled.wait()
+    assert bot.host.state == "up"
 
 
 async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
@@ -117,8 +106,7 @@ async def test_a_channel_that_failed_still_delivers_what_it_can() -> None:
             assert (await bot.channel.pop()).text == "echo: hello"
 
 
-async def test_without_intake_delivery_goes_on() -> None:
-    held = Held()
+async def test_without_intake_delivery_goes_on(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hello")
         await held.reached.wait()
@@ -209,8 +197,7 @@ async def pass_seconds(bot: FakeGateway, seconds: int) -> None:
         await bot.settle()
 
 
-async def test_typing_is_shown_after_a_second_and_every_four() -> None:
-    held = Held()
+async def test_typing_is_shown_after_a_second_and_every_four(held: Held) -> None:
     channel = typing_channel()
     async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
         await bot.channel.push("hello")
@@ -266,8 +253,7 @@ async def test_a_quick_answer_shows_no_typing() -> None:
         assert channel.typed == []
 
 
-async def test_typing_ends_when_the_run_is_stopped() -> None:
-    held = Held()
+async def test_typing_ends_when_the_run_is_stopped(held: Held) -> None:
     channel = typing_channel()
     async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
         await bot.channel.push("hello")
@@ -282,8 +268,7 @@ async def test_typing_ends_when_the_run_is_stopped() -> None:
         assert len(channel.typed) == count
 
 
-async def test_typing_ends_when_the_lane_was_taken_away() -> None:
-    held = Held()
+async def test_typing_ends_when_the_lane_was_taken_away(held: Held) -> None:
     channel = typing_channel()
     async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
         await bot.channel.push("hello")
@@ -301,8 +286,7 @@ async def test_typing_ends_when_the_lane_was_taken_away() -> None:
         assert len(channel.typed) == count == 1
 
 
-async def test_typing_yields_to_replies_once_the_platform_has_complained() -> None:
-    held = Held()
+async def test_typing_yields_to_replies_once_the_platform_has_complained(held: Held) -> None:
     channel = typing_channel()
     async with standing() as home, gateway(ScriptedProvider("a", held), channel, home=home) as bot:
         channel.fail(NotSent("429", retry_after=2))

@@ -32,12 +32,11 @@ def kept(bot: FakeGateway) -> list[InboundMessage]:
     return [msgspec.json.decode(row.body, type=InboundMessage) for row in rows]
 
 
-async def test_owners_and_members_are_answered_and_their_role_is_kept() -> None:
-    async with gateway() as bot:
-        for sender in (OWNER, MEMBER):
-            await bot.channel.push("hello", sender=sender)
-            assert (await bot.channel.pop()).text == "echo: hello"
-        assert [entry.role for entry in bodies(bot, UserEntry)] == [Role.OWNER, Role.MEMBER]
+async def test_owners_and_members_are_answered_and_their_role_is_kept(bot: FakeGateway) -> None:
+    for sender in (OWNER, MEMBER):
+        await bot.channel.push("hello", sender=sender)
+        assert (await bot.channel.pop()).text == "echo: hello"
+    assert [entry.role for entry in bodies(bot, UserEntry)] == [Role.OWNER, Role.MEMBER]
 
 
 async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_nothing_is_read() -> (
@@ -55,14 +54,13 @@ async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_not
         assert [message.text for message in kept(bot)] == ["", "", ""]
 
 
-async def test_an_edit_that_adds_the_mention_is_a_message() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("the time?", key="1", group=True, addressed=False)
-        for _ in range(2):  # delivered twice
-            await bot.channel.push("bot, the time?", key="1 edited", group=True, edit_of="1")
-        assert (await bot.channel.pop()).text.endswith("bot, the time?")
-        await bot.settle()
-        assert len(bot.provider.requests) == 1
+async def test_an_edit_that_adds_the_mention_is_a_message(bot: FakeGateway) -> None:
+    await bot.channel.push("the time?", key="1", group=True, addressed=False)
+    for _ in range(2):  # delivered twice
+        await bot.channel.push("bot, the time?", key="1 edited", group=True, edit_of="1")
+    assert (await bot.channel.pop()).text.endswith("bot, the time?")
+    await bot.settle()
+    assert len(bot.provider.requests) == 1
 
 
 async def test_nobody_is_let_in_when_nobody_is_named() -> None:
@@ -71,24 +69,21 @@ async def test_nobody_is_let_in_when_nobody_is_named() -> None:
         assert "private" in (await bot.channel.pop()).text
 
 
-async def test_what_no_chat_needs_is_taken_out_of_a_text() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("a\x00b\x1b[0m\ud83d\r\nc")
-        assert (await bot.channel.pop()).text == "echo: ab[0m\nc"
+async def test_what_no_chat_needs_is_taken_out_of_a_text(bot: FakeGateway) -> None:
+    await bot.channel.push("a\x00b\x1b[0m\ud83d\r\nc")
+    assert (await bot.channel.pop()).text == "echo: ab[0m\nc"
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t", "\x00\x07"])
-async def test_an_empty_message_is_answered_at_once(text: str) -> None:
-    async with gateway() as bot:
-        await bot.channel.push(text)
-        assert "Your message was empty" in (await bot.channel.pop()).text
-        assert bot.provider.requests == []
+async def test_an_empty_message_is_answered_at_once(text: str, bot: FakeGateway) -> None:
+    await bot.channel.push(text)
+    assert "Your message was empty" in (await bot.channel.pop()).text
+    assert bot.provider.requests == []
 
 
-async def test_a_file_without_a_word_is_not_empty() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("", attachments=(Attachment("photo", ref="x"),))
-        await bot.provider.asked(1)
+async def test_a_file_without_a_word_is_not_empty(bot: FakeGateway) -> None:
+    await bot.channel.push("", attachments=(Attachment("photo", ref="x"),))
+    await bot.provider.asked(1)
 
 
 async def test_a_message_of_the_greatest_length_is_taken_and_a_longer_one_refused() -> None:
@@ -101,37 +96,34 @@ async def test_a_message_of_the_greatest_length_is_taken_and_a_longer_one_refuse
         await bot.provider.asked(1)
 
 
-async def test_the_same_message_is_answered_once() -> None:
-    async with gateway() as bot:
-        for _ in range(3):
-            await bot.channel.push("hello", key="u1")
-        assert (await bot.channel.pop()).text == "echo: hello"
-        await bot.channel.push("/help", key="u2")
-        await bot.channel.push("/help", key="u2")
-        await bot.channel.pop()
-        await bot.settle()
-        assert len(bot.channel.sent) == 2
+async def test_the_same_message_is_answered_once(bot: FakeGateway) -> None:
+    for _ in range(3):
+        await bot.channel.push("hello", key="u1")
+    assert (await bot.channel.pop()).text == "echo: hello"
+    await bot.channel.push("/help", key="u2")
+    await bot.channel.push("/help", key="u2")
+    await bot.channel.pop()
+    await bot.settle()
+    assert len(bot.channel.sent) == 2
 
 
-async def test_the_cursor_is_kept_with_the_messages() -> None:
-    async with gateway() as bot:
-        assert await bot.intake.cursor() is None
-        await bot.channel.push("hello", key="u7")
-        assert await bot.intake.cursor() == "u7"
-        await bot.intake.admit([], cursor="u8")
-        assert await bot.intake.cursor() == "u8"
-        await bot.intake.admit([])
-        assert await bot.intake.cursor() == "u8"
+async def test_the_cursor_is_kept_with_the_messages(bot: FakeGateway) -> None:
+    assert await bot.intake.cursor() is None
+    await bot.channel.push("hello", key="u7")
+    assert await bot.intake.cursor() == "u7"
+    await bot.intake.admit([], cursor="u8")
+    assert await bot.intake.cursor() == "u8"
+    await bot.intake.admit([])
+    assert await bot.intake.cursor() == "u8"
 
 
-async def test_a_message_can_be_taken_into_another_session() -> None:
-    async with gateway() as bot:
-        message = await bot.channel.push("hello")
-        again = msgspec.structs.replace(message, dedupe_key="other")
-        await bot.intake.take([again], session="cli:direct")
-        await bot.channel.pop()
-        await bot.channel.pop()
-        assert len(bodies(bot, UserEntry, "cli:direct")) == 1
+async def test_a_message_can_be_taken_into_another_session(bot: FakeGateway) -> None:
+    message = await bot.channel.push("hello")
+    again = msgspec.structs.replace(message, dedupe_key="other")
+    await bot.intake.take([again], session="cli:direct")
+    await bot.channel.pop()
+    await bot.channel.pop()
+    assert len(bodies(bot, UserEntry, "cli:direct")) == 1
 
 
 async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_conversations() -> (
@@ -169,9 +161,8 @@ async def test_a_time_that_cannot_be_is_taken_for_now_and_the_chat_goes_on(sent_
         assert first.sent_at == bot.engine.now()
 
 
-async def test_a_file_larger_than_any_disk_is_a_file_like_any_other() -> None:
-    async with gateway() as bot:
-        file = Attachment("document", name="all.zip", size=10**400)
-        await bot.channel.push("look", attachments=(file,))
-        assert "all.zip" in (await bot.channel.pop()).text
-        assert bodies(bot, UserEntry)[0].attachments[0].size == 2**53
+async def test_a_file_larger_than_any_disk_is_a_file_like_any_other(bot: FakeGateway) -> None:
+    file = Attachment("document", name="all.zip", size=10**400)
+    await bot.channel.push("look", attachments=(file,))
+    assert "all.zip" in (await bot.channel.pop()).text
+    assert bodies(bot, UserEntry)[0].attachments[0].size == 2**53

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -27,6 +28,13 @@ from tests.doubles.sounds import opus
 
 PART = OutboundPart(text="hello", key="run:1:0")
 PICTURE = Attachment(kind="image", name="a.png", mime="image/png")
+
+
+@pytest.fixture
+async def bot(matrix: MatrixServer) -> AsyncIterator[MatrixChannel]:
+    made = channel(matrix)
+    yield made
+    await made.close()
 
 
 def dm(server: MatrixServer, thread: str | None = None) -> Address:
@@ -80,12 +88,10 @@ async def test_a_part_whose_answer_got_lost_is_found(matrix: MatrixServer) -> No
     )  # fmt: skip
 
 
-async def test_a_thread_is_answered_in_the_thread(matrix: MatrixServer) -> None:
-    bot = channel(matrix)
+async def test_a_thread_is_answered_in_the_thread(matrix: MatrixServer, bot: MatrixChannel) -> None:
     (part,) = bot.render(answer("here", matrix.dm, reply_to="$asked"))
     await bot.send(dm(matrix, "$root"), part)
     await bot.send(dm(matrix, "$root"), PART)
-    await bot.close()
     reply, plain = (content["m.relates_to"] for content in matrix.mine(matrix.dm))
     assert reply == {
         "rel_type": "m.thread",
@@ -113,24 +119,20 @@ async def test_an_answer_in_a_group_replies_and_one_to_a_person_alone_does_not()
     assert alone is None
 
 
-async def test_a_preview_becomes_the_answer(matrix: MatrixServer) -> None:
-    bot = channel(matrix)
+async def test_a_preview_becomes_the_answer(matrix: MatrixServer, bot: MatrixChannel) -> None:
     event_id = await bot.send(dm(matrix), PART)
     for text in ("a **b**", "hello", "a **b**"):
         (part,) = bot.render(answer(text, matrix.dm))
         await bot.edit(dm(matrix), event_id, part)
-    await bot.close()
     (content,) = matrix.mine(matrix.dm)
     assert content["body"] == "a **b**"
     assert content["formatted_body"] == "<p>a <strong>b</strong></p>"
 
 
-async def test_the_longest_edit_is_taken(matrix: MatrixServer) -> None:
-    bot = channel(matrix)
+async def test_the_longest_edit_is_taken(matrix: MatrixServer, bot: MatrixChannel) -> None:
     event_id = await bot.send(dm(matrix), PART)
     for part in bot.render(answer('"<&**x**> \\' * 9_000, matrix.dm)):
         await bot.edit(dm(matrix), event_id, part)
-    await bot.close()
 
 
 @pytest.mark.parametrize(
@@ -219,13 +221,11 @@ async def test_a_file_goes_out_with_its_caption_once(matrix: MatrixServer) -> No
     assert matrix.media[content["url"]] == ("image/png", b"bytes")
 
 
-async def test_a_spoken_answer_is_a_voice_message(matrix: MatrixServer) -> None:
+async def test_a_spoken_answer_is_a_voice_message(matrix: MatrixServer, bot: MatrixChannel) -> None:
     spoken = Attachment("voice", name="answer.ogg", mime="audio/ogg")
-    bot = channel(matrix)
     for content in (opus([10] * 50 + [90] * 50), b"ID3"):
         part = OutboundPart(text="", key=f"v:{len(content)}", file=spoken)
         await bot.send_file(dm(matrix), part, content)
-    await bot.close()
     voice, broken = matrix.mine(matrix.dm)
     assert voice["msgtype"] == broken["msgtype"] == "m.audio"
     assert voice["org.matrix.msc3245.voice"] == {}
@@ -267,10 +267,8 @@ async def test_files_are_fetched_up_to_a_size_from_old_servers_too(matrix: Matri
     await bot.close()
 
 
-async def test_the_token_stands_in_no_address(matrix: MatrixServer) -> None:
-    bot = channel(matrix)
+async def test_the_token_stands_in_no_address(matrix: MatrixServer, bot: MatrixChannel) -> None:
     await bot.send(dm(matrix), PART)
-    await bot.close()
     assert matrix.texts(matrix.dm) == ["hello"], "the double takes no token in an address"
 
 

@@ -51,30 +51,28 @@ async def test_messages_are_numbered_anew_there_and_none_is_taken_for_known() ->
         assert len(bot.provider.requests) == 2
 
 
-async def test_a_move_is_told_twice_and_on_from_there() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("before", chat="1")
-        await arrived(bot)
-        for old, new in (("1", "-100"), ("1", "-100"), ("-100", "-200"), ("-200", "1")):
-            await bot.intake.moved(old, new)
-        for chat in ("1", "-100", "-200"):
-            await bot.channel.push(f"in {chat}", chat=chat)
-            assert await arrived(bot) == (f"echo: in {chat}", "-200")
-        assert "before" in str(bot.provider.requests[-1].messages)
+async def test_a_move_is_told_twice_and_on_from_there(bot: FakeGateway) -> None:
+    await bot.channel.push("before", chat="1")
+    await arrived(bot)
+    for old, new in (("1", "-100"), ("1", "-100"), ("-100", "-200"), ("-200", "1")):
+        await bot.intake.moved(old, new)
+    for chat in ("1", "-100", "-200"):
+        await bot.channel.push(f"in {chat}", chat=chat)
+        assert await arrived(bot) == (f"echo: in {chat}", "-200")
+    assert "before" in str(bot.provider.requests[-1].messages)
 
 
-async def test_a_move_that_could_not_be_stored_is_not_acted_upon() -> None:
-    async with gateway() as bot:
+async def test_a_move_that_could_not_be_stored_is_not_acted_upon(bot: FakeGateway) -> None:
 
-        def before(verb: str) -> None:
-            if verb == "move_chat":
-                raise StoreUnwritable("the disk is full")
+    def before(verb: str) -> None:
+        if verb == "move_chat":
+            raise StoreUnwritable("the disk is full")
 
-        bot.process.before = before
-        with pytest.raises(StoreUnwritable):
-            await bot.intake.moved("1", "-100")
-        await bot.channel.push("hello", chat="1")
-        assert await arrived(bot) == ("echo: hello", "1")
+    bot.process.before = before
+    with pytest.raises(StoreUnwritable):
+        await bot.intake.moved("1", "-100")
+    await bot.channel.push("hello", chat="1")
+    assert await arrived(bot) == ("echo: hello", "1")
 
 
 @pytest.mark.parametrize("configured", ["1", "-100"])

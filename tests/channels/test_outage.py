@@ -11,14 +11,10 @@ from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
+from tests.channels.seeing import clock_of
 
 CHATS = [str(number) for number in range(1, 21)]
 OUTAGES = [NotSent("503"), OutcomeUnknown("502")]
-
-
-def clock_of(bot: FakeGateway) -> ManualClock:
-    assert isinstance(bot.home.clock, ManualClock)
-    return bot.home.clock
 
 
 async def owe(bot: FakeGateway, chat: str, text: str) -> None:

@@ -19,33 +19,14 @@ from nanobot.providers.base import Completion, ToolCall
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
-from nanobot.testing.machine import ManualClock
+from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakeChannel, FakePlatform
 from tests.agent.tooling import Gate, Recorder
+from tests.channels.seeing import clock_of, seen, standing, states
 
 SHOWN = f"I think {CURSOR}"
 ERRORS = [NotSent("429", retry_after=3), NotSent("503"), Refused("bad"), ChatGone("blocked")]
-
-
-def clock_of(bot: FakeGateway) -> ManualClock:
-    assert isinstance(bot.home.clock, ManualClock)
-    return bot.home.clock
-
-
-def standing() -> MemoryHome:
-    return MemoryHome(ManualClock(instant=False))
-
-
-def seen(bot: FakeGateway) -> list[str]:
-    """What a person sees in the chat, now."""
-    return [one.text for one in bot.channel.sent]
-
-
-def states(bot: FakeGateway) -> list[str]:
-    rows = bot.home.do(lambda connection: outbox.listing(connection, None, 100))
-    return [row.state for row in reversed(rows)]
 
 
 async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
@@ -126,9 +107,8 @@ async def test_before_the_model_says_something_nothing_is_shown() -> None:
         assert seen(bot) == ["At last."]
 
 
-async def test_a_preview_is_renewed_less_often_than_its_text_grows() -> None:
+async def test_a_preview_is_renewed_less_often_than_its_text_grows(platform: FakePlatform) -> None:
     """Each version of a long answer is kept for a while, at first the shortest one."""
-    platform = FakePlatform()
     async with (
         standing() as home,
         gateway(channel=platform, home=home, options=Options(hosting=Hosting())) as bot,
@@ -381,8 +361,7 @@ async def test_a_run_that_fails_says_so_where_it_stood() -> None:
         assert "Something went wrong" in text
 
 
-async def test_after_a_crash_the_same_message_goes_on() -> None:
-    platform = FakePlatform()
+async def test_after_a_crash_the_same_message_goes_on(platform: FakePlatform) -> None:
     async with standing() as home:
         first, second = Held("I think"), Held("I believe")
         async with gateway(ScriptedProvider(first), platform, home=home) as bot:

@@ -53,8 +53,7 @@ async def test_wherever_it_was_asked_it_says_so(order: str, word: str) -> None:
             assert "/approve" not in text.rpartition("\n\n")[2]
 
 
-async def test_an_answer_to_a_question_is_shown_in_it() -> None:
-    platform = FakePlatform()
+async def test_an_answer_to_a_question_is_shown_in_it(platform: FakePlatform) -> None:
     asking = asks_for("ask_user", question="Which colour?", choices=["red", "blue"])
     model = ScriptedProvider(asking, "Blue it is.")
     async with gateway(model, platform, tools=[ask_tool()]) as bot:

@@ -50,8 +50,7 @@ async def test_what_fails_and_what_is_stopped_is_marked_so() -> None:
         assert ends == [("a", Reaction.FAILED), ("b", Reaction.FAILED)]
 
 
-async def test_what_a_run_took_in_meanwhile_is_done_with_it() -> None:
-    platform = FakePlatform()
+async def test_what_a_run_took_in_meanwhile_is_done_with_it(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=MARKED) as bot:
         await bot.channel.push("a", key="a")
         await bot.channel.push("a", key="a")
@@ -61,8 +60,7 @@ async def test_what_a_run_took_in_meanwhile_is_done_with_it() -> None:
         assert [one for one, mark in platform.marks if mark is Reaction.RECEIVED] == ["a", "b"]
 
 
-async def test_what_is_answered_at_once_gets_no_mark() -> None:
-    platform = FakePlatform()
+async def test_what_is_answered_at_once_gets_no_mark(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=MARKED) as bot:
         await bot.channel.push("/status")
         await bot.channel.pop()
@@ -95,8 +93,7 @@ async def test_a_mark_that_hangs_or_fails_keeps_nobody_waiting() -> None:
 # The menu
 
 
-async def test_the_menu_is_told_once_the_channel_is_up() -> None:
-    platform = FakePlatform()
+async def test_the_menu_is_told_once_the_channel_is_up(platform: FakePlatform) -> None:
     platform.downs.append(ChannelDown("no connection"))
     options = Options(hosting=Hosting(menus=MENUS))
     async with gateway(channel=platform, options=options) as bot:

@@ -13,11 +13,11 @@ from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel, FakePlatform
+from tests.channels.seeing import seen, states
 
 CHAT = Address("fake", "1")
 REPORT = Attachment(kind="document", name="report.pdf", blob="ab12", path="out/report.pdf")
@@ -49,28 +49,17 @@ async def owe(bot: FakeGateway, text: str, *files: Attachment) -> None:
     await bot.settle()
 
 
-def texts(bot: FakeGateway) -> list[str]:
-    return [one.text for one in bot.channel.sent]
-
-
-def states(bot: FakeGateway) -> list[str]:
-    rows = bot.home.do(lambda connection: outbox.listing(connection, None, 100))
-    return [row.state for row in reversed(rows)]
-
-
-async def test_files_follow_the_text_in_order() -> None:
-    platform = FakePlatform()
+async def test_files_follow_the_text_in_order(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "Here they are.", REPORT, PHOTO)
-        assert texts(bot)[0] == "Here they are."
+        assert seen(bot)[0] == "Here they are."
         sent = [(one.file, one.content, one.caption) for one in platform.files]
         assert sent == [(REPORT, b"%PDF", ""), (PHOTO, b"\x89PNG", "")]
         assert len({one.key for one in platform.sent}) == 3
         assert states(bot) == ["sent"]
 
 
-async def test_a_file_needs_no_text() -> None:
-    platform = FakePlatform()
+async def test_a_file_needs_no_text(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "", REPORT)
         assert [one.file for one in platform.files] == [REPORT]
@@ -80,7 +69,7 @@ async def test_a_file_needs_no_text() -> None:
 async def test_where_files_are_not_taken_a_line_names_them() -> None:
     async with gateway(channel=FakeChannel(), options=shelved()) as bot:
         await owe(bot, "Here they are.", REPORT, PHOTO)
-        assert texts(bot) == [
+        assert seen(bot) == [
             "Here they are.\n\n"
             "(File: report.pdf, in the workspace as out/report.pdf)\n"
             "(File: image)"
@@ -96,27 +85,24 @@ async def test_where_files_are_not_taken_a_line_names_them() -> None:
     ],
 )
 async def test_a_file_that_cannot_be_sent_leaves_a_line_that_says_why(
-    file: Attachment, why: str
+    file: Attachment, why: str, platform: FakePlatform
 ) -> None:
-    platform = FakePlatform()
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "Look:", file)
-        assert texts(bot) == ["Look:", f"(The file x.png could not be sent: {why})"]
+        assert seen(bot) == ["Look:", f"(The file x.png could not be sent: {why})"]
         assert platform.files == []
         assert states(bot) == ["sent"]
 
 
-async def test_a_file_that_the_platform_refuses_leaves_a_line_too() -> None:
-    platform = FakePlatform()
+async def test_a_file_that_the_platform_refuses_leaves_a_line_too(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         platform.fail(Refused("file is too big"))
         await owe(bot, "", REPORT)
-        assert texts(bot) == ["(The file report.pdf could not be sent: file is too big)"]
+        assert seen(bot) == ["(The file report.pdf could not be sent: file is too big)"]
         assert states(bot) == ["sent"]
 
 
-async def test_a_file_that_is_not_sent_is_sent_later() -> None:
-    platform = FakePlatform()
+async def test_a_file_that_is_not_sent_is_sent_later(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         platform.fail(NotSent("429", retry_after=5), NotSent("503"))
         await owe(bot, "", REPORT)
@@ -128,7 +114,7 @@ async def test_a_file_that_may_have_arrived_is_repeated_after_a_line() -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         platform.fail(OutcomeUnknown("no answer"))
         await owe(bot, "", REPORT)
-        assert texts(bot)[0] == REPEAT_LINE
+        assert seen(bot)[0] == REPEAT_LINE
         assert len(platform.files) == 1
 
 
@@ -149,7 +135,7 @@ async def test_after_a_crash_the_file_is_still_known() -> None:
         async with gateway(channel=platform, home=home, options=shelved()) as bot:
             await bot.settle()
             assert [one.file for one in platform.files] == [REPORT]
-            assert texts(bot) == ["Here it is.", REPEAT_LINE, ""]
+            assert seen(bot) == ["Here it is.", REPEAT_LINE, ""]
 
 
 async def test_a_bug_in_sending_a_file_leaves_the_outcome_unknown() -> None:
@@ -166,7 +152,7 @@ async def test_a_bug_in_sending_a_file_leaves_the_outcome_unknown() -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "", REPORT)
         assert platform.tried == 2
-        assert texts(bot)[0] == REPEAT_LINE
+        assert seen(bot)[0] == REPEAT_LINE
 
 
 async def test_a_long_text_is_rendered_beside_what_goes_on() -> None:

@@ -21,7 +21,8 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Recorder
-from tests.channels.test_previews import asked, pass_seconds, seen, settled, states
+from tests.channels.seeing import seen, states
+from tests.channels.test_previews import asked, pass_seconds, settled
 
 
 class Growing(FakePlatform):
@@ -100,8 +101,7 @@ async def test_tools_stand_where_they_were_called() -> None:
         assert seen(bot) == ["There it is."]
 
 
-async def test_before_there_are_words_nothing_grows_and_a_status_is_shown() -> None:
-    held = Held()
+async def test_before_there_are_words_nothing_grows_and_a_status_is_shown(held: Held) -> None:
     async with working(held) as (bot, platform):
         await asked(bot, held, 6)
         assert platform.grown == []

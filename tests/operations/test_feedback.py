@@ -37,19 +37,18 @@ async def answered(bot: FakeGateway, text: str = "hello") -> str:
     return runs[0].session_key
 
 
-async def test_a_verdict_is_an_entry_of_its_run_and_shown_with_it() -> None:
-    async with gateway() as bot:
-        session = await answered(bot)
-        await bot.channel.push("/runs feedback down  Too   long")
-        await bot.settle()
-        (entry,) = kept(bot, session)
-        assert (entry.verdict, entry.text) == ("down", "Too   long")
-        assert entry.by.startswith("fake:")
-        (listed,) = await call(bot)
-        page: RunPage = await Dispatcher(bot.engine).call("runs show", {"id": listed.run_id})
-        assert page.feedback == (listed,)
-        assert "down" in Dispatcher(bot.engine).named("runs show").text(page, bot.engine.now())
-        assert bot.home.verify(session)
+async def test_a_verdict_is_an_entry_of_its_run_and_shown_with_it(bot: FakeGateway) -> None:
+    session = await answered(bot)
+    await bot.channel.push("/runs feedback down  Too   long")
+    await bot.settle()
+    (entry,) = kept(bot, session)
+    assert (entry.verdict, entry.text) == ("down", "Too   long")
+    assert entry.by.startswith("fake:")
+    (listed,) = await call(bot)
+    page: RunPage = await Dispatcher(bot.engine).call("runs show", {"id": listed.run_id})
+    assert page.feedback == (listed,)
+    assert "down" in Dispatcher(bot.engine).named("runs show").text(page, bot.engine.now())
+    assert bot.home.verify(session)
 
 
 async def test_of_several_verdicts_of_a_person_the_last_counts_and_none_is_kept_twice() -> None:
@@ -66,23 +65,21 @@ async def test_of_several_verdicts_of_a_person_the_last_counts_and_none_is_kept_
         assert len(listed) == 2
 
 
-async def test_two_presses_at_once_are_one_verdict() -> None:
-    async with gateway() as bot:
-        session = await answered(bot)
-        run = (await bot.engine.records.runs(session=session, state="", limit=1))[0].id
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(2):
-                tasks.create_task(call(bot, verdict="up", run=run))
-        assert len(kept(bot, session)) == 1
+async def test_two_presses_at_once_are_one_verdict(bot: FakeGateway) -> None:
+    session = await answered(bot)
+    run = (await bot.engine.records.runs(session=session, state="", limit=1))[0].id
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(2):
+            tasks.create_task(call(bot, verdict="up", run=run))
+    assert len(kept(bot, session)) == 1
 
 
-async def test_the_model_sees_nothing_of_it() -> None:
-    async with gateway() as bot:
-        await answered(bot)
-        await bot.channel.push("/runs feedback down nonsense-word")
-        await bot.settle()
-        await answered(bot, "and now?")
-        assert "nonsense-word" not in str(bot.provider.requests[-1])
+async def test_the_model_sees_nothing_of_it(bot: FakeGateway) -> None:
+    await answered(bot)
+    await bot.channel.push("/runs feedback down nonsense-word")
+    await bot.settle()
+    await answered(bot, "and now?")
+    assert "nonsense-word" not in str(bot.provider.requests[-1])
 
 
 async def test_what_cannot_be_judged_is_said() -> None:
@@ -121,12 +118,11 @@ async def test_a_guest_judges_answers_of_the_own_conversation_and_reads_nobody_e
         assert own.run_id == run.id
 
 
-async def test_of_many_runs_the_newest_are_listed_first() -> None:
-    async with gateway() as bot:
-        for number in range(3):
-            await answered(bot, f"number {number}")
-            await bot.channel.push("/runs feedback up")
-            await bot.settle()
-        runs = [one.run_id for one in await call(bot, limit=2)]
-        newest = await bot.engine.records.runs(session="", state="completed", limit=2)
-        assert runs == [run.id for run in newest]
+async def test_of_many_runs_the_newest_are_listed_first(bot: FakeGateway) -> None:
+    for number in range(3):
+        await answered(bot, f"number {number}")
+        await bot.channel.push("/runs feedback up")
+        await bot.settle()
+    runs = [one.run_id for one in await call(bot, limit=2)]
+    newest = await bot.engine.records.runs(session="", state="completed", limit=2)
+    assert runs == [run.id for run in newest]

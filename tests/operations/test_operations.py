@@ -35,16 +35,15 @@ async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
     [(OWNER, ["/new", "/stop", "/model", "/cron", "/status"]), (MEMBER, ["/new", "/stop"])],
 )
 async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_an_example(
-    sender: str, commands: list[str]
+    sender: str, commands: list[str], bot: FakeGateway
 ) -> None:
-    async with gateway() as bot:
-        first, second, blank, *lines = (await answer(bot, "/start a-link", sender)).splitlines()
-        assert first.startswith("Hello!")
-        assert (len(second) < 100, blank) == (True, "")
-        assert len(lines) <= 5
-        assert [line.split()[0].strip("`:") for line in lines][: len(commands)] == commands
-        if sender == OWNER:
-            assert lines[2].startswith("`/model openai/gpt-5-mini`: show or change")
+    first, second, blank, *lines = (await answer(bot, "/start a-link", sender)).splitlines()
+    assert first.startswith("Hello!")
+    assert (len(second) < 100, blank) == (True, "")
+    assert len(lines) <= 5
+    assert [line.split()[0].strip("`:") for line in lines][: len(commands)] == commands
+    if sender == OWNER:
+        assert lines[2].startswith("`/model openai/gpt-5-mini`: show or change")
 
 
 async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:
@@ -94,9 +93,8 @@ async def test_flags_and_choices_need_no_name_in_a_chat() -> None:
 @pytest.mark.parametrize(
     "text", ["/", "/etc/hosts", "//help", " /help", "help", "/help!", "/me waves at you"]
 )
-async def test_what_is_no_command_goes_to_the_model(text: str) -> None:
-    async with gateway() as bot:
-        assert await answer(bot, text) == f"echo: {text}"
+async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway) -> None:
+    assert await answer(bot, text) == f"echo: {text}"
 
 
 @pytest.mark.parametrize(
@@ -116,8 +114,7 @@ async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, sa
 
 
 @pytest.mark.parametrize("text", ["/new", "/NEW", "/new@my_bot", "/new\n"])
-async def test_new_keeps_its_place_among_the_messages(text: str) -> None:
-    held = Held()
+async def test_new_keeps_its_place_among_the_messages(text: str, held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("one")
         await held.reached.wait()
@@ -131,8 +128,7 @@ async def test_new_keeps_its_place_among_the_messages(text: str) -> None:
         assert len(bot.provider.requests[-1].messages) == 2
 
 
-async def test_status_names_the_model_the_session_and_what_runs() -> None:
-    held = Held()
+async def test_status_names_the_model_the_session_and_what_runs(held: Held) -> None:
     async with gateway(ScriptedProvider("hi", held)) as bot:
         await answer(bot, "hi")
         assert "Now: idle, 0 waiting" in await answer(bot, "/status")
@@ -147,30 +143,27 @@ async def test_status_names_the_model_the_session_and_what_runs() -> None:
         assert "up 1 min, 1 running" in said
 
 
-async def test_the_model_is_changed_for_one_session_and_back() -> None:
-    async with gateway() as bot:
-        assert "test/scripted answers here." in await answer(bot, "/model")
-        assert "test/scripted answers" in await answer(bot, "/model test/other")
-        row = await bot.journal.session("fake:1")
-        assert row
-        assert row.model == "test/other"
-        await answer(bot, "/model default")
-        row = await bot.journal.session("fake:1")
-        assert row
-        assert row.model is None
+async def test_the_model_is_changed_for_one_session_and_back(bot: FakeGateway) -> None:
+    assert "test/scripted answers here." in await answer(bot, "/model")
+    assert "test/scripted answers" in await answer(bot, "/model test/other")
+    row = await bot.journal.session("fake:1")
+    assert row
+    assert row.model == "test/other"
+    await answer(bot, "/model default")
+    row = await bot.journal.session("fake:1")
+    assert row
+    assert row.model is None
 
 
-async def test_a_model_that_does_not_exist_is_refused_with_the_reason() -> None:
-    async with gateway() as bot:
-        assert await answer(bot, "/model nowhere/x") == "there is no model nowhere/x"
-        assert await answer(bot, "hello") == "echo: hello"
-        assert bodies(bot, ModelCallEntry)[0].profile.label == "test/scripted"
+async def test_a_model_that_does_not_exist_is_refused_with_the_reason(bot: FakeGateway) -> None:
+    assert await answer(bot, "/model nowhere/x") == "there is no model nowhere/x"
+    assert await answer(bot, "hello") == "echo: hello"
+    assert bodies(bot, ModelCallEntry)[0].profile.label == "test/scripted"
 
 
-async def test_only_owners_change_the_model_and_members_may_ask() -> None:
-    async with gateway() as bot:
-        assert await answer(bot, "/model test/other", MEMBER) == "Only owners change the model."
-        assert "answers here" in await answer(bot, "/model", MEMBER)
+async def test_only_owners_change_the_model_and_members_may_ask(bot: FakeGateway) -> None:
+    assert await answer(bot, "/model test/other", MEMBER) == "Only owners change the model."
+    assert "answers here" in await answer(bot, "/model", MEMBER)
 
 
 async def test_a_store_that_fails_over_a_command_is_no_answer_but_an_error() -> None:
@@ -200,14 +193,12 @@ async def test_commands_in_two_chats_are_two_though_their_messages_have_the_same
 # /stop
 
 
-async def test_stop_with_nothing_running_says_so() -> None:
-    async with gateway() as bot:
-        assert (await answer(bot, "/stop")).startswith("Nothing was running here")
-        assert (await answer(bot, "/stop", MEMBER)).startswith("Nothing of yours was running")
+async def test_stop_with_nothing_running_says_so(bot: FakeGateway) -> None:
+    assert (await answer(bot, "/stop")).startswith("Nothing was running here")
+    assert (await answer(bot, "/stop", MEMBER)).startswith("Nothing of yours was running")
 
 
-async def test_a_member_stops_only_what_is_theirs() -> None:
-    held = Held()
+async def test_a_member_stops_only_what_is_theirs(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("of the owner")
         await held.reached.wait()
@@ -235,8 +226,7 @@ async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() ->
         assert len(bot.channel.sent) == 2
 
 
-async def test_commands_are_answered_while_the_lane_is_full() -> None:
-    held = Held()
+async def test_commands_are_answered_while_the_lane_is_full(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()

@@ -121,8 +121,7 @@ async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -
         assert bot.home.verify("fake:1") == 4
 
 
-async def test_a_session_is_not_deleted_under_its_run() -> None:
-    held = Held()
+async def test_a_session_is_not_deleted_under_its_run(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
@@ -135,36 +134,33 @@ async def test_a_session_is_not_deleted_under_its_run() -> None:
 # Runs
 
 
-async def test_runs_are_listed_with_what_they_answer_and_took() -> None:
-    async with gateway() as bot:
-        await talk(bot, "one", "two")
-        await talk(bot, "three", chat="2")
-        listed: list[RunView] = await call(bot, "runs list")
-        assert [run.session_key for run in listed] == ["fake:2", "fake:1", "fake:1"]
-        assert [run.inbound_ids for run in listed] == [(3,), (2,), (1,)]
-        assert all(run.usage and run.usage.model_calls == 1 for run in listed)
-        of_one = await call(bot, "runs list", session="fake:1", limit=1)
-        assert [run.inbound_ids for run in of_one] == [(2,)]
-        assert await call(bot, "runs list", state="failed") == []
-        assert len(await call(bot, "runs list", state="completed")) == 3
-        assert len(await call(bot, "runs list", state="succeeded")) == 3
-        assert await call(bot, "runs list", state="cancelled") == []
+async def test_runs_are_listed_with_what_they_answer_and_took(bot: FakeGateway) -> None:
+    await talk(bot, "one", "two")
+    await talk(bot, "three", chat="2")
+    listed: list[RunView] = await call(bot, "runs list")
+    assert [run.session_key for run in listed] == ["fake:2", "fake:1", "fake:1"]
+    assert [run.inbound_ids for run in listed] == [(3,), (2,), (1,)]
+    assert all(run.usage and run.usage.model_calls == 1 for run in listed)
+    of_one = await call(bot, "runs list", session="fake:1", limit=1)
+    assert [run.inbound_ids for run in of_one] == [(2,)]
+    assert await call(bot, "runs list", state="failed") == []
+    assert len(await call(bot, "runs list", state="completed")) == 3
+    assert len(await call(bot, "runs list", state="succeeded")) == 3
+    assert await call(bot, "runs list", state="cancelled") == []
 
 
-async def test_a_run_is_shown_step_by_step_without_its_neighbours() -> None:
-    async with gateway() as bot:
-        await talk(bot, "one", "two")
-        newest, oldest = await call(bot, "runs list")
-        page: RunPage = await call(bot, "runs show", id=oldest.id)
-        assert [entry.kind for entry in page.entries] == ["user", "prompt", "model_call", "reply"]
-        page = await call(bot, "runs show", id=newest.id)
-        assert [entry.kind for entry in page.entries] == ["user", "model_call", "reply"]
-        with pytest.raises(NanobotError, match="There is no run x"):
-            await call(bot, "runs show", id="x")
+async def test_a_run_is_shown_step_by_step_without_its_neighbours(bot: FakeGateway) -> None:
+    await talk(bot, "one", "two")
+    newest, oldest = await call(bot, "runs list")
+    page: RunPage = await call(bot, "runs show", id=oldest.id)
+    assert [entry.kind for entry in page.entries] == ["user", "prompt", "model_call", "reply"]
+    page = await call(bot, "runs show", id=newest.id)
+    assert [entry.kind for entry in page.entries] == ["user", "model_call", "reply"]
+    with pytest.raises(NanobotError, match="There is no run x"):
+        await call(bot, "runs show", id="x")
 
 
-async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on() -> None:
-    held = Held()
+async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
@@ -182,8 +178,7 @@ async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on() -
             await call(bot, "runs cancel", id=live.id)
 
 
-async def test_a_run_that_nobody_drives_is_cancelled_too() -> None:
-    held = Held()
+async def test_a_run_that_nobody_drives_is_cancelled_too(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
@@ -197,35 +192,33 @@ async def test_a_run_that_nobody_drives_is_cancelled_too() -> None:
 # The outbox
 
 
-async def test_a_dead_message_is_sent_again_on_request() -> None:
-    async with gateway() as bot:
-        bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
-        await bot.channel.push("hello")
-        await bot.settle()
-        (dead,) = await call(bot, "outbox list", state="dead")
-        assert (dead.address, dead.error, dead.receipt) == ("fake:1", "blocked", None)
-        again = await call(bot, "outbox retry", id=dead.id)
-        assert again.state == "pending"
-        assert (await bot.channel.pop()).text == "echo: hello"
-        await bot.settle()
-        (sent,) = await call(bot, "outbox list")
-        assert (sent.state, sent.receipt) == ("sent", bot.channel.sent[0].id)
-        with pytest.raises(NanobotError, match="is sent: only dead ones"):
-            await call(bot, "outbox retry", id=dead.id)
-        with pytest.raises(NanobotError, match="is sent: it cannot be dropped"):
-            await call(bot, "outbox drop", id=dead.id)
+async def test_a_dead_message_is_sent_again_on_request(bot: FakeGateway) -> None:
+    bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
+    await bot.channel.push("hello")
+    await bot.settle()
+    (dead,) = await call(bot, "outbox list", state="dead")
+    assert (dead.address, dead.error, dead.receipt) == ("fake:1", "blocked", None)
+    again = await call(bot, "outbox retry", id=dead.id)
+    assert again.state == "pending"
+    assert (await bot.channel.pop()).text == "echo: hello"
+    await bot.settle()
+    (sent,) = await call(bot, "outbox list")
+    assert (sent.state, sent.receipt) == ("sent", bot.channel.sent[0].id)
+    with pytest.raises(NanobotError, match="is sent: only dead ones"):
+        await call(bot, "outbox retry", id=dead.id)
+    with pytest.raises(NanobotError, match="is sent: it cannot be dropped"):
+        await call(bot, "outbox drop", id=dead.id)
 
 
-async def test_a_dropped_message_is_never_sent() -> None:
-    async with gateway() as bot:
-        bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
-        await bot.channel.push("hello")
-        await bot.settle()
-        (dead,) = await call(bot, "outbox list")
-        assert (await call(bot, "outbox drop", id=dead.id)).state == "dropped"
-        assert await talk(bot, "next") == ["echo: next"]
-        with pytest.raises(NanobotError, match="There is no message 99"):
-            await call(bot, "outbox drop", id=99)
+async def test_a_dropped_message_is_never_sent(bot: FakeGateway) -> None:
+    bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
+    await bot.channel.push("hello")
+    await bot.settle()
+    (dead,) = await call(bot, "outbox list")
+    assert (await call(bot, "outbox drop", id=dead.id)).state == "dropped"
+    assert await talk(bot, "next") == ["echo: next"]
+    with pytest.raises(NanobotError, match="There is no message 99"):
+        await call(bot, "outbox drop", id=99)
 
 
 # Tools
@@ -253,28 +246,26 @@ async def test_tool_calls_are_listed_with_arguments_and_outcome() -> None:
 # The chains
 
 
-async def test_a_head_noted_earlier_proves_that_nothing_was_cut() -> None:
-    async with gateway() as bot:
-        await talk(bot, "one")
-        (noted,) = await call(bot, "audit verify")
-        await talk(bot, "two")
-        (now,) = await call(bot, "audit verify", head=noted.head)
-        assert now.entries == 7
-        with pytest.raises(StoreCorrupt, match="no log contains the head"):
-            await call(bot, "audit verify", head="00" * 31 + "01")
-        with pytest.raises(UsageError, match="is not a head"):
-            await call(bot, "audit verify", head="xyz")
-        with pytest.raises(UsageError, match="no session"):
-            await call(bot, "audit verify", session="fake:9")
+async def test_a_head_noted_earlier_proves_that_nothing_was_cut(bot: FakeGateway) -> None:
+    await talk(bot, "one")
+    (noted,) = await call(bot, "audit verify")
+    await talk(bot, "two")
+    (now,) = await call(bot, "audit verify", head=noted.head)
+    assert now.entries == 7
+    with pytest.raises(StoreCorrupt, match="no log contains the head"):
+        await call(bot, "audit verify", head="00" * 31 + "01")
+    with pytest.raises(UsageError, match="is not a head"):
+        await call(bot, "audit verify", head="xyz")
+    with pytest.raises(UsageError, match="no session"):
+        await call(bot, "audit verify", session="fake:9")
 
 
-async def test_a_changed_entry_is_found() -> None:
-    async with gateway() as bot:
-        await talk(bot, "one")
-        changed = schema.entries.update().where(schema.entries.c.seq == 1)
-        bot.home.do(lambda c: c.execute(changed.values(payload=b"{}")))
-        with pytest.raises(StoreCorrupt, match="entry 1 of fake:1"):
-            await call(bot, "audit verify")
+async def test_a_changed_entry_is_found(bot: FakeGateway) -> None:
+    await talk(bot, "one")
+    changed = schema.entries.update().where(schema.entries.c.seq == 1)
+    bot.home.do(lambda c: c.execute(changed.values(payload=b"{}")))
+    with pytest.raises(StoreCorrupt, match="entry 1 of fake:1"):
+        await call(bot, "audit verify")
 
 
 # Talking through a call
@@ -304,44 +295,41 @@ async def test_what_is_sent_into_a_session_of_the_terminal_waits_for_the_termina
         assert (row.address, row.text) == ("cli:weekly", "echo: hello")
 
 
-async def test_a_chat_is_notified_without_the_model_and_only_once() -> None:
-    async with gateway() as bot:
-        for _ in range(2):
-            posted = await call(bot, "notify", chat="fake:1", text="The backup is done.", key="k")
-            assert posted.address == "fake:1"
-        message = await bot.channel.pop()
-        assert (str(message.address), message.text) == ("fake:1", "The backup is done.")
-        await bot.settle()
-        assert len(bot.channel.sent) == 1
-        assert bot.provider.requests == []
-        page = await call(bot, "sessions show", session="fake:1")
-        assert page.entries[-1].body["text"] == "The backup is done."
+async def test_a_chat_is_notified_without_the_model_and_only_once(bot: FakeGateway) -> None:
+    for _ in range(2):
+        posted = await call(bot, "notify", chat="fake:1", text="The backup is done.", key="k")
+        assert posted.address == "fake:1"
+    message = await bot.channel.pop()
+    assert (str(message.address), message.text) == ("fake:1", "The backup is done.")
+    await bot.settle()
+    assert len(bot.channel.sent) == 1
+    assert bot.provider.requests == []
+    page = await call(bot, "sessions show", session="fake:1")
+    assert page.entries[-1].body["text"] == "The backup is done."
 
 
 @pytest.mark.parametrize("chat", ["nowhere:1", "fake", "fake:", "1001"])
-async def test_a_chat_that_there_is_not_is_not_notified(chat: str) -> None:
-    async with gateway() as bot:
-        with pytest.raises(UsageError, match="write CHANNEL:CHAT; channels are fake"):
-            await call(bot, "notify", chat=chat, text="hello")
+async def test_a_chat_that_there_is_not_is_not_notified(chat: str, bot: FakeGateway) -> None:
+    with pytest.raises(UsageError, match="write CHANNEL:CHAT; channels are fake"):
+        await call(bot, "notify", chat=chat, text="hello")
 
 
-async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has() -> None:
-    async with gateway() as bot:
-        for text in ("one", "two"):
-            await bot.channel.push(text)
-            await bot.channel.pop()
-        await bot.settle()
-        second, first = await call(bot, "runs list")
-        pairs = zip(first.id, second.id, strict=True)
-        shared = first.id[: [one == other for one, other in pairs].index(False)]
-        unique = first.id[: len(shared) + 1]
-        assert (await call(bot, "runs show", id=unique)).run.id == first.id
-        assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
-        with pytest.raises(UsageError, match="is the beginning of several runs"):
-            await call(bot, "runs show", id=shared[:3])
-        for wildcard in ("%", "_", "01%"):
-            with pytest.raises(NanobotError, match="There is no run"):
-                await call(bot, "runs show", id=wildcard)
+async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has(bot: FakeGateway) -> None:
+    for text in ("one", "two"):
+        await bot.channel.push(text)
+        await bot.channel.pop()
+    await bot.settle()
+    second, first = await call(bot, "runs list")
+    pairs = zip(first.id, second.id, strict=True)
+    shared = first.id[: [one == other for one, other in pairs].index(False)]
+    unique = first.id[: len(shared) + 1]
+    assert (await call(bot, "runs show", id=unique)).run.id == first.id
+    assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
+    with pytest.raises(UsageError, match="is the beginning of several runs"):
+        await call(bot, "runs show", id=shared[:3])
+    for wildcard in ("%", "_", "01%"):
+        with pytest.raises(NanobotError, match="There is no run"):
+            await call(bot, "runs show", id=wildcard)
 
 
 async def test_a_message_sent_from_a_chat_is_answered_where_its_session_is_only_once() -> None:
@@ -355,8 +343,7 @@ async def test_a_message_sent_from_a_chat_is_answered_where_its_session_is_only_
         assert len(bot.channel.sent) == 2
 
 
-async def test_a_session_is_stopped_by_a_call() -> None:
-    held = Held()
+async def test_a_session_is_stopped_by_a_call(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
@@ -369,28 +356,25 @@ async def test_a_session_is_stopped_by_a_call() -> None:
             await call(bot, "stop", session="fake:9")
 
 
-async def test_a_call_starts_a_new_conversation() -> None:
-    async with gateway() as bot:
-        await talk(bot, "one", chat="1")
-        await call(bot, "new", session="fake:1")
-        await bot.settle()
-        (owed, *_) = await call(bot, "outbox list")
-        assert owed.text.startswith("New conversation.")
+async def test_a_call_starts_a_new_conversation(bot: FakeGateway) -> None:
+    await talk(bot, "one", chat="1")
+    await call(bot, "new", session="fake:1")
+    await bot.settle()
+    (owed, *_) = await call(bot, "outbox list")
+    assert owed.text.startswith("New conversation.")
 
 
-async def test_the_model_is_changed_by_a_call() -> None:
-    async with gateway() as bot:
-        assert (await call(bot, "model", session="fake:1")).model == "test/scripted"
-        changed = await call(bot, "model", name="test/other", session="fake:1")
-        assert changed.changed
-        row = await bot.journal.session("fake:1")
-        assert row
-        assert row.model == "test/other"
+async def test_the_model_is_changed_by_a_call(bot: FakeGateway) -> None:
+    assert (await call(bot, "model", session="fake:1")).model == "test/scripted"
+    changed = await call(bot, "model", name="test/other", session="fake:1")
+    assert changed.changed
+    row = await bot.journal.session("fake:1")
+    assert row
+    assert row.model == "test/other"
 
 
-async def test_status_tells_of_a_model_that_cannot_answer() -> None:
-    async with gateway() as bot:
-        await bot.journal.set_model("fake:1", "nowhere/x")
-        status = await call(bot, "status", session="fake:1")
-        assert status.model == "none: there is no model nowhere/x"
-        assert status.channels == {"fake": "up"}
+async def test_status_tells_of_a_model_that_cannot_answer(bot: FakeGateway) -> None:
+    await bot.journal.set_model("fake:1", "nowhere/x")
+    status = await call(bot, "status", session="fake:1")
+    assert status.model == "none: there is no model nowhere/x"
+    assert status.channels == {"fake": "up"}

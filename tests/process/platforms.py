@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_server import TelegramServer
+from tests.process.harness import World
 
 Act = Callable[[], Awaitable[None]]
 
@@ -228,13 +230,7 @@ class OnDiscord(Platform):
         self._server.heal()
 
     def table(self) -> str:
-        return f"""
-[channels.discord]
-token = "{self._server.token}"
-api_root = "{self._server.api_root}"
-owners = ["7"]
-backfill_messages = 1000
-"""
+        return f"{discord_table(self._server)}backfill_messages = 1000\n"
 
     def _spoil(self, route: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
@@ -340,14 +336,7 @@ class OnSlack(Platform):
         self._server.redeliver()
 
     def table(self) -> str:
-        return f"""
-[channels.slack]
-bot_token = "{self._server.bot_token}"
-app_token = "{self._server.app_token}"
-api_root = "{self._server.api_root}"
-owners = ["U1"]
-backfill_messages = 1000
-"""
+        return f"{slack_table(self._server)}backfill_messages = 1000\n"
 
     def _spoil(self, method: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
@@ -413,3 +402,39 @@ def told_once(shown: list[str]) -> list[str]:
 def _may_be(before: str, text: str) -> bool:
     """Whether a message is the other, or a preview of it."""
     return before == text or (before.endswith(CURSOR) and text.startswith(before[:-1].rstrip()))
+
+
+def discord_table(server: DiscordServer) -> str:
+    return f"""
+[channels.discord]
+token = "{server.token}"
+api_root = "{server.api_root}"
+owners = ["7"]
+"""
+
+
+def slack_table(server: SlackServer) -> str:
+    return f"""
+[channels.slack]
+bot_token = "{server.bot_token}"
+app_token = "{server.app_token}"
+api_root = "{server.api_root}"
+owners = ["U1"]
+"""
+
+
+@asynccontextmanager
+async def discord_beside(world: World, more: str = "") -> AsyncIterator[DiscordServer]:
+    """A Discord that the world's gateway will serve, with `more` in its configuration."""
+    async with DiscordServer() as server:
+        server.now = time.time()  # its Date and the ids of its messages are of one clock
+        world.configure(more=discord_table(server) + more)
+        yield server
+
+
+@asynccontextmanager
+async def slack_beside(world: World) -> AsyncIterator[SlackServer]:
+    """A Slack that the world's gateway will serve."""
+    async with SlackServer(start=int(time.time()) - 3600) as server:
+        world.configure(more=slack_table(server))
+        yield server

@@ -12,7 +12,7 @@ import pytest
 from tests.doubles.discord_rules import shown_text
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.process.harness import LATE_EDIT, World
-from tests.process.platforms import told_once
+from tests.process.platforms import discord_beside, told_once
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -22,15 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 async def discord(world: World) -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        server.now = time.time()  # its Date and the ids of its messages are of one clock
-        table = f"""
-[channels.discord]
-token = "{server.token}"
-api_root = "{server.api_root}"
-owners = ["7"]
-"""
-        world.configure(more=table)
+    async with discord_beside(world) as server:
         yield server
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.doubles.discord_rules import BUTTON, IS_COMPONENTS_V2, nested, shown_text
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.process.harness import PATIENCE, Nanobot, World
-from tests.process.platforms import told_once
+from tests.process.platforms import discord_beside, told_once
 
 POST = "POST /channels/{channel}/messages"
 PATCH = "PATCH /channels/{channel}/messages/{message}"
@@ -22,20 +22,16 @@ STREAMED = f"pace:0.005\nsay:{LONG}"
 """Some 9,000 characters in five seconds."""
 
 
-@pytest.fixture
-async def discord(world: World) -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        server.now = time.time()
-        channel = f"""
-[channels.discord]
-token = "{server.token}"
-api_root = "{server.api_root}"
-owners = ["7"]
+ASKED = """
 [[policy.rules]]
 tool = "exec"
 verdict = "ask"
 """
-        world.configure(more=channel)
+
+
+@pytest.fixture
+async def discord(world: World) -> AsyncIterator[DiscordServer]:
+    async with discord_beside(world, ASKED) as server:
         yield server
 
 

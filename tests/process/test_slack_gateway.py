@@ -12,6 +12,7 @@ import pytest
 from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import LATE_EDIT, Nanobot, World
+from tests.process.platforms import slack_beside
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -21,15 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 async def slack(world: World) -> AsyncIterator[SlackServer]:
-    async with SlackServer(start=int(time.time()) - 3600) as server:
-        table = f"""
-[channels.slack]
-bot_token = "{server.bot_token}"
-app_token = "{server.app_token}"
-api_root = "{server.api_root}"
-owners = ["U1"]
-"""
-        world.configure(more=table)
+    async with slack_beside(world) as server:
         yield server
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from nanobot.store.journal.previews import STOPPED_LINE
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import World
+from tests.process.platforms import slack_beside
 
 WORDS = " ".join(f"word{number}" for number in range(14))
 SLOW = f"pace:0.3\nsay:{WORDS}"
@@ -21,16 +21,7 @@ SLOW = f"pace:0.3\nsay:{WORDS}"
 
 @pytest.fixture
 async def slack(world: World) -> AsyncIterator[SlackServer]:
-    async with SlackServer(start=int(time.time()) - 3600) as server:
-        world.configure(
-            more=f"""
-[channels.slack]
-bot_token = "{server.bot_token}"
-app_token = "{server.app_token}"
-api_root = "{server.api_root}"
-owners = ["U1"]
-"""
-        )
+    async with slack_beside(world) as server:
         yield server
 
 

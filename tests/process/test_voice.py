@@ -12,6 +12,7 @@ import pytest
 from tests.doubles.discord_rules import IS_VOICE_MESSAGE
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.process.harness import PATIENCE, World
+from tests.process.platforms import discord_beside
 
 CHAT = 1
 VOICE = """
@@ -27,15 +28,7 @@ ALWAYS = f'{VOICE}answers = "always"'
 
 @pytest.fixture
 async def discord(world: World) -> AsyncIterator[DiscordServer]:
-    async with DiscordServer() as server:
-        server.now = time.time()
-        channel = f"""
-[channels.discord]
-token = "{server.token}"
-api_root = "{server.api_root}"
-owners = ["7"]
-"""
-        world.configure(more=channel + ALWAYS)
+    async with discord_beside(world, ALWAYS) as server:
         yield server
 
 

@@ -120,8 +120,7 @@ async def test_a_repeated_call_beside_the_answer_counts_each_time() -> None:
         assert sum(requests for _, requests, _, _ in rows(bot)) == 3
 
 
-async def test_a_run_stopped_in_its_triage_used_the_prompt() -> None:
-    held = Held()
+async def test_a_run_stopped_in_its_triage_used_the_prompt(held: Held) -> None:
     async with gateway(ScriptedProvider(held), options=deciding()) as bot:
         await bot.channel.push("Hi")
         await held.reached.wait()

@@ -260,8 +260,7 @@ async def test_an_action_beside_a_need_is_made_and_ends_asking() -> None:
         assert memory.asked == []
 
 
-async def test_rounds_are_counted_over_a_crash(memory: FakeMemory) -> None:
-    held = Held()
+async def test_rounds_are_counted_over_a_crash(memory: FakeMemory, held: Held) -> None:
     asked = ScriptedProvider(needs("a"), needs("b"), held, needs("c"), needs("d"), "Enough.")
     chosen = Options(before=asking(memory, rounds=3))
     async with MemoryHome() as home:

@@ -21,7 +21,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import Effect
 from tests.agent.stages.doubles import FakeMemory
-from tests.agent.tooling import Recorder, bodies
+from tests.agent.tooling import Recorder, answered, bodies
 
 
 def is_summing(request: ModelRequest) -> bool:
@@ -50,8 +50,7 @@ def remembering(bot: FakeGateway, memory: FakeMemory) -> Remembering:
 async def say(bot: FakeGateway, *texts: str, **fields: Any) -> None:
     for text in texts:
         await bot.channel.push(text, **fields)
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
 
 
 def later(bot: FakeGateway, seconds: float = 61.0) -> None:
@@ -170,8 +169,7 @@ async def test_a_heartbeat_that_said_nothing_is_not_remembered() -> None:
 async def _silent(bot: FakeGateway) -> tuple[str, str]:
     """A heartbeat whose answer is delivered to nobody."""
     await bot.channel.push("beat", origin=Origin.HEARTBEAT, chat="9")
-    await bot.channel.pop()
-    await bot.settle()
+    await answered(bot)
     bot.home.do(lambda c: c.exec_driver_sql("DELETE FROM outbound_parts"))
     bot.home.do(lambda c: c.exec_driver_sql("DELETE FROM outbound"))
     (reply,) = bodies(bot, ReplyEntry, "fake:9")
@@ -210,8 +208,7 @@ async def test_a_background_run_is_remembered_where_its_end_was_told_alone() -> 
     asked, memory = ScriptedProvider(spawning, otherwise=otherwise), FakeMemory()
     async with gateway(asked, options=Options(spawn=True)) as bot:
         await say(bot, "how far is the moon?")
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         later(bot)
         service = remembering(bot, memory)
         await service.look()

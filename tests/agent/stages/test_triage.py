@@ -16,7 +16,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER
 from tests.agent.stages.doubles import FakeMemory, FakeStarter, triage
-from tests.agent.tooling import bodies
+from tests.agent.tooling import answered, bodies
 
 SESSION = "fake:1"
 
@@ -235,8 +235,7 @@ async def test_the_same_words_later_start_another_run(starter: FakeStarter) -> N
     async with gateway(model(RUN), options=options(starter)) as bot:
         for later in (0.0, 11.0):
             await bot.channel.push("Sleep a bit", sent_at=1_800_000_000.0 + later)
-            await bot.channel.pop()
-            await bot.settle()
+            await answered(bot)
     assert len(starter.started) == 2
 
 

@@ -17,7 +17,7 @@ from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest, TaskResult
 from nanobot.testing import gateway
-from nanobot.testing.gateway import MemoryHome
+from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.triggers.quiet import QuietHours
 from tests.agent.tasks.working import (
@@ -31,7 +31,7 @@ from tests.agent.tasks.working import (
     wanted,
     with_types,
 )
-from tests.agent.tooling import bodies
+from tests.agent.tooling import answered, bodies
 
 
 async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered() -> None:
@@ -63,8 +63,7 @@ async def test_a_subagent_knows_what_the_conversation_knows_that_it_began_in(
     async with gateway(model, options=options) as bot:
         await bot.channel.push("how far is the moon?", group=group, addressed=True)
         await bot.channel.pop()
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         (run,) = await tasks_of(bot)
         prompts = {str(request.messages[0].content) for request in model.requests}
         assert {"telescope" in prompt for prompt in prompts} == {not group}
@@ -98,9 +97,8 @@ async def test_the_end_of_a_run_is_posted_where_it_was_started() -> None:
 
 @pytest.mark.parametrize(("origin", "told"), [(Origin.USER, 3), (Origin.CRON, 1)])
 async def test_a_report_that_a_person_was_promised_is_never_held_back(
-    origin: Origin, told: int
+    origin: Origin, told: int, held: Held
 ) -> None:
-    held = Held()
     limits = QuietHours(QuietSettings(max_per_hour=1))
     options = msgspec.structs.replace(with_types(say()), quiet=limits)
     async with gateway(ScriptedProvider(held), options=options) as bot:
@@ -116,22 +114,21 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
         held.answer("done")
 
 
-async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered() -> None:
-    async with gateway() as bot:
-        publisher = bot.cron.publisher(plan_of("backup", "fake:1", Origin.CRON, "UTC"))
-        await publisher.publish("back up")
-        await bot.settle()
-        unread = await bot.records.sessions(limit=9, unread=True)
-        assert [one.key for one in unread] == ["backup"]
-        await bot.cron.fire()
-        assert (await bot.channel.pop()).text.startswith("echo: ")
-        await bot.settle()
-        assert await bot.records.sessions(limit=9, unread=True) == []
-        bot.home.clock.advance(60.0)  # type: ignore[attr-defined]
-        await publisher.publish("again")
-        await bot.settle()
-        unread = await bot.records.sessions(limit=9, unread=True)
-        assert [one.key for one in unread] == ["backup"]
+async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered(bot: FakeGateway) -> None:
+    publisher = bot.cron.publisher(plan_of("backup", "fake:1", Origin.CRON, "UTC"))
+    await publisher.publish("back up")
+    await bot.settle()
+    unread = await bot.records.sessions(limit=9, unread=True)
+    assert [one.key for one in unread] == ["backup"]
+    await bot.cron.fire()
+    assert (await bot.channel.pop()).text.startswith("echo: ")
+    await bot.settle()
+    assert await bot.records.sessions(limit=9, unread=True) == []
+    bot.home.clock.advance(60.0)  # type: ignore[attr-defined]
+    await publisher.publish("again")
+    await bot.settle()
+    unread = await bot.records.sessions(limit=9, unread=True)
+    assert [one.key for one in unread] == ["backup"]
 
 
 async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> None:
@@ -159,8 +156,7 @@ async def test_the_same_asked_for_again_is_started_once() -> None:
     async with gateway(options=with_types(say())) as bot:
         first = await bot.starter.start(wanted("hi", by=parent()))
         assert await bot.starter.start(wanted("hi", by=parent())) == first
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         assert len(bot.channel.sent) == 1
 
 
@@ -215,21 +211,18 @@ async def test_a_run_without_a_conversation_becomes_one_that_is_unread() -> None
 async def test_the_session_of_a_run_that_reports_elsewhere_is_never_unread() -> None:
     async with gateway(options=with_types(say())) as bot:
         await bot.starter.start(wanted("hi", by=parent()))
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         assert await bot.records.sessions(limit=9, unread=True) == []
         assert len(await bot.records.sessions(limit=9, unread=False)) == 2
 
 
-async def test_what_a_platform_delivered_counts_as_read() -> None:
-    held = Held()
+async def test_what_a_platform_delivered_counts_as_read(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hello")
         await held.reached.wait()
         assert [one.key for one in await bot.records.sessions(limit=9, unread=True)] == ["fake:1"]
         held.answer("hi")
-        await bot.channel.pop()
-        await bot.settle()
+        await answered(bot)
         assert await bot.records.sessions(limit=9, unread=True) == []
 
 
@@ -318,8 +311,7 @@ async def test_a_run_that_is_to_begin_later_is_queued_until_then() -> None:
     await home.close()
 
 
-async def test_a_run_past_its_deadline_is_ended_and_told_about() -> None:
-    held = Held()
+async def test_a_run_past_its_deadline_is_ended_and_told_about(held: Held) -> None:
     async with gateway(ScriptedProvider(held), options=SPAWNING) as bot:
         run_id = await bot.starter.start(
             TaskRequest(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())

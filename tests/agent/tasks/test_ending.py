@@ -50,8 +50,7 @@ async def look_into(bot: FakeGateway, held: Held) -> str:
     return run_id
 
 
-async def test_stop_leaves_children_running_and_stop_all_ends_them() -> None:
-    held = Held()
+async def test_stop_leaves_children_running_and_stop_all_ends_them(held: Held) -> None:
     async with gateway(ScriptedProvider(held), options=SPAWNING) as bot:
         run_id = await look_into(bot, held)
         await bot.channel.push("/stop")
@@ -65,8 +64,7 @@ async def test_stop_leaves_children_running_and_stop_all_ends_them() -> None:
         assert bot.engine.running() == []
 
 
-async def test_a_cancelled_run_is_retried_as_a_new_one() -> None:
-    held = Held()
+async def test_a_cancelled_run_is_retried_as_a_new_one(held: Held) -> None:
     model = ScriptedProvider(held, otherwise=delegating("found"))
     async with gateway(model, options=SPAWNING) as bot:
         run_id = await look_into(bot, held)
