@@ -13,7 +13,6 @@ from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import ANSI
@@ -60,7 +59,8 @@ class Editor:
         self._live = live
         self._mark = "\x1b[1m> " if colour else "> "
         self._above = (-1, ANSI(""))
-        self._output = Vt100_Output(sys.stdout, _size, term=term, enable_cpr=False)
+        self._output = Vt100_Output.from_pty(sys.stdout, term=term)
+        self._output.enable_cpr = False
         completer = _Completer(commands)
         self._session: PromptSession[int] = PromptSession(
             self._prompt,
@@ -188,14 +188,6 @@ class _Completer(Completer):
 
 def _word(document: Document) -> str:
     return document.get_word_before_cursor(WORD=True)
-
-
-def _size() -> Size:
-    try:
-        columns, rows = os.get_terminal_size(sys.stdout.fileno())
-    except OSError:
-        columns, rows = 0, 0
-    return Size(rows=rows or 24, columns=columns or 80)
 
 
 def _private(history: Path) -> str:
