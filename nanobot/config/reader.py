@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from math import nan
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
@@ -97,7 +98,7 @@ class Reader:
     def table(self, kind: type[T], value: Any, path: str) -> T:
         """The table at a path, with the tables below it."""
         items = dict(self._items(value, path))
-        fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        fields = _fields(kind)
         adapts = OPEN in fields and self._is_open(kind, items, path)
         values: dict[str, Any] = {}
         others: dict[str, Any] = {}
@@ -201,7 +202,7 @@ class Reader:
 
     def _is_on(self, kind: type[Settings], table: Any, path: str) -> bool:
         """Whether a thing with a name of its own is switched on."""
-        fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        fields = _fields(kind)
         if path.count(".") > 1 or "enabled" not in fields:
             return True
         switch = dict(self._items(table, path)).get("enabled", True)
@@ -327,9 +328,13 @@ def _leads_to_a_key(parts: list[str]) -> bool:
 
 
 def _types(kind: type[Settings] | None) -> dict[str, Any]:
-    return (
-        {} if kind is None else {field.name: field.type for field in msgspec.structs.fields(kind)}
-    )
+    return {} if kind is None else {name: field.type for name, field in _fields(kind).items()}
+
+
+@cache
+def _fields(kind: type[Settings]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    """Evaluating what is annotated takes most of a load."""
+    return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
 def _names_are_ours(path: str) -> bool:
@@ -340,7 +345,7 @@ def _names_are_ours(path: str) -> bool:
 def _every_key(kind: type[Settings] = ConfigFile, path: str = "") -> list[str]:
     """The keys whose names are known in advance, dotted."""
     keys = []
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind).values():
         below, each = _table_kind(field.type)
         if below is None:
             keys.append(path + field.name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -101,8 +103,14 @@ def _too_deep() -> ToolArgumentsError:
     return ToolArgumentsError(f"the arguments are nested more than {MAX_DEPTH} levels deep")
 
 
+@lru_cache(512)
+def _fields(args: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    """Evaluating what is annotated takes longer than most calls."""
+    return {field.encode_name: field for field in msgspec.structs.fields(args)}
+
+
 def _convert(args: type[Args], given: dict[str, Any]) -> Args:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(args)}
+    fields = _fields(args)
     extra = [name for name in given if name not in fields]
     if extra:
         raise ToolArgumentsError(
