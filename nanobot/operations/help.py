@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -89,7 +89,7 @@ async def show_help(
     ]
     exact = [each for each in about if topic and each.name == topic]
     if not about:
-        raise UsageError(f"there is no command /{topic}; /help lists them")
+        raise UnknownId(f"there is no command /{topic}; /help lists them")
     return [_of(each) for each in exact or about]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId
 from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -27,7 +27,7 @@ async def _switched(
 ) -> ChangedSettings:
     caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.engine.mcp.views()}:
-        raise UsageError(f"there is no MCP server {name[:60]!r}; `mcp list` shows those there are")
+        raise UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` shows those there are")
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
 
 

@@ -15,7 +15,7 @@ import msgspec
 from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.operations.web_chats import session_of
 from nanobot.ports import Clock
@@ -168,7 +168,7 @@ class HttpService:
         hook = self._config.hooks.get(name)
         if hook is None or not hook.enabled:
             names = ", ".join(self._config.hooks) or "none"
-            raise UsageError(f"there is no hook {name[:60]!r} that is on; there are: {names}")
+            raise UnknownId(f"there is no hook {name[:60]!r} that is on; there are: {names}")
         if not self.url:
             raise UsageError("nothing is served here: start `nanobot gateway` first")
         content, headers = _example(hook, body, event, self._clock.now())

@@ -19,6 +19,7 @@ from nanobot.errors import (
     ToolError,
     ToolTimeout,
     ToolUnknown,
+    UnknownId,
     UsageError,
 )
 from nanobot.messages import Role
@@ -143,9 +144,9 @@ class ToolRegistry:
         return None if tool is None else tool.effect
 
     def arguments_of(self, name: str) -> list[str]:
-        """The names of a tool's arguments, in order. Raises UsageError if there is no such tool."""
+        """The names of a tool's arguments, in order. Raises UnknownId if there is no such tool."""
         if name not in self._tools:
-            raise UsageError(self._unknown(name, Role.OWNER))
+            raise UnknownId(self._unknown(name, Role.OWNER))
         return list(self._specs[name].parameters.get("properties", {}))
 
     def check(self, name: str, arguments: str) -> None:

@@ -164,6 +164,21 @@ async def test_the_same_request_twice_is_one_run(served: House) -> None:
     assert len(served.provider.requests) == 1
 
 
+async def test_the_same_request_many_times_at_once_is_one_run(served: House) -> None:
+    headers = {"Idempotency-Key": "once"}
+    async with client(served) as ai:
+        asked = [
+            ai.chat.completions.create(
+                model="nanobot", messages=said("hello"), extra_headers=headers
+            )
+            for _ in range(10)
+        ]
+        answers = await asyncio.gather(*asked)
+    assert {done.choices[0].message.content for done in answers} == {"echo: hello"}
+    assert len({done.id for done in answers}) == 1
+    assert len(served.provider.requests) == 1
+
+
 async def test_whoever_leaves_a_stream_ends_its_run(tmp_path: Path) -> None:
     held = Held("so far")
     async with house(tmp_path / "home", ScriptedProvider(held)) as served:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from pathlib import Path
 
-from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
 from nanobot.operations.home import PromptFile
 from nanobot.tools.policy import PROMPT_FILES
 from nanobot.workspace.confinement import ConfinedFiles
@@ -37,7 +37,7 @@ class PromptFiles:
         return [self._view(name) for name in names]
 
     async def read(self, name: str) -> PromptFile:
-        """One with its text. Raises UsageError for what is no such file, NanobotError for what
+        """One with its text. Raises UnknownId for what is no such file, NanobotError for what
         cannot be read."""
         return await asyncio.to_thread(self._read, _checked(name))
 
@@ -87,7 +87,7 @@ def _checked(name: str) -> str:
     page = name.startswith(_MEMORY) and name.endswith(".md")
     if name not in PROMPT_FILES and (not page or not all(part.strip(". ") for part in parts)):
         known = ", ".join(PROMPT_FILES)
-        raise UsageError(f"{name[:80]!r} is no file of the prompt: {known}, or memory/NAME.md")
+        raise UnknownId(f"{name[:80]!r} is no file of the prompt: {known}, or memory/NAME.md")
     return name
 
 

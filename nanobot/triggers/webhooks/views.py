@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot.errors import UsageError
+from nanobot.errors import UnknownId
 
 
 class WebhookView(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class WebhookAdmin(Protocol):
 
     async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
         """Send a signed delivery to the gateway's own door. Without a body it is an example. Raises
-        UsageError for a hook that is not there, and where nothing is served."""
+        UnknownId for a hook that is not there, UsageError where nothing is served."""
         ...
 
 
@@ -53,5 +53,5 @@ class NoWebhooks:
         return []
 
     async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
-        """Raises UsageError."""
-        raise UsageError(f"there is no hook {name[:60]!r}")
+        """Raises UnknownId."""
+        raise UnknownId(f"there is no hook {name[:60]!r}")
