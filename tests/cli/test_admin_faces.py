@@ -235,7 +235,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     are theirs, which the operations see to."""
     for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "answer"}
-    words = ("list", "show", "search", "accept", "reject", "forget")
+    words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
     looking = {"skills list", "skills show"}
     talking = {"start", "help", "new", "stop", "status", "model", "runs feedback"}
