@@ -9,6 +9,8 @@ from msgspec import Meta
 from nanobot.operations.home import (
     ChangedSettings,
     ModelOption,
+    PersonaView,
+    ProviderView,
     SettingView,
     TriedModel,
 )
@@ -83,8 +85,26 @@ def _tried_text(tried: TriedModel, _: float) -> str:
 @operation("models try", text=_tried_text, example="openai/gpt-5-mini")
 async def try_model(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     name: Annotated[Positional, Meta(description="The model, as PROVIDER/MODEL.")] = "",
+    *,
+    key: Annotated[str, Meta(description="With that key; it is not kept.")] = "",
+    api_base: Annotated[str, Meta(description="At that address; it is not kept.")] = "",
 ) -> TriedModel:
     """Ask a model something, to see that it answers."""
-    return await context.engine.home.try_model(name)
+    if key or api_base:
+        caller.at_this_machine("Another key or address")
+    return await context.engine.home.try_model(name, key, api_base)
+
+
+@operation("models providers", reads=True)
+async def list_providers(context: OperationContext, caller: Caller) -> list[ProviderView]:
+    """List the providers that are known by name, and whether there is a key."""
+    caller.at_this_machine("The configuration")
+    return context.engine.home.providers()
+
+
+@operation("personas list", reads=True)
+async def list_personas(context: OperationContext, _: Caller) -> list[PersonaView]:
+    """List how the assistant may talk: `agent.persona` names one."""
+    return context.engine.home.personas()

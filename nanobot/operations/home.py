@@ -47,6 +47,26 @@ class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
     use: Literal["default", "fallback", ""] = ""
 
 
+class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that is known by name. `local`: a server of one's own models; `has_key`: one is
+    configured, or in the environment; `model`: what it is usually asked for."""
+
+    name: str
+    title: str
+    model: str
+    api_base: str
+    local: bool
+    has_key: bool
+
+
+class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
+    """How the assistant may talk, in words. `chosen`: it does from the next start on."""
+
+    name: str
+    text: str
+    chosen: bool
+
+
 class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model that answered a question, after so many seconds, and what it can do."""
 
@@ -143,8 +163,17 @@ class HomeAdmin(Protocol):
         """Those that the configuration names."""
         ...
 
-    async def try_model(self, name: str) -> TriedModel:
-        """Ask it something."""
+    def providers(self) -> list[ProviderView]:
+        """Those that are known by name."""
+        ...
+
+    def personas(self) -> list[PersonaView]:
+        """Those there are."""
+        ...
+
+    async def try_model(self, name: str, key: str = "", api_base: str = "") -> TriedModel:
+        """Ask it something; with that key, at that address, where they are not empty. Nothing is
+        written."""
         ...
 
     async def prompt_files(self) -> list[PromptFile]:

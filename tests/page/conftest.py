@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
@@ -70,12 +70,16 @@ class House:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[House]:
-    """A house of its own, with a gateway that is ready."""
+async def opened(
+    folder: Path, fill: Callable[[Path], Awaitable[None]] | None = None
+) -> AsyncIterator[House]:
+    """A house of its own, with a gateway that is ready; `fill` puts things into its home first."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
     async with open_world(folder) as world, async_playwright() as playwright:
         world.configure(more="[web]\nport = 0")
+        if fill is not None:
+            await fill(world.home)
         line = await (await world.launch()).ready()
         url = next(word for word in line.split() if word.startswith("web=")).removeprefix("web=")
         # A process of root's has no other way to be one of chromium's.

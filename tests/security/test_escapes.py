@@ -50,6 +50,8 @@ LISTED = {
     "channels types": (),
     "config get": (),
     "models list": (),
+    "models providers": (),
+    "personas list": (),
     "prompts list": (),
     "files list": (),
     "files show": (("USER.md",),),

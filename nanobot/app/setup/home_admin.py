@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from nanobot.app.setup.prompt_files import PromptFiles
 from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
@@ -16,7 +18,9 @@ from nanobot.operations.home import (
     ConnectedChannel,
     Finding,
     ModelOption,
+    PersonaView,
     PromptFile,
+    ProviderView,
     SettingView,
     TriedModel,
 )
@@ -113,12 +117,51 @@ class LocalHome:
             options.setdefault(name, ModelOption(name=name))
         return list(options.values())
 
-    async def try_model(self, name: str) -> TriedModel:
+    def providers(self) -> list[ProviderView]:
+        from nanobot.providers.known_providers import (  # noqa: PLC0415
+            KNOWN_PROVIDERS,
+            LOCAL_PROVIDERS,
+        )
+
+        configured = load(self._environ).providers
+        return [
+            ProviderView(
+                name=name,
+                title=known.title,
+                model=known.default_model,
+                api_base=known.api_base,
+                local=name in LOCAL_PROVIDERS,
+                has_key=any(self._environ.get(variable, "").strip() for variable in known.env)
+                or bool(name in configured and configured[name].api_key),
+            )
+            for name, known in KNOWN_PROVIDERS.items()
+        ]
+
+    def personas(self) -> list[PersonaView]:
+        from nanobot.workspace import personas  # noqa: PLC0415
+
+        config = load(self._environ)
+        return [
+            PersonaView(
+                name=name,
+                text=personas.text(name, config.workspace).strip(),
+                chosen=name == config.agent.persona,
+            )
+            for name in personas.names(config.workspace)
+        ]
+
+    async def try_model(self, name: str, key: str = "", api_base: str = "") -> TriedModel:
         from nanobot.app.setup.probes import try_model  # noqa: PLC0415
+        from nanobot.config.settings.agent import ProviderSettings  # noqa: PLC0415
 
         config = await asyncio.to_thread(load, self._environ)
-        label = name or config.agent.model
-        tried = await try_model(label, config.providers, self._environ, config.home)
+        label, providers = name or config.agent.model, dict(config.providers)
+        if key or api_base:
+            owner = label.partition("/")[0]
+            before = providers.get(owner, ProviderSettings())
+            given = {"api_key": key or before.api_key, "api_base": api_base or before.api_base}
+            providers[owner] = msgspec.structs.replace(before, **given)
+        tried = await try_model(label, providers, self._environ, config.home)
         return TriedModel(
             name=tried.label,
             seconds=tried.seconds,

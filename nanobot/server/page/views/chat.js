@@ -8,7 +8,7 @@ import { Conversations } from "./chat/conversations.js";
 
 /** What somebody who has just begun may want next. */
 const STEPS = [
-  [link("settings", "model"), "Choose a model", "With its key, or one on this machine; it is tried before it is kept."],
+  [link("settings", "start"), "First steps", "A model, a chat, who you are, how it talks: step by step."],
   [link("channels"), "Connect a chat", "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are."],
   [link("memory", "USER.md"), "Say who you are", "What stands there is in every conversation."],
 ];

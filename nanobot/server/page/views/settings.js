@@ -10,6 +10,7 @@ import { Keys } from "./settings/keys.js";
 import { Model } from "./settings/model.js";
 import { Policy } from "./settings/policy.js";
 import { Skills } from "./settings/skills.js";
+import { Start } from "./settings/start.js";
 
 const PARTS = {
   health: ["Health", Health],
@@ -18,13 +19,17 @@ const PARTS = {
   policy: ["Policy", Policy],
   skills: ["Skills and servers", Skills],
   access: ["Access", Access],
+  start: ["First steps", Start],
 };
 
+/** @param {{ what: string }} props a part of it, and what in that: "start:persona" */
 export default function Settings({ what }) {
-  const [, Part] = PARTS[what] ?? PARTS.health;
+  const [name, within = ""] = what.split(":");
+  const part = name in PARTS ? name : "health";
+  const [, Part] = PARTS[part];
   return html`<div class="view">
     <${Head} title=${t("Settings")} about=${t("What is changed here is written into config.toml, and holds from the next start on.")} />
-    <div class="tabs"><${Choice} label=${t("Settings")} value=${what in PARTS ? what : "health"} options=${Object.entries(PARTS).map(([key, [name]]) => [key, t(name)])} onChange=${(key) => go("settings", key)} /></div>
-    <${Part} />
+    <div class="tabs"><${Choice} label=${t("Settings")} value=${part} options=${Object.entries(PARTS).map(([key, [title]]) => [key, t(title)])} onChange=${(key) => go("settings", key)} /></div>
+    <${Part} what=${within} />
   </div>`;
 }

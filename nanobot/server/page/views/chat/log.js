@@ -28,7 +28,7 @@ const entriesOf = (session, range) => get(`${conversation(session)}/entries`, ra
 export function useLog(session) {
   const [log, setLog] = useState(/** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null }));
   const now = useRef(log);
-  const moving = useRef(false);
+  const moving = useRef(/** @type {Promise<void> | null} */ (null));
   now.current = log;
   const put = (/** @type {(before: Log) => Log} */ change) => setLog((before) => (now.current = change(before)));
   /** @param {Page} page @param {"old" | "new"} keep which end stays where the window is full */
@@ -40,18 +40,18 @@ export function useLog(session) {
     });
   const known = () => now.current.entries.at(-1)?.seq ?? 0;
   const behind = () => now.current.entries.length > 0 && known() < now.current.last;
-  /** One move at a time: what was asked for twice would come twice. @param {() => Promise<unknown>} move */
-  const alone = async (move) => {
-    if (moving.current) return;
-    moving.current = true;
+  /** @param {() => Promise<unknown>} move */
+  const begun = async (move) => {
     try {
       await move();
     } catch (error) {
       put((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
     } finally {
-      moving.current = false;
+      moving.current = null;
     }
   };
+  /** One move at a time: what was asked for twice would come twice. @param {() => Promise<unknown>} move */
+  const alone = (move) => (moving.current ??= begun(move));
   /** What is new; to somebody who reads further up only that there is something. */
   const latest = async () => {
     try {
@@ -82,12 +82,14 @@ export function useLog(session) {
       if (behind()) take(await entriesOf(session, { after: known(), limit: PAGE }), "new");
     });
   /** The window at one end of the log. @param {"first" | "last"} end */
-  const jump = (end) =>
-    alone(async () => {
+  const jump = async (end) => {
+    while (moving.current) await moving.current;
+    await alone(async () => {
       const page = await entriesOf(session, end === "first" ? { after: 0, limit: PAGE } : { limit: PAGE });
       put((before) => ({ ...before, entries: [] }));
       take(page, "old");
     });
+  };
   return { ...log, latest, stands, older, newer, jump, first: log.entries[0]?.seq ?? 1, behind: log.entries.length > 0 && (log.entries.at(-1)?.seq ?? 0) < log.last };
 }
 

@@ -14,13 +14,13 @@ const AHEAD = 800;
 export function useReading(watched, { more, behind, older, newer }) {
   const element = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
-  const held = useRef(/** @type {{ node: Element, top: number } | null} */ (null));
+  const held = useRef({ node: /** @type {Element | null} */ (null), top: 0, scrolled: 0 });
   const [away, setAway] = useState(false);
-  /** The first thing that can be seen, and where. */
+  /** The first thing that can be seen, and where; but for names of days, which come and go. */
   const hold = () => {
     const top = element.current?.getBoundingClientRect().top ?? 0;
-    const node = [...(element.current?.firstElementChild?.children ?? [])].find((each) => each.getBoundingClientRect().bottom > top && !each.matches(".older"));
-    held.current = node ? { node, top: node.getBoundingClientRect().top } : null;
+    const node = [...(element.current?.firstElementChild?.children ?? [])].find((each) => each.getBoundingClientRect().bottom > top && !each.matches(".older, .day"));
+    held.current = { node: node ?? null, top: node?.getBoundingClientRect().top ?? 0, scrolled: element.current?.scrollTop ?? 0 };
   };
   const look = () => {
     const scroller = element.current;
@@ -36,14 +36,17 @@ export function useReading(watched, { more, behind, older, newer }) {
   useLayoutEffect(() => {
     const scroller = element.current;
     if (!scroller) return;
-    if (atEnd.current) scroller.scrollTop = scroller.scrollHeight;
-    else if (held.current?.node.isConnected) scroller.scrollTop += held.current.node.getBoundingClientRect().top - held.current.top;
+    const { node, top, scrolled } = held.current;
+    // What was scrolled since then is told of in a moment: it is not to be taken back here.
+    const since = scroller.scrollTop - scrolled;
+    if (atEnd.current && since >= 0) scroller.scrollTop = scroller.scrollHeight;
+    else if (node?.isConnected) scroller.scrollTop += node.getBoundingClientRect().top - top + since;
     hold();
   }, watched);
   /** To one end of what is loaded. @param {"first" | "last"} end */
   const to = (end) => {
     atEnd.current = end === "last";
-    held.current = null;
+    held.current = { node: null, top: 0, scrolled: 0 };
     setAway(!atEnd.current);
     if (element.current) element.current.scrollTop = end === "last" ? element.current.scrollHeight : 0;
   };

@@ -1,0 +1,177 @@
+/** The first steps: a model, a chat, who you are, how it talks, a first message. Left and taken up at will. */
+
+import { access, change, known, read } from "../../api.js";
+import { t } from "../../i18n.js";
+import { html, useEffect, useState } from "../../lib.js";
+import { Button, Fetched, Field, Loading, useFetched } from "../../parts/basics.js";
+import { Icon } from "../../parts/icons.js";
+import { tell } from "../../parts/notices.js";
+import { go, link } from "../../router.js";
+import { Connect } from "../channels/setup.js";
+
+const SKIPPED = "welcome:skipped";
+const DRAFT = "draft:web:hello";
+const AGAIN_MS = 700;
+
+/** What of it is done, as the gateway knows; what was left out, as this browser does. */
+export async function progress(signal) {
+  const [settings, channels, personas, user] = await Promise.all([
+    read("config get", { key: "agent" }, { signal }),
+    read("channels list", {}, { signal }),
+    read("personas list", {}, { signal }),
+    read("prompts show", { name: "USER.md" }, { signal }),
+  ]);
+  const model = settings.find(({ key }) => key === "agent.model");
+  const persona = settings.find(({ key }) => key === "agent.persona");
+  const skipped = new Set(JSON.parse(localStorage.getItem(SKIPPED) ?? "[]"));
+  return {
+    model: String(model?.written ?? model?.value ?? ""),
+    personas,
+    user,
+    pending: settings.some(({ written }) => written !== null && written !== undefined),
+    done: {
+      model: model?.source !== "default" || Boolean(model?.written),
+      chat: channels.length > 0,
+      you: /^- .*:[ \t]*\S/m.test(user.text) || skipped.has("you-done"),
+      persona: persona?.source !== "default" || Boolean(persona?.written),
+      hello: skipped.has("hello-done"),
+    },
+    skipped,
+  };
+}
+
+/** @param {string} name */
+function mark(name) {
+  const before = JSON.parse(localStorage.getItem(SKIPPED) ?? "[]");
+  localStorage.setItem(SKIPPED, JSON.stringify([...new Set([...before, name])]));
+}
+
+/** @param {{ state: any, onDone: () => void }} props */
+function Model({ state, onDone }) {
+  const providers = useFetched((signal) => read("models providers", {}, { signal }), []);
+  const [values, setValues] = useState({ provider: "", model: "", key: "", base: "" });
+  const put = (name) => (event) => setValues({ ...values, [name]: event.target.value });
+  const choose = (event) => {
+    const chosen = providers.value.find(({ name }) => name === event.target.value);
+    setValues({ provider: event.target.value, model: chosen?.model ?? "", key: "", base: chosen?.local ? chosen.api_base : "" });
+  };
+  const chosen = providers.value?.find(({ name }) => name === values.provider);
+  const other = values.provider === "other";
+  const owner = other ? "custom" : values.provider;
+  const keep = async () => {
+    const name = `${owner}/${values.model.trim()}`;
+    const tried = await change("models try", { name, key: values.key.trim(), api_base: values.base.trim() });
+    if (values.base.trim() && values.base.trim() !== chosen?.api_base) await change("config set", { key: `providers.${owner}.api_base`, text: values.base.trim() });
+    if (values.key.trim()) await change("config set", { key: `providers.${owner}.api_key`, text: values.key.trim() });
+    await change("config set", { key: "agent.model", text: name });
+    tell(t("{model} answered after {seconds} s ({abilities}).", { model: tried.name, seconds: tried.seconds.toFixed(1), abilities: tried.abilities }));
+    onDone();
+  };
+  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <p class="soft">${t("Now: {model}", { model: state.model })}</p>
+    <${Fetched} of=${providers} rows=${2}>${(list) => html`<${Field} name=${t("Provider")}>
+      <select value=${values.provider} onChange=${choose}><option value="">${t("Choose one")}</option>
+        ${list.map((each) => html`<option value=${each.name}>${each.title}${each.has_key ? ` (${t("a key is there")})` : ""}</option>`)}
+        <option value="other">${t("Another server, by its address")}</option></select><//>`}<//>
+    ${values.provider && html`<${Field} name=${t("Model")}><input type="text" value=${values.model} onInput=${put("model")} spellcheck="false" /><//>
+      ${(other || chosen?.local) && html`<${Field} name=${t("Address")} about=${t("Where it listens, as in http://127.0.0.1:11434/v1")}><input type="url" value=${values.base} onInput=${put("base")} /><//>`}
+      ${!chosen?.local && html`<${Field} name=${t("Key")} about=${chosen?.has_key ? t("Empty: the one that is there") : t("Kept in a file of its own, readable by you alone")}><input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} /><//>`}
+      <div class="row end"><${Button} kind="main" disabled=${!values.model.trim() || (other && !values.base.trim())} onClick=${keep}>${t("Try it, and keep it")}<//></div>`}
+  </form>`;
+}
+
+/** @param {{ state: any, onDone: () => void }} props */
+function You({ state, onDone }) {
+  const [text, setText] = useState(state.user.text);
+  const save = async () => {
+    await change("prompts write", { name: "USER.md", text, digest: state.user.digest });
+    mark("you-done");
+    tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
+    onDone();
+  };
+  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <p class="soft">${t("What it should know of you in every conversation: your name, where you live, your language, what you do.")}</p>
+    <textarea class="code" rows="12" aria-label="USER.md" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+    <div class="row end"><${Button} kind="main" disabled=${text === state.user.text} onClick=${save}>${t("Save")}<//></div></form>`;
+}
+
+/** @param {{ state: any, onDone: () => void }} props */
+function Persona({ state, onDone }) {
+  const [name, setName] = useState(state.personas.find(({ chosen }) => chosen)?.name ?? "default");
+  const keep = async () => {
+    await change("config set", { key: "agent.persona", text: name });
+    onDone();
+  };
+  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}><fieldset class="personas"><legend class="hidden">${t("How it talks")}</legend>
+      ${state.personas.map((each) => html`<label class="card persona"><input type="radio" name="persona" checked=${each.name === name} onChange=${() => setName(each.name)} />
+        <span><b>${t(each.name)}</b><small>${each.text}</small></span></label>`)}</fieldset>
+    <div class="row end"><${Button} kind="main" onClick=${keep}>${t("Let it talk so")}<//></div></form>`;
+}
+
+/** @param {{ state: any, onDone: () => void }} props */
+function Hello({ state }) {
+  const [waiting, setWaiting] = useState(false);
+  const begin = async () => {
+    if (state.pending) {
+      const before = state.model;
+      setWaiting(true);
+      await change("restart");
+      await untilAgain(before);
+    }
+    mark("hello-done");
+    sessionStorage.setItem(DRAFT, t("Hello! Who are you, and what can you do for me?"));
+    go("chat", "web:hello");
+  };
+  if (waiting) return html`<p role="status">${t("It is starting again.")}</p><${Loading} rows=${2} />`;
+  return html`<p>${state.pending ? t("What was chosen holds from the next start on: it starts again first, and then waits for your first message.") : t("Everything is ready.")}</p>
+    <div class="row end"><${Button} kind="main" onClick=${begin}>${state.pending ? t("Start again, and say hello") : t("Say hello")}<//></div>`;
+}
+
+/** The gateway has ended and is back, with what was written. @param {string} model */
+async function untilAgain(model) {
+  for (let turn = 0; turn < 120; turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    if (!(await known()) || access.value !== "in") continue;
+    const settings = await read("config get", { key: "agent.model" }).catch(() => []);
+    if (settings[0]?.value === model && !settings[0].written) return;
+  }
+  throw new Error(t("It does not come back: look at its log."));
+}
+
+/** @type {{ name: string, title: string, about: string, part: any }[]} */
+const STEPS = [
+  { name: "model", title: "Choose a model", about: "With its key, or one on this machine; it is tried before it is kept.", part: Model },
+  { name: "chat", title: "Connect a chat", about: "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.", part: ({ onDone }) => html`<${Connect} name="" quiet onDone=${onDone} />` },
+  { name: "you", title: "Say who you are", about: "What stands there is in every conversation.", part: You },
+  { name: "persona", title: "How it talks", about: "In the manner that you like; it can be changed at any time.", part: Persona },
+  { name: "hello", title: "Say hello", about: "The first message, here on the page.", part: Hello },
+];
+
+/** How many steps are done. @param {Record<string, boolean>} done */
+export const count = (done) => ({ done: STEPS.filter(({ name }) => done[name]).length, all: STEPS.length });
+
+/** @param {{ what: string }} props */
+export function Start({ what }) {
+  const state = useFetched(progress, []);
+  const first = state.value && STEPS.find(({ name }) => !state.value.done[name] && !state.value.skipped.has(name));
+  const now = STEPS.find(({ name }) => name === what) ?? first ?? STEPS.at(-1);
+  const next = () => {
+    const following = STEPS[STEPS.indexOf(now) + 1];
+    state.again();
+    if (following) go("settings", `start:${following.name}`);
+  };
+  const skip = () => (mark(now.name), next());
+  useEffect(() => document.querySelector(".step[open] h2")?.scrollIntoView?.({ block: "nearest" }), [now]);
+  return html`<${Fetched} of=${state}>${(value) => html`<section class="welcome">
+    <div class="row spread"><p class="soft grow">${t("{done} of {all} steps are done. You may leave at any time: what is done stays.", count(value.done))}</p>
+      <progress max=${STEPS.length} value=${count(value.done).done} aria-label=${t("Steps done")}></progress></div>
+    <ol class="steps">${STEPS.map(({ name, title, about, part: Part }, index) => {
+      const open = name === now.name;
+      return html`<li key=${name} class=${`card step ${value.done[name] ? "done" : ""}`} aria-current=${open ? "step" : undefined}>
+        <a class="stephead" href=${link("settings", `start:${name}`)}><span class="number">${value.done[name] ? html`<${Icon} name="check" size=${16} />` : index + 1}</span>
+          <span><h2>${t(title)}${value.done[name] && html`<span class="hidden"> (${t("done")})</span>`}</h2><small>${t(about)}</small></span></a>
+        ${open && html`<div class="stepbody"><${Part} state=${value} onDone=${next} />
+          ${name !== "hello" && html`<div class="row"><${Button} kind="bare" onClick=${skip}>${t("Leave it for later")}<//></div>`}</div>`}</li>`;
+    })}</ol>
+    <p class="soft">${t("All of it can be done by command, too: nanobot onboard.")}</p></section>`}<//>`;
+}
