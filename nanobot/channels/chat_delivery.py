@@ -190,7 +190,7 @@ class ChatDelivery:
         """The message in the form that its chat takes, where it did not take part `idx`: those
         before it stand there as they are. Empty if there is no other form."""
         logger.info("{}: {} goes on in an older form ({})", self, row.message.key, error)
-        if idx == 0:
+        if idx == 0 and not (row.duplicate_sends and error.instead):  # what is marked stays so
             rendered = await self._sender.render(row.message)
             if [part.payload for part in rendered] != [part.payload for part in parts]:
                 return rendered

@@ -177,3 +177,25 @@ async def test_an_adapter_that_always_has_another_form_of_nothing_ends() -> None
     async with gateway(channel=Silly()) as bot:
         await owe(bot)
         assert states(bot) == ["dead"]
+
+
+async def test_what_says_that_it_may_be_a_repeat_says_so_in_the_older_form_too() -> None:
+    class Loud(FakePlatform):
+        """Takes one message in capitals, of which nobody hears."""
+
+        def render(self, message: OutboundMessage) -> list[OutboundPart]:
+            return [OutboundPart(text=message.text, payload=message.text.upper().encode())]
+
+        async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+            if self.sent and part.payload.isupper():
+                refusal = FormRefused("no capitals")
+                refusal.instead = [OutboundPart(text=part.text, payload=part.text.encode())]
+                raise refusal
+            return await super().send(address, part, plain=plain)
+
+    platform = Loud()
+    async with gateway(channel=platform) as bot:
+        platform.fail(OutcomeUnknown("cut"), applied=True)
+        await owe(bot)
+        await bot.channel.until(lambda: states(bot) == ["sent"])
+        assert seen(bot) == [TEXT.upper(), f"{TEXT}\n\n{REPEAT_LINE}"]
