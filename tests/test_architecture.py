@@ -58,6 +58,10 @@ NOT_AT_START = (
     *("nanobot.server.face", "nanobot.server.web_server"),
     *("nanobot.server.peers", "nanobot.server.watching", "nanobot.agent.stages.spoken_text"),
     *("nanobot.store.repositories.chats", "nanobot.store.database.migrations"),
+    *("nanobot.store.database.postgres", "nanobot.store.database.notices"),
+    *("nanobot.store.repositories.voice_answers", "nanobot.agent.stages.speaking"),
+    *("nanobot.agent.stages.triage", "nanobot.agent.stages.decision"),
+    *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
     *(
         "sqlalchemy.dialects.postgresql",
         "alembic",

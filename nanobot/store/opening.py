@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import sqlalchemy as sa
 
@@ -18,12 +18,13 @@ from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.notices import Notices
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal import channel_leases, lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext, StoreHooks
+
+if TYPE_CHECKING:
+    from nanobot.store.database.notices import Notices
 
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
 ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
@@ -123,6 +124,9 @@ def bring_up_to_date(
 def _open_postgres(
     url: str, home: Path, context_of: ContextOf, command: str, crasher: Failpoints
 ) -> Store:
+    from nanobot.store.database.notices import Notices  # noqa: PLC0415 - where it is wanted
+    from nanobot.store.database.postgres import PostgresDatabase  # noqa: PLC0415
+
     database = PostgresDatabase(url, crasher)
     identity = identity_of(home, command)
     name, lock = identity or ("", None)

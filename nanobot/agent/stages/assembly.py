@@ -10,7 +10,6 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
 from nanobot.agent.stages.remember import Remembering, RememberRecords
 from nanobot.agent.stages.stages import Stages
-from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.memory.port import MemoryPort
 from nanobot.ports import Clock
@@ -65,6 +64,8 @@ def stages_of(
     helpers = AuxiliaryModels(around.models)
     triage = auto = asking = remembering = None
     if settings.triage == "decision":
+        from nanobot.agent.stages.triage import Triage, TriageContext  # noqa: PLC0415 - it is off
+
         strange = set(settings.decision.allowed_run_types) - set(around.starter.types)
         if strange:
             logger.warning(

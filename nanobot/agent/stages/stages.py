@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall
-from nanobot.agent.stages.triage import Triage
+
+if TYPE_CHECKING:
+    from nanobot.agent.stages.triage import Triage
 
 
 class Stages:

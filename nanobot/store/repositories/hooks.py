@@ -8,8 +8,7 @@ from nanobot.store.opening import HooksOf
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.repositories.voice_answers import SqlVoiceHook
-from nanobot.store.unit import StoreContext, StoreHooks
+from nanobot.store.unit import StoreContext, StoreHooks, VoiceHook
 from nanobot.triggers.quiet import QuietHours
 
 
@@ -25,7 +24,13 @@ def store_hooks(
             ledger=None if budgets is None else SqlBudgetLedger(budgets, context.clock),
             tasks=SqlTaskEnds(context),
             notifications=None if quiet is None else SqlNotificationLimiter(context, quiet),
-            voice=None if voice is None else SqlVoiceHook(context, voice),
+            voice=None if voice is None else _voice_hook(context, voice),
         )
 
     return hooks
+
+
+def _voice_hook(context: StoreContext, settings: VoiceSettings) -> VoiceHook:
+    from nanobot.store.repositories.voice_answers import SqlVoiceHook  # noqa: PLC0415 - if any are
+
+    return SqlVoiceHook(context, settings)

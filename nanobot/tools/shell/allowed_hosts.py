@@ -8,7 +8,6 @@ import msgspec
 
 from nanobot.session.approvals import RuleView
 from nanobot.tools.sandbox.hosts import is_entry
-from nanobot.tools.shell.network import named_hosts
 
 
 class _Command(msgspec.Struct):
@@ -25,6 +24,8 @@ class AllowedHosts:
 
     async def allowed_hosts(self, session_key: str) -> list[str]:
         """Those of a conversation, as entries of a HostList."""
+        from nanobot.tools.shell.network import named_hosts  # noqa: PLC0415 - with the first command
+
         hosts: list[str] = []
         for rule in await self._rules():
             if rule.tool == "exec" and rule.session_key == session_key and not rule.tainted:

@@ -15,7 +15,6 @@ from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_entry
 from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox, Walls
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
-from nanobot.tools.shell.network import brings_files, named_hosts, needs_network
 from nanobot.tools.shell.process import RunningCommands
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
@@ -34,6 +33,7 @@ _CUT_OFF = (
     "\n[from the moment on that it opened {file}, which holds content from outside, it sent "
     "nothing more: if it is needed, call again, and a person is asked]"
 )
+# What reads shell is loaded by the first command, where it is called: few conversations have one.
 _REST = "Send the output to a file and read that, or filter it."
 
 
@@ -131,6 +131,8 @@ class _Shell:
     ) -> ToolOutput:
         """Run it; what it reads and changes of files with content from outside is noted."""
         online = network.mode != "none"
+        from nanobot.tools.shell.network import brings_files  # noqa: PLC0415 - see above
+
         brings = sandbox.is_bare or (online and brings_files(args.command))
         async with self._taint.command(
             context.key, tainted=context.tainted, brings=brings
@@ -151,6 +153,8 @@ class _Shell:
 
     def wants_network(self, args: ExecArgs, _: CallContext) -> bool:
         """Whether the command is to reach the network, and may by the configuration."""
+        from nanobot.tools.shell.network import needs_network  # noqa: PLC0415 - see above
+
         wanted = needs_network(args.command) if args.network is None else args.network
         return self._options.network.mode != "none" and (wanted or bool(args.hosts))
 
@@ -245,6 +249,8 @@ class _Shell:
 
 def _named(args: ExecArgs) -> list[str]:
     """The hosts that a call names, as entries of a HostList."""
+    from nanobot.tools.shell.network import named_hosts  # noqa: PLC0415 - see above
+
     return list(dict.fromkeys((*args.hosts, *filter(is_entry, named_hosts(args.command)))))
 
 
