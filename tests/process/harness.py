@@ -37,6 +37,7 @@ COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
 STEERED = "(This also takes in what you wrote while I was working.)"
+_OWED = "SELECT id FROM outbound WHERE state IN ('pending', 'sending')"
 LATE_EDIT = "I had dealt with this before you changed it. Send it anew if I should answer again."
 
 
@@ -270,6 +271,10 @@ members = {members}
         query = "SELECT payload FROM entries WHERE session_key = ? ORDER BY seq"
         return [decode(payload) for (payload,) in self.rows(query, session)]
 
+    async def delivered(self) -> None:
+        """Wait until the store knows that all was said: whoever is killed before says it again."""
+        await self.eventually(lambda: not self.rows(_OWED))
+
     async def rests(self, process: Nanobot) -> None:
         """The process ends as it is told to, and leaves nothing undone."""
         assert await process.stop() == 0
@@ -293,7 +298,7 @@ members = {members}
         assert self.rows("SELECT id, state FROM inbound WHERE state != 'settled'") == []
         ends = "('completed', 'failed', 'aborted')"
         assert self.rows(f"SELECT id, state FROM runs WHERE state NOT IN {ends}") == []
-        assert self.rows("SELECT id FROM outbound WHERE state IN ('pending', 'sending')") == []
+        assert self.rows(_OWED) == []
         assert self.rows("SELECT key FROM sessions WHERE owner IS NOT NULL") == []
 
 

@@ -66,6 +66,7 @@ async def test_a_sender_past_the_lane_s_limit_is_told_and_the_rest_is_answered(
     updates = [world.telegram.say(1, f"say:{number}") for number in range(4)]
     await world.acknowledged(updates[-1])
     await world.answered(1, 2)
+    await world.delivered()
     await gateway.kill()
 
     gateway = await world.start()

@@ -117,6 +117,7 @@ async def test_all_that_a_gateway_does_is_done_over_postgresql(shared_world: Wor
     await has(world, "Tea!", "it is time", "build ended")
     assert len(await world.answered(2, 2)) == 2
     await world.said(3, "noted")
+    await world.delivered()
     await gateway.kill()
 
     world.configure(top="drain_seconds = 5", more=CI + TO)

@@ -58,6 +58,7 @@ async def test_an_older_nanobot_goes_on_beside_a_newer_one_that_allows_it(
     world.telegram.say(2, "say:hello")
     await world.said(1, "before", "beside it")
     await world.said(2, "hello")
+    await world.delivered()
     await cluster.start("worker")
     await cluster.members[0].kill()
     world.telegram.say(3, "say:by the next")

@@ -70,6 +70,7 @@ async def test_a_delivery_becomes_one_post_in_a_chat_whatever_is_delivered_again
     assert await deliver(url, "1", workflow={"name": "build"}) == (202, "accepted")
     assert await deliver(url, "1", workflow={"name": "build"}) == (200, "known")
     await told(world, "build ended")
+    await world.delivered()
     await gateway.kill()
     gateway, url = await serve(world)
     assert await deliver(url, "1", workflow={"name": "build"}) == (200, "known")
