@@ -31,8 +31,8 @@ class EventStream:
         self._written = 0
 
     async def write(self, pieces: AsyncGenerator[bytes, None]) -> Problem | None:
-        """Write all of them; a refusal that came before the first. Raises ConnectionError when the
-        client has gone."""
+        """Write all of them; the refusal that ended them, if one did. Raises ConnectionError when
+        the client has gone."""
         problem: Problem | None = None
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -24,7 +24,7 @@ from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Handler, Route
 from nanobot.server.chat_answers import ChatChunks, ResponseEvents
 from nanobot.server.chat_requests import ChatRequest, ResponseRequest
-from nanobot.server.event_stream import QUIET_SECONDS, EventStream
+from nanobot.server.event_stream import EventStream
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.session_routes import allowed
 from nanobot.server.wire import QUIET, Problem, answer
@@ -57,9 +57,8 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
 class OpenAIRoutes:
     """All of it, for owners: programs speak as them."""
 
-    def __init__(self, api: ApiParts, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(self, api: ApiParts) -> None:
         self._api = api
-        self._quiet_seconds = quiet_seconds
         self._ids = RandomIds()
 
     def routes(self) -> list[Route]:
@@ -158,7 +157,7 @@ class OpenAIRoutes:
     ) -> web.StreamResponse:
         """Server-sent events. What is refused before the first of them is an answer of its own; a
         run in a session of nobody's ends when its client leaves."""
-        stream = EventStream(request, self._quiet_seconds)
+        stream = EventStream(request)
         try:
             problem = await stream.write(pieces)
         except ConnectionError:
