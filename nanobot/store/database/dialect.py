@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 # Locks belong to the whole database, stores to one of its schemas.
 _PLACE = "CASE current_schema() WHEN 'public' THEN '' ELSE current_schema() || ':' END || :n"
-_ALONE = sa.text(f"SELECT pg_advisory_xact_lock(hashtext({_PLACE}))")
-_TOGETHER = sa.text(f"SELECT pg_advisory_xact_lock_shared(hashtext({_PLACE}))")
+_ALONE = Prepared(sa.text(f"SELECT pg_advisory_xact_lock(hashtext({_PLACE}))"))
+_TOGETHER = Prepared(sa.text(f"SELECT pg_advisory_xact_lock_shared(hashtext({_PLACE}))"))
 _ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 def alone(connection: sa.Connection, name: str) -> None:
     """Wait until no other transaction is in this place; SQLite never has another."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_ALONE, {"n": name})
+        _ALONE.execute(connection, n=name)
 
 
 def together(connection: sa.Connection, name: str) -> None:
     """Wait until nobody is `alone` in this place; who wants to be waits for this transaction."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_TOGETHER, {"n": name})
+        _TOGETHER.execute(connection, n=name)
 
 
 def one_snapshot(connection: sa.Connection) -> None:

@@ -58,7 +58,8 @@ class NumberedStatement:
         if must_change:  # a division by zero, where it is no row: so nobody need wait for a count
             sql = f"WITH changed AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM changed"  # noqa: S608 - ours
         self.sql = sql.encode()
-        self.reads = isinstance(statement, sa.Select) and statement._for_update_arg is None  # noqa: SLF001
+        selects = isinstance(statement, sa.Select | sa.CompoundSelect)
+        self.reads = selects and statement._for_update_arg is None  # type: ignore[attr-defined]  # noqa: SLF001
         """It locks and changes nothing, so it needs no transaction: without others it sees the
         same without one."""
         self.name = b"nanobot_%d" % next(_numbers)
@@ -130,8 +131,8 @@ class Pipeline:
         import psycopg  # noqa: PLC0415 - comes with an extra
         from psycopg.adapt import Transformer  # noqa: PLC0415
 
-        self.heard = False
-        """Whether the server may have heard, and done, anything of this transaction."""
+        self.committing = False
+        """Its end was sent, so the server may have done all of this transaction."""
         self._ending = self.ended = False
         self._connection = connection
         self._error = psycopg.Error
@@ -168,7 +169,7 @@ class Pipeline:
     def begin(self) -> bool:
         """Forget what waits, for another transaction. False: the connection ended meanwhile."""
         self._waiting.clear()
-        self.heard = self._ending = self.ended = False
+        self.committing = self._ending = self.ended = False
         try:
             while self._poll.poll(0):
                 self._pgconn.consume_input()
@@ -227,7 +228,7 @@ class Pipeline:
             pgconn.send_query_prepared(name, one.values, one.formats, _BINARY)
             expected.append(one)
         if end and begun:
-            self.heard = True
+            self.committing = True
             pgconn.send_query_params(b"COMMIT", None)
             expected.append(b"")
         pgconn.pipeline_sync()
@@ -251,7 +252,6 @@ class Pipeline:
                 one.result.fill(self._loaded(one.statement, came), came.command_tuples or 0)
         self._next()  # what was sent is done
         self._pgconn.exit_pipeline_mode()
-        self.heard = True
         if failed is not None:
             from psycopg.errors import DivisionByZero, error_from_result  # noqa: PLC0415
 

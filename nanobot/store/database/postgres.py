@@ -130,8 +130,9 @@ def _roll_back(connection: sa.Connection) -> None:
 
 
 class PostgresDatabase:
-    """PostgreSQL over psycopg: a pool of connections, one thread for each. A unit of work that it
-    gives up in favour of another is done again, until it was tried `tries` times.
+    """PostgreSQL over psycopg: some threads, each with a connection. A unit of work that it gives
+    up in favour of another is done again, until it was tried `tries` times; one whose connection
+    is lost before the end was sent, once.
 
     Nothing is waited for without end: not for a lock, not for a statement, not for a server that
     is silent (`patience` seconds); what was to be done fails as StoreError then.
@@ -229,9 +230,11 @@ class PostgresDatabase:
         try:
             return _done(connection, work)
         except DBAPIError as error:
-            never_came = connection.invalidated and not pipeline.heard
-            if tries == 1 or not (never_came or code_of(error.orig) in _AGAIN):
+            undone = connection.invalidated and not pipeline.committing
+            if tries == 1 or not (undone or code_of(error.orig) in _AGAIN):
                 raise
+            if undone:
+                tries = min(tries, 2)  # a server that is silent is waited for twice
         return self._tried(connection, work, begin, tries - 1)
 
     @contextmanager

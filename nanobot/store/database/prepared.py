@@ -17,18 +17,20 @@ from nanobot.store.database.pipeline import PIPELINE, NumberedStatement, Pipelin
 from nanobot.store.database.results import PreparedResult, row_type
 
 Values: TypeAlias = Mapping[str, Any]
+_MOST_TOGETHER = 8
 
 
 class Prepared:
     """A statement that is given the same parameter names at every execution. Errors come as
     SQLAlchemy's."""
 
-    __slots__ = ("_compiled", "_numbered", "statement")
+    __slots__ = ("_compiled", "_inserts", "_numbered", "statement")
 
     def __init__(self, statement: sa.Executable) -> None:
         self.statement = statement
         self._compiled: _Compiled | None = None
         self._numbered: NumberedStatement | None = None
+        self._inserts: dict[int, Prepared] = {}
 
     def execute(
         self, connection: sa.Connection, values: Values | None = None, /, **named: Any
@@ -69,6 +71,9 @@ class Prepared:
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
         """Once with each of some parameters (at least one)."""
         if connection.dialect.name != "sqlite":
+            if isinstance(self.statement, sa.Insert) and 1 < len(rows) <= _MOST_TOGETHER:
+                self._insert_together(connection, self.statement.table, rows)
+                return
             for row in rows:
                 self._pipelined(connection, row)
             return
@@ -89,6 +94,20 @@ class Prepared:
             )
         pipeline: Pipeline = connection.info[PIPELINE]
         return pipeline.add(numbered, parameters, refusal)
+
+    def _insert_together(
+        self, connection: sa.Connection, table: sa.TableClause, rows: Sequence[Values]
+    ) -> None:
+        """All in one statement, of which there is one for each number of rows."""
+        insert = self._inserts.get(len(rows))
+        if insert is None:
+            columns = [
+                {name: sa.bindparam(f"{name}_{number}", type_=table.c[name].type) for name in row}
+                for number, row in enumerate(rows)
+            ]
+            insert = self._inserts[len(rows)] = Prepared(sa.insert(table).values(columns).inline())
+        values = {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()}
+        insert.execute(connection, values)
 
     def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
         self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))

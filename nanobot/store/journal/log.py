@@ -13,6 +13,7 @@ from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 from nanobot.store.unit import StoreContext
 
 _s = schema.sessions
@@ -22,7 +23,7 @@ _NO_END = 2**62
 
 # Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
 # owner (an order to stop, a post) and its driver wait for each other instead of clashing.
-_HEAD = Prepared(
+HEAD = Prepared(
     sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
     .where(_s.c.key == sa.bindparam("k"))
     .with_for_update()
@@ -86,9 +87,10 @@ def set_model(
     _SET_MODEL.execute(connection, k=session_key, m=model)
 
 
-def fence(connection: sa.Connection, lane: Lane) -> Any:
-    """The head of the lane's log, locked; raises Fenced when the lane has another owner."""
-    head = _HEAD.execute(connection, k=lane.session_key).first()
+def fence(connection: sa.Connection, lane: Lane, locked: PreparedResult | None = None) -> Any:
+    """The head of the lane's log, locked (of HEAD, if that was executed already); raises Fenced
+    when the lane has another owner."""
+    head = (locked or HEAD.execute(connection, k=lane.session_key)).first()
     if head is None or head.token != lane.token:
         raise _fenced(lane)
     return head
@@ -157,7 +159,7 @@ def append(
 
 def lane_of(connection: sa.Connection, key: str) -> Lane:
     """The lane as it stands, locked for this transaction: for writers who are not its owner."""
-    head = _HEAD.execute(connection, k=key).first()
+    head = HEAD.execute(connection, k=key).first()
     if head is None:
         raise Fenced(f"there is no session {key}")
     return Lane(key, int(head.token))

@@ -132,9 +132,10 @@ def start_model(
     prompt: PromptSnapshot | None,
 ) -> tuple[Entry, ...]:
     call = bodies[-1]
-    head = log.fence(connection, lane)
+    locked = log.HEAD.execute(connection, k=lane.session_key)
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
         call = writer.ledger.reserve(connection, run, call)
+    head = log.fence(connection, lane, locked)
     entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call], head)
     transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
@@ -204,7 +205,10 @@ def finish(
 def _end(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> None:
-    log.append(connection, writer, lane, run.id, ending.bodies)
+    locked = log.HEAD.execute(connection, k=lane.session_key)
+    calls = None if writer.ledger is None else writer.ledger.open_calls(connection, run)
+    head = log.fence(connection, lane, locked)
+    log.append(connection, writer, lane, run.id, ending.bodies, head)
     _ENDS[ending.state].change_one(
         connection,
         Fenced(f"run {run.id} has ended already"),
@@ -214,7 +218,7 @@ def _end(
         u=msgspec.json.encode(ending.usage),
     )
     if writer.ledger is not None:
-        ending = writer.ledger.close(connection, run, ending)
+        ending = writer.ledger.close(connection, run, ending, calls)
     if writer.voice is not None:
         writer.voice.ends(connection, run, ending)
     inbox.settle(connection, lane.session_key, run.id)
@@ -313,7 +317,7 @@ def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
     log.append(connection, writer, lane, run.id, ())
     if writer.ledger is not None:
-        writer.ledger.close(connection, run, Ending(state=run.state))
+        writer.ledger.close(connection, run, Ending(state=run.state), None)
     attempted(connection, run, -1)
     lanes.free(connection, lane)
 

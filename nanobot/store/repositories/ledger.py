@@ -28,6 +28,7 @@ from nanobot.session.usage import (
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
 from nanobot.store.repositories import usage_totals
 from nanobot.store.repositories.budget_turns import BudgetTurns
@@ -138,7 +139,7 @@ class SqlBudgetLedger:
         return used
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
-        _settle_all(connection, run, bodies, None)
+        _settle_all(connection, self.open_calls(connection, run), bodies, None)
 
     def _fitting(
         self,
@@ -194,9 +195,15 @@ class SqlBudgetLedger:
     def fold(self, connection: sa.Connection) -> None:
         usage_totals.fold(connection)
 
-    def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
+    def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
+        return _OPEN.execute(connection, k=run.session_key, i=run.id)
+
+    def close(
+        self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
+    ) -> Ending:
         """Settle all that the run has open, and warn below its answer of limits that are near."""
-        done = _settle_all(connection, run, ending.bodies, ending.error or "")
+        calls = calls or self.open_calls(connection, run)
+        done = _settle_all(connection, calls, ending.bodies, ending.error or "")
         if done is None or ending.error is not None or not self._budgets.daily:
             return ending
         lines = self._warnings(connection, done)
@@ -242,11 +249,11 @@ def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLim
 
 
 def _settle_all(
-    connection: sa.Connection, run: Run, bodies: Sequence[Body], ended: str | None
+    connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
 ) -> Any:
     """Settle what there is to settle; the last such call as it was reserved."""
     last = None
-    for row in _OPEN.execute(connection, k=run.session_key, i=run.id).all():
+    for row in calls:
         done = outcome(row.call, _reserved(row), bodies, ended)
         if done is not None:
             _settle(connection, row, done)

@@ -12,6 +12,7 @@ from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMe
 from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
@@ -29,6 +30,18 @@ _UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
 
+_SCOPE, _ACTIVE = _m.c.scope == sa.bindparam("s"), _m.c.state == "active"
+_STANDING = Prepared(
+    sa.select(_m.c.id, _m.c.digest, _m.c.file)
+    .where(_SCOPE, _ACTIVE, _m.c.id > sa.bindparam("after"), _m.c.file != "")
+    .order_by(_m.c.id)
+    .limit(sa.bindparam("n"))
+)
+_GONE = Prepared(sa.select(_m.c.id, _m.c.text).where(_SCOPE, _m.c.state == _FORGOTTEN))
+_UNFILED = Prepared(
+    sa.select(_m.c.text, _m.c.kind).where(_SCOPE, _ACTIVE, _m.c.file == "").order_by(_m.c.id)
+)
+
 
 class SqlMemoryStore(SqlStore):
     """See memory.records.MemoryStore: the same for SQLite and PostgreSQL."""
@@ -43,11 +56,9 @@ class SqlMemoryStore(SqlStore):
         await self.database.transact(lambda c: _follow(c, now, scope, changes), "memory")
 
     async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
-        query = sa.select(_m.c.id, _m.c.digest, _m.c.file).order_by(_m.c.id).limit(limit)
-        query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.id > after)
-        query = query.where(_m.c.file != "")
+        where = {"s": scope, "after": after, "n": limit}
         return await self.database.transact(
-            lambda c: [StandingRow(i, bytes(digest), file) for i, digest, file in c.execute(query)]
+            lambda c: [StandingRow(i, bytes(d), f) for i, d, f in _STANDING.execute(c, where)]
         )
 
     async def save(self, draft: Draft) -> SavedMemory:
@@ -86,14 +97,14 @@ class SqlMemoryStore(SqlStore):
         return write
 
     async def forgotten(self, scope: str) -> list[tuple[int, str]]:
-        query = sa.select(_m.c.id, _m.c.text)
-        query = query.where(_m.c.scope == scope, _m.c.state == _FORGOTTEN)
-        return await self.database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
+        return await self.database.transact(
+            lambda c: [(i, text) for i, text in _GONE.execute(c, s=scope)]
+        )
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
-        query = sa.select(_m.c.text, _m.c.kind).order_by(_m.c.id)
-        query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.file == "")
-        return await self.database.transact(lambda c: [(t, k) for t, k in c.execute(query)])
+        return await self.database.transact(
+            lambda c: [(text, kind) for text, kind in _UNFILED.execute(c, s=scope)]
+        )
 
     async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
         return await self.database.transact(lambda c: _known(c, scope, digest))

@@ -19,6 +19,7 @@ from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sende
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import outbox
 from nanobot.store.repositories.pairing_codes import code_of, spelled
 from nanobot.store.repositories.pairing_questions import tell_owners
@@ -29,15 +30,21 @@ _p = schema.pairings
 _LONGEST_NAME = 100
 _WELCOME = "You are in. Write to me as you would to a person; /help shows what else there is."
 
+_ROLE = Prepared(
+    sa.select(_p.c.role).where(
+        _p.c.channel == sa.bindparam("c"),
+        _p.c.sender_id == sa.bindparam("s"),
+        _p.c.state == "approved",
+    )
+)
+
 
 class SqlPairingStore(SqlStore):
     """See pairing.PairingStore: the same code for SQLite and PostgreSQL."""
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
-        query = sa.select(_p.c.role).where(
-            _p.c.channel == channel, _p.c.sender_id == sender_id, _p.c.state == "approved"
-        )
-        role = await self.database.transact(lambda c: c.scalar(query))
+        who = {"c": channel, "s": sender_id}
+        role = await self.database.transact(lambda c: _ROLE.scalar(c, who))
         return None if role is None else Role(role)
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
