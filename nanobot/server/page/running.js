@@ -21,6 +21,7 @@ const fresh = (event) => ({
   ended: false,
 });
 
+/** @type {Record<string, (run: Running, payload: any) => Running>} */
 const CHANGES = {
   status: (run, { state, why, text, model }) => ({
     ...run,

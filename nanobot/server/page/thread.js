@@ -8,6 +8,7 @@
  *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string }} Item
  */
 
+/** @type {Record<string, (body: any) => string[]>} */
 const NOTES = {
   fallback: (body) => ["warning", body.text],
   overflow: (body) => ["plain", body.text],
@@ -20,7 +21,10 @@ const NOTES = {
   recall: (body) => ["plain", "Added from memory", body.text],
 };
 
-/** What the calls of a reply have become so far, by the results behind it. */
+/**
+ * What the calls of a reply have become so far, by the results behind it.
+ * @param {Entry} entry @param {Map<string, any>} results @param {Set<string>} started @returns {Tool[]}
+ */
 function calls(entry, results, started) {
   return (entry.body.tool_calls ?? []).map((call, index) => {
     const id = `${entry.run_id}:${entry.body.call}:${index}`;
@@ -44,6 +48,7 @@ export function itemsOf(entries) {
     if (kind === "tool_result" && body) results.set(`${run_id}:${body.call}:${body.index}`, body);
     if (kind === "tool_started" && body) started.add(`${run_id}:${body.call}:${body.index}`);
   }
+  /** @type {Item[]} */
   const items = [];
   const profiles = new Map();
   const shownResults = new Set();

@@ -7,6 +7,7 @@
  * @param {import("./thread.js").Entry[]} entries @returns {{ bars: Bar[], from: number, to: number }}
  */
 export function timelineOf(run, entries, now = Date.now() / 1000) {
+  /** @type {Bar[]} */
   const bars = [];
   const open = new Map();
   const asked = new Map();

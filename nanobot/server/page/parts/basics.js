@@ -7,7 +7,10 @@ import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { tell } from "./notices.js";
 
-/** A button that shows that it is at work, and tells what went wrong. */
+/**
+ * A button that shows that it is at work, and tells what went wrong.
+ * @param {{ onClick?: (event: any) => unknown, kind?: string, icon?: string, label?: string, children?: any, title?: string, disabled?: boolean, type?: string }} props
+ */
 export function Button({ onClick, kind = "plain", icon, label, children, title, disabled, type = "button" }) {
   const [busy, setBusy] = useState(false);
   const press = async (event) => {
@@ -30,7 +33,7 @@ export function Button({ onClick, kind = "plain", icon, label, children, title, 
 /** What an error says to a person. @param {unknown} error */
 export const said = (error) => (error instanceof ApiError ? error.message : t("Something went wrong in this page: {error}", { error }));
 
-/** A time: how long ago, with the exact one on hovering. */
+/** A time: how long ago, with the exact one on hovering. @param {{ at: number | null | undefined }} props */
 export function When({ at }) {
   const [, again] = useState(0);
   useEffect(() => {
@@ -41,12 +44,14 @@ export function When({ at }) {
   return html`<time datetime=${new Date(at * 1000).toISOString()} title=${moment(at)}>${ago(at)}</time>`;
 }
 
+/** @type {Record<string, string[]>} */
 const TONES = {
   good: ["completed", "succeeded", "sent", "done", "active", "connected", "running", "ok", "approved", "direct", "polling", "up", "serving"],
   busy: ["queued", "preparing", "model_running", "tool_running", "sending", "pending", "preview", "starting", "connecting", "proposed"],
   wait: ["awaiting_human", "waiting", "held", "paused", "digested", "open", "missed"],
   bad: ["failed", "dead", "error", "denied", "refused", "down"],
 };
+/** @type {Record<string, string>} */
 const NAMES = {
   model_running: "thinking",
   tool_running: "using a tool",
@@ -62,11 +67,11 @@ export function State({ state }) {
   return html`<span class=${`state ${tone}`}>${t(NAMES[state] ?? state)}</span>`;
 }
 
-/** What stands where there is nothing. */
+/** What stands where there is nothing. @param {{ icon?: string, title: string, children?: any }} props */
 export const Empty = ({ icon = "info", title, children }) => html`
   <div class="empty"><${Icon} name=${icon} size=${28} /><h2>${title}</h2><p>${children}</p></div>`;
 
-/** The head of a view: its name, what it is for, and what can be done. */
+/** The head of a view: its name, what it is for, and what can be done. @param {{ title: string, children?: any, about?: string }} props */
 export const Head = ({ title, children, about }) => html`
   <header class="head"><div><h1>${title}</h1>${about && html`<p>${about}</p>`}</div><div class="actions">${children}</div></header>`;
 
@@ -75,7 +80,7 @@ export const Head = ({ title, children, about }) => html`
  * @template T @param {(signal: AbortSignal) => Promise<T>} fetching @param {unknown[]} watched
  */
 export function useFetched(fetching, watched, every = 0) {
-  const [state, setState] = useState({ value: undefined, error: undefined });
+  const [state, setState] = useState(/** @type {{ value: T | undefined, error: any }} */ ({ value: undefined, error: undefined }));
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const control = new AbortController();
@@ -93,7 +98,10 @@ export function useFetched(fetching, watched, every = 0) {
 export const Loading = ({ rows = 6 }) => html`
   <div class="loading" role="status" aria-label=${t("Loading")}>${Array.from({ length: rows }, () => html`<span></span>`)}</div>`;
 
-/** What was fetched, or that it is on its way, or why it did not come. */
+/**
+ * What was fetched, or that it is on its way, or why it did not come.
+ * @param {{ of: { value: any, error: any, again: () => void }, children?: any, rows?: number }} props
+ */
 export function Fetched({ of, children, rows = 6 }) {
   if (of.value !== undefined) return children(of.value);
   if (of.error) {
@@ -103,14 +111,17 @@ export function Fetched({ of, children, rows = 6 }) {
   return html`<${Loading} rows=${rows} />`;
 }
 
-/** A dialog over the page; Escape and a click beside it close it. */
+/**
+ * A dialog over the page; Escape and a click beside it close it.
+ * @param {{ title: string, onClose: () => void, children?: any, wide?: boolean }} props
+ */
 export function Dialog({ title, onClose, children, wide = false }) {
-  const element = useRef(null);
+  const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
     const dialog = element.current;
-    const before = document.activeElement;
-    dialog.showModal();
-    return () => (dialog.close(), before?.focus?.());
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
+    dialog?.showModal();
+    return () => (dialog?.close(), before?.focus?.());
   }, []);
   return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onCancel=${(event) => (event.preventDefault(), onClose())}
     onMouseDown=${(event) => event.target === element.current && onClose()}>
@@ -119,11 +130,14 @@ export function Dialog({ title, onClose, children, wide = false }) {
   </dialog>`;
 }
 
-/** A field of a form with its name and what it is for. */
+/** A field of a form with its name and what it is for. @param {{ name: any, about?: any, children?: any }} props */
 export const Field = ({ name, about, children }) => html`
   <label class="field"><span class="name">${name}</span>${children}${about && html`<span class="about">${about}</span>`}</label>`;
 
-/** A switch between a few ways to look at something. */
+/**
+ * A switch between a few ways to look at something.
+ * @param {{ value: string, options: string[][], onChange: (value: string) => void, label: string }} props
+ */
 export const Choice = ({ value, options, onChange, label }) => html`
   <div class="choice" role="group" aria-label=${label}>
     ${options.map(([key, text]) => html`<button type="button" aria-pressed=${value === key} onClick=${() => onChange(key)}>${text}</button>`)}

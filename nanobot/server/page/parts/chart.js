@@ -4,6 +4,7 @@ import { t } from "../i18n.js";
 import { asset, html, useEffect, useRef } from "../lib.js";
 import { theme } from "../theme.js";
 
+/** @type {Promise<any> | undefined} */
 let library;
 
 async function load() {
@@ -47,8 +48,9 @@ function options(plot, { width, series, value }) {
  * Bars by day. @param {{ title: string, days: number[], series: { name: string, tint: string, values: number[] }[], value: (amount: number) => string }} props
  */
 export function Bars({ title, days, series, value }) {
-  const element = useRef(null);
+  const element = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
+    /** @type {any} */
     let chart;
     let gone = false;
     const watching = new ResizeObserver(([{ contentRect }]) => chart?.setSize({ width: contentRect.width, height: HEIGHT }));

@@ -24,7 +24,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-/** Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader. */
+/** Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader. @param {string} text @returns {string} */
 export function clean(text) {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n\n...` : text;
   return purify.sanitize(marked.parse(cut), {
@@ -61,9 +61,12 @@ function withCopy(block) {
   block.parentElement.tabIndex = 0;
 }
 
-/** A text as Markdown; `still` once it does not grow any more, which is when code gets its colours. */
+/**
+ * A text as Markdown; `still` once it does not grow any more, which is when code gets its colours.
+ * @param {{ text: string, still?: boolean }} props
+ */
 export function Markdown({ text, still = true }) {
-  const element = useRef(null);
+  const element = useRef(/** @type {any} */ (null));
   const content = useMemo(() => clean(text), [text]);
   useEffect(() => {
     if (!still) return;

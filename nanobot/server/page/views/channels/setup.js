@@ -9,7 +9,7 @@ import { tell } from "../../parts/notices.js";
 function Form({ kind, name, owners, quiet, onBack, onDone }) {
   const [values, setValues] = useState(Object.fromEntries(kind.fields.map((field) => [field.key, ""])));
   const [people, setPeople] = useState(owners.join(", "));
-  const [done, setDone] = useState(null);
+  const [done, setDone] = useState(/** @type {{ who: string, lacking: string } | null} */ (null));
   const missing = !name && kind.fields.some((field) => !field.optional && !field.usual && !values[field.key].trim());
   const connect = async () => {
     const settings = Object.entries(values).filter(([, value]) => value.trim()).map(([key, value]) => `${key}=${value.trim()}`).join("\n");

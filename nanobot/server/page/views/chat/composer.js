@@ -34,12 +34,16 @@ function Model({ session }) {
 const upload = async (file) =>
   (await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file })).json();
 
+/**
+ * @param {{ session: string, draft: { text: string, at: number, send?: boolean } | null, running: any,
+ *   onSend: (message: { text: string, files: any[], key: string }) => Promise<void>, onStop: () => unknown }} props
+ */
 export function Composer({ session, draft, running, onSend, onStop }) {
   const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
-  const [files, setFiles] = useState([]);
+  const [files, setFiles] = useState(/** @type {any[]} */ ([]));
   const [over, setOver] = useState(false);
-  const area = useRef(null);
-  const picker = useRef(null);
+  const area = useRef(/** @type {any} */ (null));
+  const picker = useRef(/** @type {any} */ (null));
   useEffect(() => {
     if (!draft) return;
     if (draft.send) send(draft.text, []);

@@ -28,6 +28,7 @@ function Whole({ view }) {
   </details>`;
 }
 
+/** @param {{ session: string, onClose: () => void }} props */
 export function Context({ session, onClose }) {
   const view = useFetched((signal) => read("context show", { session }, { signal }), [session]);
   return html`<${Dialog} title=${t("What the model would be sent")} onClose=${onClose} wide>

@@ -96,6 +96,7 @@ function hash(text) {
   return sum;
 }
 
+/** @param {{ chosen: string }} props */
 export function Conversations({ chosen }) {
   const [only, setOnly] = useState("all");
   const [text, setText] = useState("");

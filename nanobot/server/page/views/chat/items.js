@@ -12,7 +12,7 @@ import { link } from "../../router.js";
 
 const LONG = 4_000;
 
-/** The model's JSON, in lines; as it came where it is none. */
+/** The model's JSON, in lines; as it came where it is none. @param {string} text */
 export function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -49,7 +49,7 @@ function fileOf({ name, arguments: given }) {
   }
 }
 
-/** A tool call, folded: what it was asked for, what it gave, how long it took. */
+/** A tool call, folded: what it was asked for, what it gave, how long it took. @param {{ tool: any }} props */
 export function Tool({ tool }) {
   const state = tool.result === undefined && tool.ok === undefined ? "busy" : tool.ok ? "good" : "bad";
   const path = fileOf(tool);
@@ -90,6 +90,7 @@ function Person({ item, onRetry, onEdit }) {
   </article>`;
 }
 
+/** @param {{ text: string, open?: boolean }} props */
 export const Reasoning = ({ text, open = false }) => html`
   <details class="reasoning" open=${open}><summary>${t("Thoughts")}</summary><div>${text}</div></details>`;
 
@@ -105,6 +106,7 @@ function Answer({ item }) {
   </article>`;
 }
 
+/** @type {Record<string, (props: any) => any>} */
 const KINDS = {
   person: Person,
   answer: Answer,
@@ -121,4 +123,5 @@ const KINDS = {
   erased: () => html`<div class="note">${t("erased")}</div>`,
 };
 
+/** @param {{ item: import("../../thread.js").Item, onRetry: (item: any) => void, onEdit: (text: string) => void }} props */
 export const Item = ({ item, ...rest }) => html`<${KINDS[item.type]} item=${item} ...${rest} />`;

@@ -18,6 +18,7 @@ function Since({ at }) {
   return html`<small>${duration(Math.max(Math.floor(now / 1_000 - at), 0) * 1_000)}</small>`;
 }
 
+/** @param {{ run: import("../../running.js").Running }} props */
 export function Now({ run }) {
   const busy = run.tools.filter((tool) => tool.ok === undefined);
   return html`<article class="message answer growing" aria-busy="true" aria-live="off">

@@ -22,7 +22,7 @@ function Question({ approval, onDone }) {
   </form>`;
 }
 
-/** A call that waits to be allowed. */
+/** A call that waits to be allowed. @param {{ approval: any, onDone: () => void }} props */
 export function Call({ approval, onDone }) {
   const decide = (name, more = {}) => async () => {
     await change(name, { id: approval.id, ...more });
@@ -40,6 +40,7 @@ export function Call({ approval, onDone }) {
   </section>`;
 }
 
+/** @param {{ session: string, version: number, onDecided: () => void }} props */
 export function Questions({ session, version, onDecided }) {
   const open = useFetched((signal) => read("approvals list", { state: "open", limit: 50 }, { signal }), [session, version, changed.value]);
   const here = (open.value ?? []).filter((approval) => approval.session_key === session);

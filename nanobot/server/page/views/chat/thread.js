@@ -34,7 +34,7 @@ const dated = (items) =>
 
 /** What was sent and is not in the log yet: it is there by the key that went along, or answered by one. */
 function useSending(log, notices) {
-  const [sending, setSending] = useState([]);
+  const [sending, setSending] = useState(/** @type {any[]} */ ([]));
   useEffect(() => {
     const there = new Set(log.entries.filter((entry) => entry.kind === "user").map((entry) => entry.body?.message_id));
     const answered = ({ key }) => notices.some((notice) => notice.key.endsWith(`:${key}`));
@@ -50,7 +50,7 @@ export function Thread({ session }) {
   const { notices, again } = useNotices(session);
   const { run, setRun } = useRun(session, log, again);
   const [context, setContext] = useState(false);
-  const [draft, setDraft] = useState(null);
+  const [draft, setDraft] = useState(/** @type {any} */ (null));
   const [sending, setSending] = useSending(log, notices);
   const items = useMemo(
     () => withNotices(itemsOf(log.entries), notices, { begins: log.first <= 1, ends: !log.behind }),

@@ -46,6 +46,7 @@ function Editor({ name, onSaved }) {
   </section>`;
 }
 
+/** @param {{ name: string }} props */
 export function Files({ name }) {
   const files = useFetched((signal) => read("prompts list", {}, { signal }), []);
   return html`<div class="files-view"><${Fetched} of=${files}>${(list) => html`<ul class="card flush" aria-label=${t("Files")}>
