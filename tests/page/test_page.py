@@ -20,7 +20,7 @@ expect.set_options(timeout=20_000)
 
 PICTURE = png()
 VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
-PARTS = ["model", "keys", "policy", "skills", "access"]
+PARTS = ["model", "keys", "policy", "skills", "access", "appearance"]
 HOSTILE = (
     "say:<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     "<a href=\"javascript:document.title='owned'\">press</a>[link](javascript:alert(1))"
@@ -343,6 +343,19 @@ async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
         await expect(page.get_by_role("heading", name="运行", exact=True)).to_be_visible()
         await page.reload()
         await expect(page.locator("html")).to_have_attribute("lang", "zh")
+
+
+async def test_a_phone_has_colours_and_language_in_the_settings(house: House) -> None:
+    async with house.looking("settings/appearance", size=(360, 740), scheme="light") as page:
+        form = page.get_by_role("main")
+        await form.get_by_label("Colours").select_option("dark")
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        await form.get_by_label("Language").select_option("zh")
+        await expect(page.get_by_role("heading", name="设置", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        await form.get_by_label("颜色").select_option("")
+        await expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -3,8 +3,10 @@
 import { effect, signal } from "./lib.js";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
-const chosen = signal(localStorage.getItem("theme") ?? "");
 const systems = signal(system.matches ? "dark" : "light");
+
+/** What somebody said; "": as the system has it. */
+export const chosen = signal(localStorage.getItem("theme") ?? "");
 
 system.addEventListener("change", () => {
   systems.value = system.matches ? "dark" : "light";
@@ -18,8 +20,11 @@ effect(() => {
   document.documentElement.dataset.theme = theme.value;
 });
 
-/** The other one, from now on. */
-export function turn() {
-  chosen.value = theme.value === "dark" ? "light" : "dark";
-  localStorage.setItem("theme", chosen.value);
+/** From now on; "": as the system has it. @param {string} name */
+export function choose(name) {
+  chosen.value = name;
+  localStorage.setItem("theme", name);
 }
+
+/** The other one, from now on. */
+export const turn = () => choose(theme.value === "dark" ? "light" : "dark");

@@ -5,6 +5,7 @@ import { html } from "../lib.js";
 import { Choice, Head } from "../parts/basics.js";
 import { go } from "../router.js";
 import { Access } from "./settings/access.js";
+import { Appearance } from "./settings/appearance.js";
 import { Health } from "./settings/health.js";
 import { Keys } from "./settings/keys.js";
 import { Model } from "./settings/model.js";
@@ -19,6 +20,7 @@ const PARTS = {
   policy: ["Policy", Policy],
   skills: ["Skills and servers", Skills],
   access: ["Access", Access],
+  appearance: ["Appearance", Appearance],
   start: ["First steps", Start],
 };
 

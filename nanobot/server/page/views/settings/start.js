@@ -173,5 +173,5 @@ export function Start({ what }) {
         ${open && html`<div class="stepbody"><${Part} state=${value} onDone=${next} />
           ${name !== "hello" && html`<div class="row"><${Button} kind="bare" onClick=${skip}>${t("Leave it for later")}<//></div>`}</div>`}</li>`;
     })}</ol>
-    <p class="soft">${t("All of it can be done by command, too: nanobot onboard.")}</p></section>`}<//>`;
+    <p class="soft">${t("All of it can be done by command, too: nanobot onboard, channels connect, prompts write, config set.")}</p></section>`}<//>`;
 }
