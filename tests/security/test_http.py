@@ -121,14 +121,18 @@ OWNERS_ALONE = [
     ("GET", "/api/events"),
     ("GET", f"/api/blobs/{'0' * 64}"),
     ("POST", "/mcp"),
-    ("GET", "/mcp"),
-    ("DELETE", "/mcp"),
     ("GET", "/v1/models"),
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/responses"),
     ("POST", "/v1/embeddings"),
     ("POST", "/v1/audio/transcriptions"),
 ]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_at_the_door_for_tools_there_is_nothing_but_calls(served: House, method: str) -> None:
+    for client in (await served.stranger(), await served.program("anna", "member")):
+        assert (await client.ask(method, "/mcp"))[0] in {403, 405}
 
 
 @pytest.mark.parametrize(("method", "path"), OWNERS_ALONE)
@@ -362,7 +366,7 @@ async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
 )  # fmt: skip
 async def test_prompt_files_are_no_way_to_others(served: House, name: str, owner: Client) -> None:
     before = (served.home / "config.toml").read_text()
-    assert (await owner.post("/api/prompts/write", name=name, text="planted"))[0] in {400, 409}
+    assert (await owner.post("/api/prompts/write", name=name, text="planted"))[0] in {400, 404, 409}
     assert (await owner.get("/api/prompts/show", name=name))[0] in {400, 404, 409}
     assert (served.home / "config.toml").read_text() == before
 
