@@ -40,6 +40,9 @@ class SentMessages:
         before the send is an earlier answer that says the same. Raises Uncertain, with their ids,
         for those so close to the beginning that the clocks cannot tell.
         """
+        # The gateway may have shown it while the history was read.
+        if (shown := self.id_of(part)) is not None:
+            return shown
         nonce = nonce_of(part)
         ours = [message for message in history if message.author.id == me]
         exact = next((message.id for message in ours if nonce and message.nonce == nonce), None)

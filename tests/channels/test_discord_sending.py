@@ -33,6 +33,9 @@ from nanobot.ports import (
     SelfChecking,
 )
 from nanobot.testing.machine import ManualClock
+from nanobot_channels._discord_messages import Message, User
+from nanobot_channels._discord_parts import nonce_of
+from nanobot_channels._discord_sent import SentMessages
 from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
@@ -287,6 +290,16 @@ async def test_a_history_that_cannot_be_read_or_ends_too_soon_leaves_it_uncertai
         discord.add_message(CHAT, str(number))
     with pytest.raises(Uncertain):
         await channel.find(DM, PART, discord.now)
+
+
+async def test_what_the_gateway_shows_while_the_history_is_read_is_no_other_part(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    sent_id = await channel.send(DM, PART)
+    shown = Message(id=sent_id, channel_id=CHAT, author=User(id=ME), content=PART.text)
+    sent = SentMessages()
+    sent.record(msgspec.structs.replace(shown, nonce=nonce_of(PART)))
+    assert sent.among([shown], PART, ME, discord.now - 1) == sent_id
 
 
 async def test_a_nonce_in_the_history_is_certain(
