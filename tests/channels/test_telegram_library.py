@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,12 @@ def test_another_thread_can_import_meanwhile_what_is_hidden_here() -> None:
     assert module.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
 
 
-def test_what_is_within_a_hidden_package_is_hidden_too() -> None:
-    with absent("wsgiref"), pytest.raises(ModuleNotFoundError, match="wsgiref"):
-        importlib.import_module("wsgiref.headers")
+def test_what_is_within_a_hidden_package_is_hidden_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_nobody_else").mkdir()
+    (tmp_path / "of_nobody_else" / "within.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with absent("of_nobody_else"), pytest.raises(ModuleNotFoundError, match="of_nobody_else"):
+        importlib.import_module("of_nobody_else.within")
+    assert importlib.import_module("of_nobody_else.within")
