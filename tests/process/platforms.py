@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from html import unescape
 from random import Random
 from typing import Any, NamedTuple
 
@@ -312,11 +313,11 @@ class OnSlack(Platform):
         self._last = said | {"channel": chat, "channel_type": "im"}
 
     def shown(self, chat: str) -> list[str]:
-        return [shown_text(message["blocks"]) for message in self._server.sent(chat)]
+        return [_slack_text(message) for message in self._server.sent(chat)]
 
     def recent(self, chat: str) -> list[str]:
         room = self._server.rooms[chat].messages[-_RECENT:]
-        return [shown_text(message["blocks"]) for message in room if message.get("bot_id")]
+        return [_slack_text(message) for message in room if message.get("bot_id")]
 
     async def until(self, holds: Callable[[], bool], timeout: float) -> None:
         await self._server.until(holds, timeout)
@@ -375,6 +376,11 @@ class OnSlack(Platform):
         self._server.cut()
         await self._server.until(lambda: not self._server.connections)
         self._server.give_up()
+
+
+def _slack_text(message: dict[str, Any]) -> str:
+    """What people see: the blocks, or the text of a message in the oldest form, which has none."""
+    return shown_text(message["blocks"]) or unescape(str(message.get("text", "")))
 
 
 def told_once(shown: list[str]) -> list[str]:
