@@ -47,4 +47,5 @@ def test_what_is_within_a_hidden_package_is_hidden_too(
     monkeypatch.syspath_prepend(tmp_path)
     with absent("of_nobody_else"), pytest.raises(ModuleNotFoundError, match="of_nobody_else"):
         importlib.import_module("of_nobody_else.within")
-    assert importlib.import_module("of_nobody_else.within")
+    within = importlib.import_module("of_nobody_else.within")
+    assert within.__name__ == "of_nobody_else.within"
