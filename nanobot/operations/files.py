@@ -14,7 +14,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
-from nanobot.workspace.shared_files import FileText, FileView
+from nanobot.workspace.file_views import FileText, FileView
 
 _WHAT = "What is in the workspace"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from nanobot.config.values import Source
-from nanobot.workspace.shared_files import SharedFiles
+
+if TYPE_CHECKING:  # `--help` would load asyncio with it
+    from nanobot.workspace.shared_files import SharedFiles
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
