@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from collections.abc import Collection
 
 from nanobot.errors import NanobotError, ToolError, UsageError
 from nanobot.workspace.confinement import ConfinedFiles
@@ -56,7 +57,7 @@ class SharedFiles:
         try:
             with self._files.folder(base or ".") as descriptor, os.scandir(descriptor) as entries:
                 hidden = self._files.hidden_keys()
-                rows = [_view(base, entry) for entry in entries if _key(entry) not in hidden]
+                rows = [row for entry in entries if (row := _view(base, entry, hidden))]
         except ToolError as error:
             raise NanobotError(str(error)) from None
         except OSError as error:
@@ -75,6 +76,8 @@ class SharedFiles:
                 raw = os.pread(descriptor, _MOST_BYTES, 0)
         except ToolError as error:
             raise NanobotError(str(error)) from None
+        except OSError as error:
+            raise NanobotError(f"{path} cannot be read: {error.strerror or error}") from None
         text = raw.decode("utf-8", "replace")
         is_text = b"\0" not in raw and text.count("\ufffd") <= len(text) // 100
         shown = text[:MOST_CHARS] if is_text else ""
@@ -102,13 +105,16 @@ def _checked(path: str) -> str:
     return path.strip("/")
 
 
-def _key(entry: os.DirEntry[str]) -> tuple[int, int]:
-    status = entry.stat(follow_symlinks=False)
-    return status.st_dev, status.st_ino
-
-
-def _view(base: str, entry: os.DirEntry[str]) -> FileView:
-    status = entry.stat(follow_symlinks=False)
+def _view(
+    base: str, entry: os.DirEntry[str], hidden: Collection[tuple[int, int]]
+) -> FileView | None:
+    """None: it is hidden, or has gone since its folder was read."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    if (status.st_dev, status.st_ino) in hidden:
+        return None
     name = entry.name.encode("utf-8", "replace").decode()
     return FileView(
         path=f"{base}/{name}" if base else name,

@@ -2,7 +2,7 @@
 
 import { t } from "../i18n.js";
 import { html, signal, useEffect } from "../lib.js";
-import { Empty, Loading } from "../parts/basics.js";
+import { Empty, Loading, said } from "../parts/basics.js";
 import { link } from "../router.js";
 import { Conversations } from "./chat/conversations.js";
 
@@ -15,6 +15,8 @@ const STEPS = [
 
 /** @type {import("../vendor/signals-core.js").Signal<Function | null>} */
 const thread = signal(null);
+/** Why it did not come. @type {import("../vendor/signals-core.js").Signal<unknown>} */
+const missing = signal(null);
 let asked = false;
 
 /** What shows a conversation is most of the page: it comes behind the list, or at once if one is opened. */
@@ -25,10 +27,17 @@ async function load() {
   if (named instanceof HTMLTemplateElement) document.head.append(named.content);
   try {
     thread.value = (await import("./chat/thread.js")).Thread;
+    missing.value = null;
   } catch (error) {
     asked = false;
-    throw error;
+    missing.value = error;
   }
+}
+
+function Coming() {
+  if (!missing.value) return html`<section class="thread"><${Loading} rows=${5} /></section>`;
+  return html`<section class="thread"><div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${said(missing.value)}</p>
+    <button type="button" class="button" onClick=${() => ((missing.value = null), load())}>${t("Try again")}</button></div></section>`;
 }
 
 function First() {
@@ -41,11 +50,11 @@ function First() {
 export default function Chat({ what }) {
   useEffect(() => {
     if (what) load();
-    else setTimeout(() => load().catch(() => undefined), 300);
+    else setTimeout(load, 300);
   }, [Boolean(what)]);
   const Thread = thread.value;
   return html`<div class=${`chat ${what ? "open" : ""}`}>
     <${Conversations} chosen=${what} />
-    ${!what ? html`<${First} />` : Thread ? html`<${Thread} key=${what} session=${what} />` : html`<section class="thread"><${Loading} rows=${5} /></section>`}
+    ${!what ? html`<${First} />` : Thread ? html`<${Thread} key=${what} session=${what} />` : html`<${Coming} />`}
   </div>`;
 }
