@@ -295,7 +295,7 @@ def occurrence(years: Timeline, number: int) -> Row:
 def memory(years: Timeline, number: int) -> Row:
     text = f"Note {number}: the {_WORDS[number % 10]} of {_WORDS[number // 10 % 10]}"
     return {
-        "scope": "owner" if number % 2 else f"{CHANNEL}:{number % 100}",
+        "scope": "owner" if number % 2 else f"chats/{CHANNEL}/{number % 100}",
         "digest": hashlib.sha256(text.encode()).digest(),
         "text": text,
         "terms": text.lower(),

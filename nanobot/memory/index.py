@@ -240,10 +240,17 @@ class Memory:
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
-        """Memories, the newest first."""
+        """Memories, the newest first. Of all scopes, what cannot be read counts as it was."""
         for scope in await self._scopes() if scopes is None else scopes:
-            async with self._lock(scope):
-                await self._follow(scope)
+            try:
+                async with self._lock(scope):
+                    await self._follow(scope)
+            except StoreError:
+                raise
+            except NanobotError as error:
+                if scopes is not None:
+                    raise
+                logger.warning("memory is listed as it was read last: {}", error)
         return await self._store.listed(scopes=scopes, state=state, limit=limit, find=find)
 
     async def curated(self, scope: str) -> str:

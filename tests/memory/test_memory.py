@@ -8,7 +8,9 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.memory.index import Memory
+from nanobot.memory.items import digest_of
 from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, SavedMemory
+from nanobot.memory.records import Draft
 from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 
@@ -276,6 +278,28 @@ async def test_a_file_that_cannot_be_written_now_is_written_later(
     (tmp_path / "MEMORY.md").rmdir()
     assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
     assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Anna drinks tea\n"
+
+
+async def test_a_scope_whose_files_no_folder_can_have_hides_nobody_elses(
+    home: Home, tmp_path: Path, mem: Memory
+) -> None:
+    """Such a row is left by a store that something else has written."""
+    stray = Draft(
+        scope="telegram:0",
+        text="Zoe",
+        digest=digest_of("Zoe"),
+        terms="zoe",
+        state="active",
+        kind="note",
+        provenance=NOBODY,
+    )
+    await home.memories().save(stray)
+    await mem.save(EVE, "Eve collects stamps", NOBODY)
+    (tmp_path / f"memory/{EVE}/{TODAY}.md").write_text("- Eve collects coins.\n")
+    rows = await memory(home, tmp_path).listed(scopes=None)
+    assert {row.text for row in rows} == {"Zoe", "Eve collects coins."}
+    with pytest.raises(NanobotError, match="'telegram:0' is nobody's memory"):
+        await mem.listed(scopes=["telegram:0"])
 
 
 # Vectors
