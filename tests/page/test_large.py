@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from benchmarks.filled import filled
 from benchmarks.filled_rows import Size
@@ -117,6 +117,30 @@ async def test_a_hundred_thousand_entries_are_read_to_the_beginning_and_back(hou
         await expect(said.first).to_contain_text(f"something. {begin}")
         await page.keyboard.press("Control+End")
         await expect(said.last).to_contain_text(f"something. {end}")
+
+
+async def test_the_way_to_the_beginning_is_not_moved_away_by_what_comes_above(house: House) -> None:
+    async with house.looking("chat/telegram:0") as page:
+        log = page.get_by_role("log")
+        said = log.locator(".message.person")
+        await expect(said.last).to_contain_text(f"something. {LONG.messages - 1}")
+        held = asyncio.Event()
+
+        async def late(route: Route) -> None:
+            await held.wait()
+            await route.continue_()
+
+        await page.route("**/entries?before=*", late)
+        above = await said.first.text_content()
+        async with page.expect_request("**/entries?before=*"):
+            await log.evaluate("scroller => { scroller.scrollTop = 0; }")
+        button = page.get_by_role("button", name="To the beginning")
+        await button.hover()
+        await page.mouse.down()
+        held.set()
+        await expect(said.first).not_to_have_text(above or "")
+        await page.mouse.up()
+        await expect(said.first).to_contain_text("something. 0")
 
 
 async def test_what_is_read_stays_in_its_place_while_more_comes_above_it(house: House) -> None:

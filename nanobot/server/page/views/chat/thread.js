@@ -85,6 +85,7 @@ export function Thread({ session }) {
     to(event.key === "Home" ? "first" : "last");
   };
   const title = items.find((item) => item.type === "person")?.text.slice(0, 60);
+  const away = reading.away || log.behind;
   const empty = log.loaded && !items.length && !run && !sending.length && !log.error;
   return html`<section class="thread" aria-label=${t("Conversation {name}", { name: session })}>
     <${Head} session=${session} title=${title} onContext=${() => setContext(true)}
@@ -92,8 +93,7 @@ export function Thread({ session }) {
       onNew=${async () => (await change("new", { session }), log.latest())} />
     <div class="scroller" ref=${reading.element} onScroll=${reading.look} onKeyDown=${press} tabindex="0" role="log" aria-live="polite" aria-relevant="additions" aria-label=${t("Messages")}>
       <div class="messages">
-        ${log.first > 1 && html`<div class="older"><${Button} onClick=${log.older}>${t("Show what was before")}<//>
-          <${Button} kind="bare" onClick=${() => to("first")}>${t("To the beginning")}<//></div>`}
+        ${log.first > 1 && html`<div class="older"><${Button} onClick=${log.older}>${t("Show what was before")}<//></div>`}
         ${log.error && html`<p class="bad" role="alert">${said(log.error)} <${Button} kind="small" onClick=${log.latest}>${t("Try again")}<//></p>`}
         ${!log.loaded && html`<${Loading} rows=${5} />`}
         ${empty && html`<${Empty} icon="chat" title=${t("What shall we talk about?")}>${t("Write below. Files may be dropped here.")}<//>`}
@@ -106,7 +106,8 @@ export function Thread({ session }) {
         <${Questions} session=${session} version=${log.entries.length} onDecided=${() => setRun((before) => before && { ...before, approval: null })} />
       </div>
     </div>
-    ${(reading.away || log.behind) && html`<button type="button" class="down" onClick=${() => to("last")}>${t("To the latest")}</button>`}
+    ${away && log.first > 1 && html`<button type="button" class="jump up" onClick=${() => to("first")}>${t("To the beginning")}</button>`}
+    ${away && html`<button type="button" class="jump down" onClick=${() => to("last")}>${t("To the latest")}</button>`}
     <${Composer} session=${session} draft=${draft} running=${run && !run.ended} onSend=${send} onStop=${stop} />
     ${context && html`<${Context} session=${session} onClose=${() => setContext(false)} />`}
   </section>`;
