@@ -215,7 +215,7 @@ class _Assembly:
             clock,
             self.roles,
             agent.worker,
-            (self.records, channels, scheduler, self.cron.look),
+            (self.records, channels, scheduler, self.cron.look_at_all),
         )
         engine = self._engine(
             agent,

@@ -8,7 +8,8 @@ asks for little at a time, so that nobody waits long for the store, however many
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 from loguru import logger
 
@@ -24,6 +25,10 @@ from nanobot.triggers.cron.publisher import JobPublisher
 
 LOOK_SECONDS = 30.0
 """The store is looked at so often at least: clocks jump, and other processes add jobs."""
+_OPEN_SECONDS = 3.0
+"""While something is not done all of it is looked at so often: what other processes tell of it is
+a hint, which may not come. Where that takes long, `_SHARE` times as long as it took."""
+_SHARE = 20.0
 _SET_BACK_SECONDS = 1.0
 _PRUNE_SECONDS = 86_400.0
 _SETTLED_AT_ONCE = 50
@@ -41,8 +46,10 @@ class CronService:
         """Called when jobs were changed here, which another process may be the one to fire."""
         self._watched: frozenset[str] = frozenset()
         self._ended: dict[str, None] = {}
-        self._sweeping = False
+        self._looking = 0
         self._swept_at: float | None = None
+        self._sweep_took = 0.0
+        self._changed_elsewhere = False
         self._realigned_at: float | None = None
         self._offset = self._clock_offset()
 
@@ -59,12 +66,19 @@ class CronService:
         """Jobs have changed, and this has become of it: who has to act is woken, and jobs are
         looked at now."""
         self._act(fired)
+        # Whoever was quick has ended it before this was known here.
+        self._ended.update(dict.fromkeys(fired.watched))
         self.look()
         if self.on_announced is not None:
             self.on_announced()
 
     def look(self) -> None:
         """Look at the jobs now."""
+        self._changed.set()
+
+    def look_at_all(self) -> None:
+        """Another process has changed jobs: look at the jobs now, and soon at what it has begun."""
+        self._changed_elsewhere = True
         self._changed.set()
 
     async def run(self) -> None:
@@ -74,7 +88,7 @@ class CronService:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(), name="cron: timer")
                 async for event in ends:
-                    if self._sweeping or event.session_key in self._watched:
+                    if self._looking or event.session_key in self._watched:
                         self._ended[event.session_key] = None
                         self._changed.set()
         finally:
@@ -83,25 +97,28 @@ class CronService:
     async def fire(self) -> Fired:
         """Settle whatever has ended and do what is due now, all of it; who has to act on it is
         woken. Raises StoreError."""
-        swept = await self._sweep()
-        released = await self._release()
-        return swept.then(released).then(await self._fire())
+        begun = self._clock.monotonic()
+        with self._noting_ends():
+            swept = await self._sweep()
+            released = await self._release()
+            self._swept_at = self._clock.monotonic()
+            self._sweep_took = self._swept_at - begun
+            return swept.then(released).then(await self._fire())
 
     async def _sweep(self) -> Fired:
         """Look at everything that is not done, and begin anew to know which ends are waited for."""
         total, after = Fired(), None
-        self._ended, self._sweeping = {}, True
+        before, self._watched, self._ended = self._watched, frozenset(), {}
+        self._changed_elsewhere, whole = False, False
         try:
-            while True:
+            while not whole:
                 fired, after = await self._jobs.sweep(after)
                 self._act(fired)
                 total = total.then(fired)
-                if after is None:
-                    break
+                whole = after is None
         finally:
-            self._sweeping = False
-        self._watched = total.watched
-        self._swept_at = self._clock.monotonic()
+            if not whole:
+                self._watched |= before
         return total
 
     async def _release(self) -> Fired:
@@ -157,16 +174,36 @@ class CronService:
                     next_due = (await self._look()).next_due
                     if next_due is not None:
                         wait = min(max(next_due - self._clock.now(), 0.0), LOOK_SECONDS)
+                    wait = min(wait, max(self._sweep_in(), 0.0))
                 except StoreError as error:
                     logger.error("jobs wait for the store: {}", error)
             await self._wait(wait)
 
     async def _look(self) -> Fired:
         """All of it from time to time, else what is known to have changed."""
-        if self._swept_at is None or self._clock.monotonic() - self._swept_at >= LOOK_SECONDS:
+        if self._sweep_in() <= 0:
             return await self.fire()
         await self._settle()
-        return await self._fire()
+        with self._noting_ends():
+            return await self._fire()
+
+    def _sweep_in(self) -> float:
+        """Seconds until all of it is looked at."""
+        if self._swept_at is None:
+            return 0.0
+        pause = LOOK_SECONDS
+        if self._watched or self._changed_elsewhere:
+            pause = min(max(_OPEN_SECONDS, _SHARE * self._sweep_took), LOOK_SECONDS)
+        return self._swept_at + pause - self._clock.monotonic()
+
+    @contextmanager
+    def _noting_ends(self) -> Iterator[None]:
+        """What ends while the store is asked may be of what the store tells in a moment."""
+        self._looking += 1
+        try:
+            yield
+        finally:
+            self._looking -= 1
 
     async def _look_after_clock(self) -> None:
         """Each day, and where a clock was set back, jobs are due when their schedules say."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role
 from nanobot.session.entries import PostEntry, ToolResultEntry, UserEntry
+from nanobot.session.states import RunKind
+from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
 from nanobot.testing.machine import ManualClock
@@ -18,7 +22,8 @@ from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.tools.cron import cron_tool
 from nanobot.triggers.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
-from nanobot.triggers.cron.service import LOOK_SECONDS
+from nanobot.triggers.cron.jobs import Fired, OpenTime
+from nanobot.triggers.cron.service import LOOK_SECONDS, CronService
 from tests.agent.tooling import bodies
 
 CHAT = Address("fake", "1")
@@ -273,7 +278,7 @@ async def test_one_timer_fires_on_time_and_at_once_after_a_change() -> None:
         assert clock.sleeps[-1] == 20
         clock.advance(20)
         assert (await bot.channel.pop()).text == "Tea"
-        assert clock.sleeps[-1] == LOOK_SECONDS
+        assert clock.sleeps[-1] == LOOK_SECONDS - 20
         timer.cancel()
 
 
@@ -303,6 +308,76 @@ async def test_the_end_of_a_run_is_noted_at_once() -> None:
         job = await bot.book.add(asker(), JobRequest(schedule="+10s", text="Look"))
         await bot.settle()
         clock.advance(10)
+        assert (await bot.channel.pop()).text == "echo: Look"
+        assert (await bot.book.history(str(job.id), 9))[0].status == "done"
+        timer.cancel()
+
+
+async def test_an_end_elsewhere_that_nobody_told_of_is_noted_within_seconds() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        scheduler = CronService(bot.process.jobs, Bus(bot.process.journal), clock)
+        timer = tasks.create_task(scheduler.run())
+        await clock.asleep()
+        job = await bot.book.add(asker(), JobRequest(schedule="+10s", text="Look"))
+        scheduler.look_at_all()
+        await bot.settle()
+        clock.advance(10)
+        await bot.settle()
+        bot.bus.wake(f"cron:{job.id}", RunKind.TASK)  # it runs there
+        await bot.settle()
+        assert (await bot.book.history(str(job.id), 9))[0].status == "running"
+        clock.advance(3)
+        await bot.settle()
+        assert (await bot.book.history(str(job.id), 9))[0].status == "done"
+        timer.cancel()
+
+
+async def test_what_another_process_began_and_ended_is_noted_within_seconds() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        scheduler = CronService(bot.process.jobs, Bus(bot.process.journal), clock)
+        timer = tasks.create_task(scheduler.run())
+        await clock.asleep()
+        job = await bot.book.add(asker(), JobRequest(schedule="every hour", text="Look"))
+        bot.cron.on_announced = scheduler.look_at_all
+        await bot.book.trigger(asker(), str(job.id))
+        await bot.settle()
+        assert (await bot.book.history(str(job.id), 9))[0].status == "running"
+        clock.advance(3)
+        await bot.settle()
+        assert (await bot.book.history(str(job.id), 9))[0].status == "done"
+        timer.cancel()
+
+
+class Between(SqlJobStore):
+    """Jobs of which `then` is called once when a look at all of them has been taken."""
+
+    then: Callable[[], Awaitable[None]] | None = None
+
+    async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
+        seen = await super().sweep(after)
+        then, self.then = self.then, None
+        if then is not None:
+            await then()
+        return seen
+
+
+async def test_what_begins_while_all_is_looked_at_is_waited_for() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        job = await bot.book.add(asker(), JobRequest(schedule="every hour", text="Look"))
+        kept = bot.process.jobs
+        assert isinstance(kept, SqlJobStore)
+        jobs = Between(kept.database, kept.writer)
+        scheduler = CronService(jobs, bot.bus, clock)
+
+        async def triggered() -> None:
+            _, fired = await jobs.trigger(job.id, at=None, key="", text="")
+            scheduler.announce(fired)
+
+        jobs.then = triggered
+        timer = tasks.create_task(scheduler.run())
         assert (await bot.channel.pop()).text == "echo: Look"
         assert (await bot.book.history(str(job.id), 9))[0].status == "done"
         timer.cancel()
