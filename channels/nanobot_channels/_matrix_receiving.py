@@ -39,6 +39,9 @@ from nanobot_channels._matrix_sync import (
 _SAVED_EVERY = 60.0
 """Seconds after which the cursor is kept though nothing was said."""
 _TOLD = 500
+_SKEW_MS = 300_000.0
+"""Clocks of homeservers differ by less: when the place is lost, so much before the last event is
+looked at once more. What was admitted then is known by its id."""
 
 Json = dict[str, Any]
 
@@ -96,7 +99,8 @@ class Receiver:
             logger.warning("{}: the stored cursor is not this account's: begins anew", self._name)
         # What was said before the bot was here is nobody's question to it.
         answer = await sync(self._api, "", 0)
-        self._move(answer, at=self._api.time.now() * 1000)
+        now = self._api.time.now() * 1000
+        self._move(answer, at=now, first=now)
         self._invited(answer)
         self._intake.alive()
         await self._save([])
@@ -198,15 +202,20 @@ class Receiver:
         state = self._events(room_id, room.state.events)
         events = self._events(room_id, room.timeline.events)
         arrived = any(map(self._arrives, [*state, *events]))
-        if room.timeline.limited and room.timeline.prev_batch and self._cursor.since:
+        if room.timeline.limited and room.timeline.prev_batch and all(map(self._is_new, events)):
             end = "" if arrived else self._cursor.since
             events = [*await self._before(room_id, room.timeline.prev_batch, end), *events]
         for event in [*state, *events]:
             if event.type == "m.room.member":
                 self._rooms.moved(room_id, event)
         if not self._cursor.since:
-            return [event for event in events if 1000 * event.sent_at(math.inf) > self._cursor.at]
+            return [event for event in events if self._is_new(event)]
         return self._since_invited(events) if arrived else events
+
+    def _is_new(self, event: Event) -> bool:
+        """Whether an event may be one that was not seen, where only its time can tell."""
+        begin = max(self._cursor.at - _SKEW_MS, self._cursor.first)
+        return bool(self._cursor.since) or 1000 * event.sent_at(math.inf) > begin
 
     async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
         """The events before those of /sync, back to the cursor or the invitation; oldest first."""
@@ -219,7 +228,7 @@ class Receiver:
             events += page
             following = answer.get("end")
             start = following if page and isinstance(following, str) and following != start else ""
-            if not end and any(map(self._invites, page)):
+            if (not end and any(map(self._invites, page))) or not all(map(self._is_new, page)):
                 break
         if start and len(events) >= self._backfill:
             logger.warning(

@@ -30,13 +30,14 @@ _FILTER = {
 
 
 class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far this account's rooms were read. `at` is when the last event was sent, in
-    milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that have had the
-    notice."""
+    """How far this account's rooms were read. `at` is when the last event was sent, `first` when
+    the bot came, both in milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that
+    have had the notice."""
 
     user: str
     since: str
     at: float = 0
+    first: float = 0
     invited: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
 

@@ -105,7 +105,29 @@ async def test_a_wrong_clock_of_the_machine_loses_nothing_when_the_place_is_forg
     matrix.say(matrix.dm, "two")
     async with receiving(channel(matrix, clock=clock), intake):
         await intake.until(lambda: intake.messages[-1].text == "two")
-    assert [message.text for message in intake.messages] == ["one", "two"]
+    assert {message.text for message in intake.messages} == {"one", "two"}
+
+
+async def test_clocks_that_differ_and_long_rooms_lose_nothing_when_the_place_is_forgotten(
+    matrix: MatrixServer,
+) -> None:
+    """Those of other servers are behind, and of a room the first look has a hundred events."""
+    intake = FakeIntake()
+    matrix.say(matrix.dm, "before")
+    async with receiving(channel(matrix), intake):
+        matrix.rooms.now += 60_000
+        matrix.say(matrix.dm, "one")
+        await intake.received(1)
+    matrix.rooms.now -= 30_000
+    for number in range(250):
+        matrix.say(matrix.dm, str(number))
+    matrix.forgotten = matrix.rooms.position + 1
+    async with receiving(channel(matrix), intake):
+        await intake.until(lambda: intake.messages[-1].text == "249")
+    assert [message.text for message in intake.messages if message.text.isdigit()] == [
+        str(number) for number in range(250)
+    ]
+    assert "before" not in {message.text for message in intake.messages}
 
 
 async def test_another_accounts_cursor_is_not_used(matrix: MatrixServer) -> None:
