@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import msgspec
 from loguru import logger
@@ -37,6 +38,7 @@ from nanobot_channels._slack_events import (
 )
 from nanobot_channels._slack_lookups import People, Threads, Writers
 from nanobot_channels._slack_reactions import reaction_message, standing_reactions
+from nanobot_channels._slack_socket import SHARED_SECONDS
 
 PROMPTS = (
     "What can you do?",
@@ -48,6 +50,8 @@ _TRIES = 5
 _MOST_REACTING = 100
 _BACKOFF = Backoff(1.0, 16.0)
 _MESSAGES = {"message", "app_mention"}
+
+_Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -97,8 +101,9 @@ class Receiver:
         self._clock = api.clock
         self._people = People(api)
         self._history = History(api, name, policy.bounds)
-        self._arrived: asyncio.Queue[tuple[dict[str, Any], str, asyncio.Future[None]]]
-        self._arrived = asyncio.Queue()
+        self._arrived: asyncio.Queue[_Arrived] = asyncio.Queue()
+        self.is_shared: Callable[[], bool] = lambda: False
+        """Whether what was said in order may arrive in another one."""
         self._outstanding: dict[Place, int] = {}
         self._held: dict[Place, list[_HeldMessage]] = {}
         self._rounds = 0
@@ -139,13 +144,27 @@ class Receiver:
     async def live(self) -> None:
         """Admit what arrives. Raises what the intake raises; then nothing is acknowledged."""
         while True:
-            body, envelope_id, done = await self._arrived.get()
-            message = await self._read(self._live(body), f"envelope {envelope_id}")
-            if message is None:
-                _finish(done)
-            elif not self._hold(_HeldMessage(message, done)):
-                await self._admit([message])
-                _finish(done)
+            for body, envelope_id, done in await self._next():
+                await self._take(body, envelope_id, done)
+
+    async def _next(self) -> list[_Arrived]:
+        """What has arrived: one, or all of a moment in the order in which it was said."""
+        arrived = [await self._arrived.get()]
+        if self.is_shared():
+            await self._clock.sleep(SHARED_SECONDS)
+            while not self._arrived.empty():
+                arrived.append(self._arrived.get_nowait())
+        return _in_order(arrived)
+
+    async def _take(
+        self, body: dict[str, Any], envelope_id: str, done: asyncio.Future[None]
+    ) -> None:
+        message = await self._read(self._live(body), f"envelope {envelope_id}")
+        if message is None:
+            _finish(done)
+        elif not self._hold(_HeldMessage(message, done)):
+            await self._admit([message])
+            _finish(done)
 
     async def backfill(self) -> None:
         """Look up the outstanding places, those first where a live message waits. Raises what the
@@ -311,6 +330,22 @@ class Receiver:
             cursor = self._cursor if self._outstanding else latest
             await self._intake.admit(messages, str(Cursor(cursor, self._first)))
             self._latest, self._cursor = latest, cursor
+
+
+def _said_at(body: dict[str, Any]) -> tuple[int, ...]:
+    """The place of a message among others; empty for what has none."""
+    event = body.get("event")
+    ts = event.get("ts") if isinstance(event, dict) else None
+    return order(ts) if isinstance(ts, str) and is_ts(ts) else ()
+
+
+def _in_order(arrived: list[_Arrived]) -> list[_Arrived]:
+    """As it was said. A press has no place of its own: it stays behind what it came after."""
+    placed: list[tuple[tuple[int, ...], _Arrived]] = []
+    for item in arrived:
+        before = placed[-1][0] if placed else ()
+        placed.append((_said_at(item[0]) or before, item))
+    return [item for _, item in sorted(placed, key=itemgetter(0))]
 
 
 def _finish(done: asyncio.Future[None]) -> None:

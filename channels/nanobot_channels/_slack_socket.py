@@ -35,6 +35,8 @@ PING_SECONDS = 10.0
 # A connection that did not live that long is no reason to try again at once.
 _SHORT_LIFE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
+SHARED_SECONDS = 0.2
+"""What was said in order arrives within so long where it comes over two connections."""
 _FRAME_LIMIT = 16 * 1024 * 1024
 
 Take = Callable[[dict[str, Any], str], Awaitable[None]]
@@ -135,6 +137,11 @@ class SocketClient:
         self._open_ones: set[Connection] = set()
         self.on_alive: Callable[[], None] = lambda: None
         self.on_gap: Callable[[], Awaitable[None]]
+        self._shared_until = 0.0
+
+    def is_shared(self) -> bool:
+        """Whether Slack shares out what it tells over two connections, or did a moment ago."""
+        return len(self._open_ones) > 1 or self._clock.monotonic() < self._shared_until
 
     async def serve(self, handler: Handler, tasks: asyncio.TaskGroup) -> None:
         """Receive until cancelled. `on_gap` is awaited after each connection that events may have
@@ -229,6 +236,7 @@ class SocketClient:
                         self._dispatch(message, connection, handler, tasks)
         except TimeoutError:
             logger.debug("{}: the old connection is closed", self._name)
+        self._shared_until = self._clock.monotonic() + SHARED_SECONDS
         await self._close(connection)
 
     async def _frame(self, connection: Connection) -> dict[str, Any] | None:

@@ -115,6 +115,7 @@ class SlackChannel:
         )
         line.on_alive = intake.alive
         line.on_gap = receiving.look_back
+        receiving.is_shared = line.is_shared
         handler = Handler(self._api, self._app_token, me, receiving.take)
         try:
             async with asyncio.TaskGroup() as tasks:

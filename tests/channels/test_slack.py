@@ -150,6 +150,20 @@ async def test_a_refresh_loses_nothing_and_asks_nothing(reason: str, b: Bench) -
     assert not b.slack.calls_of("conversations.history")
 
 
+async def test_what_comes_over_two_connections_is_taken_in_the_order_in_which_it_was_said(
+    b: Bench,
+) -> None:
+    async with b.running():
+        await b.slack.disconnect("refresh_requested", close=False)
+        await b.slack.until(lambda: b.slack.connections == 2)
+        said = [b.slack.say("D1", str(number), quiet=True) for number in range(4)]
+        for message in (said[1], said[0], said[3], said[2]):
+            b.slack.event(message | {"channel": "D1", "channel_type": "im"})
+        messages = await b.intake.received(4)
+        await b.slack.settled()
+    assert [message.text for message in messages] == ["0", "1", "2", "3"]
+
+
 async def test_what_comes_while_a_new_connection_is_opened_does_not_wait_for_it(b: Bench) -> None:
     async with b.running(ends=True):
         b.slack.fail("apps.connections.open", times=1, drop="never")
