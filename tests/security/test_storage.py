@@ -39,6 +39,11 @@ class Two:
     async def second(self, tool: str, **arguments: object) -> str:
         return await Puppet(self.world, 2).use(tool, **arguments)
 
+    def written(self, name: str) -> bool:
+        """Whether a file holds something by now: a shell makes it before it writes."""
+        file = self.world.workspace / name
+        return file.exists() and file.stat().st_size > 0
+
     async def is_tainted(self, chat: int = 2, sender: int = 0) -> bool:
         """Whether a command that needs the network asks there."""
         command = f"curl --noproxy '' -s {self.site.url('/canary')}"
@@ -126,7 +131,7 @@ async def test_a_file_stays_marked_when_a_harmless_command_moves_it(two: Two, co
 async def test_a_command_in_the_background_marks_what_it_writes(two: Two) -> None:
     command = f"echo '{ORDER}' > notes.txt; sleep 600"
     await two.first("exec", command=command, background=True)
-    await two.world.eventually((two.world.workspace / "notes.txt").exists)
+    await two.world.eventually(lambda: two.written("notes.txt"))
     assert ORDER in await two.second("read_file", path="notes.txt")
     assert await two.is_tainted()
 
@@ -135,7 +140,7 @@ async def test_a_kill_between_a_command_and_its_marks_loses_none(two: Two) -> No
     command = f"echo '{ORDER}' > notes.txt; sleep 600"
     Puppet(two.world, 1).plan("exec", command=command)
     two.world.telegram.say(1, "Go on.")
-    await two.world.eventually((two.world.workspace / "notes.txt").exists)
+    await two.world.eventually(lambda: two.written("notes.txt"))
     (process,) = two.world.processes_started
     await process.kill()
     await two.world.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess, find_bwrap
+from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
@@ -30,7 +32,7 @@ from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 KEY, OTHER = "fake:1", "fake:2"
 
 
-def context(key: str = KEY, *, approved: bool = False) -> CallContext:
+def context(key: str = KEY, *, approved: bool = False, tainted: bool = False) -> CallContext:
     return CallContext(
         run_id="r",
         session_key=key,
@@ -39,6 +41,7 @@ def context(key: str = KEY, *, approved: bool = False) -> CallContext:
         role=Role.OWNER,
         key="r:1:0",
         approved=approved,
+        tainted=tainted,
     )
 
 
@@ -48,18 +51,18 @@ class Desk:
     def __init__(self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float) -> None:
         self.store = store
         self.bus = Bus(store.journal)
-        files = TaintedFiles(workspace, MemoryMarks())
+        self.files = TaintedFiles(workspace, MemoryMarks())
         records = SqlBackgroundCommands(store.database, store.writer)
         self.background = BackgroundCommands(
-            sandbox, files, self.bus, records, SystemClock(), max_seconds=seconds
+            sandbox, self.files, self.bus, records, SystemClock(), max_seconds=seconds
         )
         self.registry = ToolRegistry()
         self.registry.register(exec_tool(sandbox, workspace, ExecOptions(), self.background))
         self.registry.register(process_tool(self.background))
 
-    async def exec(self, command: str, key: str = KEY) -> int:
+    async def exec(self, command: str, key: str = KEY, *, tainted: bool = False) -> int:
         arguments = json.dumps({"command": command, "background": True})
-        told = await self.registry.execute("exec", arguments, context(key))
+        told = await self.registry.execute("exec", arguments, context(key, tainted=tainted))
         return int(told.partition("#")[2].partition(".")[0])
 
     async def process(self, action: str, number: int = 0, key: str = KEY, **more: object) -> str:
@@ -85,6 +88,19 @@ class Desk:
         return await self.store.database.transact(lambda c: inbox.pending(c, KEY))
 
 
+class BusyMachine(Sandbox):
+    """A command has written its file long before the gateway gets to look after it."""
+
+    @asynccontextmanager
+    async def running(
+        self, command: str, workspace: Path, *, network: NetworkAccess, stdin: int = PIPE
+    ) -> AsyncIterator[SandboxProcess]:
+        async with super().running(command, workspace, network=network, stdin=stdin) as started:
+            await until((workspace / "kept").exists)
+            await asyncio.sleep(0.2)  # longer than the clock of files is off
+            yield started
+
+
 class Home:
     """A home whose processes come and go."""
 
@@ -94,7 +110,9 @@ class Home:
         self.workspace.mkdir()
 
     @asynccontextmanager
-    async def desk(self, seconds: float = 60.0) -> AsyncIterator[Desk]:
+    async def desk(
+        self, seconds: float = 60.0, kind: type[Sandbox] = Sandbox
+    ) -> AsyncIterator[Desk]:
         store = open_store(
             self.path,
             "",
@@ -102,7 +120,7 @@ class Home:
             command="test",
             crash="",
         )
-        sandbox = Sandbox(Bubblewrap(find_bwrap(), hidden=[self.path]))
+        sandbox = kind(Bubblewrap(find_bwrap(), hidden=[self.path]))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(store.close)
             made = Desk(store, self.workspace, sandbox, seconds)
@@ -192,6 +210,15 @@ async def test_an_end_that_was_told_is_not_told_as_lost(home: Home) -> None:
     async with home.desk() as desk:
         await asyncio.sleep(0.2)
         assert not any("lost" in text for text in await desk.told(2))
+
+
+async def test_what_it_writes_at_once_is_from_outside_as_well(home: Home) -> None:
+    async with home.desk(kind=BusyMachine) as desk:
+        number = await desk.exec("echo order > kept; sleep 600", tainted=True)
+        assert await desk.files.any_marked(["kept"])
+        await desk.process("stop", number)
+        await desk.told()
+        assert await desk.files.listed() == ["kept"]
 
 
 async def test_a_conversation_sees_only_its_own_commands(home: Home) -> None:

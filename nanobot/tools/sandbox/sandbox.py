@@ -25,7 +25,6 @@ _ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "TZ"})
 # Where programs that were installed for the user are, below HOME.
 _PROGRAMS = (".local/bin", ".cargo/bin", "go/bin")
 _LIBRARIES = (".local/lib",)
-_DYING_SECONDS = 5.0
 
 Walls = Literal["all", "files", "none"]
 """Around a command: bubblewrap's, those that Landlock makes alone, or none."""
@@ -137,13 +136,7 @@ class Sandbox:
             except TimeoutError:
                 timed_out = True
             finally:
-                kill(process)
-                # Until the end of output, too: nobody is left then who could still write. (Not for
-                # ever: a process stuck in the kernel does not even die.)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_DYING_SECONDS):
-                        await capture.until_end()
-                        await process.wait()
+                await capture.kill()
         killed = timed_out or capture.flooded
         return CommandResult(
             output=capture.text(),

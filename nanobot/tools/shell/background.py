@@ -85,21 +85,6 @@ class BackgroundRecords(Protocol):
         ...
 
 
-class _Watched:
-    """What a command reads of marked files, once it is watched."""
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-        self.watch: CommandWatch | None = None
-
-    def begin(self, watch: CommandWatch) -> None:
-        self.watch = watch
-        self.begun.set()
-
-    def read_none(self) -> bool:
-        return self.watch is not None and self.watch.read_none()
-
-
 class _Command:
     """One of them, from its start until it is forgotten."""
 
@@ -108,19 +93,16 @@ class _Command:
         started: StartedCommand,
         program: SandboxProcess,
         end: AsyncExitStack,
-        watched: _Watched,
+        watch: CommandWatch,
         *,
         online: bool,
-        tainted: bool,
     ) -> None:
         self.online = online
-        self.tainted = tainted
-        self.watch: CommandWatch | None = None
+        self.watch = watch
         self.started = started
         self.program = program
         self.process = program.process
         self.end = end
-        self.watched = watched
         self.capture = Capture(self.process, _KEEP_BYTES, _FLOOD_BYTES)
         self.seen = 0
         self.stopped_by = ""
@@ -202,36 +184,34 @@ class BackgroundCommands:
         started = msgspec.structs.replace(started, id=identity)
         sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
         sandbox = sandbox.behind(walls)
-        watched = _Watched()
-        if not context.tainted:
-            network = msgspec.structs.replace(
-                network,
-                open=self._untainted(context.session_key, watched),
-                may_send=None if context.approved else watched.read_none,
-            )
+        online = network.mode != "none" or sandbox.is_bare
         end = AsyncExitStack()
         try:
+            # Before it begins: what it has written by then would be nobody's.
+            watch = await end.enter_async_context(
+                self._files.command(_key(started), tainted=context.tainted, brings=online)
+            )
+            if not context.tainted:
+                network = msgspec.structs.replace(
+                    network,
+                    open=self._untainted(context.session_key),
+                    may_send=None if context.approved else watch.read_none,
+                )
             program = await end.enter_async_context(
                 sandbox.running(command, self._files.workspace, network=network)
             )
         except BaseException:
+            await end.aclose()
             await self._records.ended(identity)
             raise
-        row = self._commands[identity] = _Command(
-            started,
-            program,
-            end,
-            watched,
-            online=network.mode != "none" or sandbox.is_bare,
-            tainted=context.tainted,
-        )
+        row = _Command(started, program, end, watch, online=online)
+        self._commands[identity] = row
         self._tasks.create_task(self._follow(row), name=f"background command {identity}")
         self._forget_old()
         return identity
 
-    def _untainted(self, session_key: str, watched: _Watched) -> Callable[[], Awaitable[bool]]:
+    def _untainted(self, session_key: str) -> Callable[[], Awaitable[bool]]:
         async def untainted() -> bool:
-            await watched.begun.wait()
             entries = await self._bus.journal.history(session_key)
             return not any(map(_is_from_outside, entries))
 
@@ -247,7 +227,7 @@ class BackgroundCommands:
         command = self._commands.get(identity)
         if command is None or command.started.session_key != session_key:
             return False
-        return command.online or (command.watch is not None and command.watch.read_marked())
+        return command.online or command.watch.read_marked()
 
     def lines(self, session_key: str) -> list[str]:
         """The commands of a session with their states, the oldest first."""
@@ -312,12 +292,8 @@ class BackgroundCommands:
     async def _follow(self, command: _Command) -> None:
         """Read a command's output to its end, then tell its session."""
         process = command.process
-        key = f"background command {command.started.id}"
-        with boundary(key):
-            async with self._files.command(
-                key, tainted=command.tainted, brings=command.online
-            ) as command.watch:
-                command.watched.begin(command.watch)
+        with boundary(_key(command.started)):
+            async with command.end:
                 try:
                     async with asyncio.timeout(self._max_seconds):
                         await command.capture.until_end()
@@ -325,9 +301,7 @@ class BackgroundCommands:
                 except TimeoutError:
                     command.stopped_by = f"the limit of {self._max_seconds:g} s"
                 finally:
-                    kill(process)
-                    await command.end.aclose()
-                await process.wait()
+                    await command.capture.kill()
         command.done.set()
         if self._tasks is None:
             return  # the gateway ends: the next start tells of it
@@ -374,6 +348,10 @@ class BackgroundCommands:
                 if self._running():
                     await self._records.beat()
             await self._clock.sleep(_BEAT_SECONDS)
+
+
+def _key(command: StartedCommand) -> str:
+    return f"background command {command.id}"
 
 
 def _is_from_outside(entry: Entry) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from asyncio.subprocess import Process
@@ -9,6 +10,7 @@ from collections import deque
 from contextlib import suppress
 
 _CHUNK = 65_536
+_DYING_SECONDS = 5.0
 
 
 class Capture:
@@ -50,6 +52,15 @@ class Capture:
             if self._total > self._most and not self.flooded:
                 self.flooded = True
                 kill(self._process)
+
+    async def kill(self) -> None:
+        """Kill it, and read until nobody is left who could write, here or into a file. (Not for
+        ever: a process stuck in the kernel does not even die.)"""
+        kill(self._process)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DYING_SECONDS):
+                await self.until_end()
+                await self._process.wait()
 
     def _take(self, chunk: bytes) -> None:
         room = self._keep - len(self._head)
