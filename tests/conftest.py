@@ -19,7 +19,7 @@ _WITH_PROCESSES = [
     for place in (
         "channels/test_email_dovecot.py",
         "cli",
-        "page/test_page.py",
+        "page",
         "process",
         "test_benchmarks.py",
         "test_examples.py",

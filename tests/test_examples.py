@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
 import socket
 import subprocess
@@ -144,19 +143,10 @@ def test_examples_are_short_and_the_page_names_each() -> None:
         assert sum(bool(line.strip()) for line in lines) <= MOST_LINES
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is for contributors")
 def test_type_checkers_know_all_that_the_examples_use() -> None:
-    """As strict as mypy is, and no expression of theirs is an Any."""
+    """`make rules` checks them as strictly as mypy can, and with no expression that is an Any."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
     (ours,) = [one for one in settings["overrides"] if one["module"] == "examples.*"]
     assert settings["strict"] is True
-    assert ours["disallow_any_expr"] is True
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "examples"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.stdout.startswith("Success"), checked.stdout
+    assert "examples" in settings["files"]
+    assert ours == {"module": "examples.*", "disallow_any_expr": True}

@@ -64,15 +64,14 @@ def create(connection: sa.Connection) -> None:
     """
     for statement in _definitions(connection.dialect):
         connection.exec_driver_sql(statement)
-    connection.execute(sa.insert(_VERSION), {"version_num": OURS.head})
-    _note_reader(connection)
 
 
 _known_definitions: dict[str, tuple[str, ...]] = {}
 
 
 def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
-    """What makes the tables, written once in a process: it takes longer than making them."""
+    """What makes the tables and their first rows, written once in a process: it takes longer
+    than making them."""
     if dialect.name not in _known_definitions:
         if dialect.name == "postgresql":
             _partial_there_too()
@@ -84,6 +83,12 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
         recorder = MockConnection(dialect, note)
         schema.metadata.create_all(recorder, checkfirst=False)
         _VERSION.create(recorder, checkfirst=False)
+        for row in (
+            sa.insert(_VERSION).values(version_num=OURS.head),
+            sa.insert(schema.meta).values(key="min_reader", value=str(schema.MIN_READER)),
+        ):
+            literal = row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+            statements.append(str(literal))
         _known_definitions[dialect.name] = tuple(statements)
     return _known_definitions[dialect.name]
 
