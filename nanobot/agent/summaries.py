@@ -68,14 +68,14 @@ def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
     return None
 
 
-def summing(said: str, profile: ModelProfile, *, facts: bool) -> ModelRequest:
+def summing(conversation: str, profile: ModelProfile, *, facts: bool) -> ModelRequest:
     """The call that sums up what was said."""
     most = _SUMMARY_TOKENS + (_FACTS_TOKENS if facts else 0)
     return ModelRequest(
         model=profile.name,
         messages=(
             ChatMessage(role="system", content=_SUMMARY + (_FACTS if facts else _PLAIN)),
-            ChatMessage(role="user", content=said),
+            ChatMessage(role="user", content=conversation),
         ),
         temperature=0.2,
         max_tokens=min(most, max(profile.context_tokens // 8, 64)),

@@ -345,8 +345,8 @@ class ChatDelivery:
     ) -> OutboundPart:
         """The part with a last line that says it may be a repeat; where that line does not fit in,
         or the part is perhaps several messages there, it is sent ahead on its own."""
-        one = len(parts) == 1 and parts[0].file is None
-        if one and not self._perhaps_several(message):
+        alone = len(parts) == 1 and parts[0].file is None
+        if alone and not self._perhaps_several(message):
             text = f"{message.text}\n\n{REPEAT_LINE}"
             rendered = await self._sender.render(msgspec.structs.replace(message, text=text))
             if len(rendered) == 1:

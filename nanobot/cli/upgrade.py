@@ -63,9 +63,9 @@ def _version(installation: Installation) -> str:
     """Which one is installed now; "" if its Python does not say."""
     asking = [installation.python, "-c", "from nanobot import __version__; print(__version__)"]
     try:
-        asked = subprocess.run(  # noqa: S603 - our own interpreter
+        completed = subprocess.run(  # noqa: S603 - our own interpreter
             asking, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return asked.stdout.strip() if asked.returncode == 0 else ""
+    return completed.stdout.strip() if completed.returncode == 0 else ""

@@ -95,7 +95,7 @@ def _like(line: str, text: str) -> list[str]:
     return [f"{each}{newline}" for each in made]
 
 
-def extended(content: str, found: Sequence[Item], text: str, heading: str) -> str:
+def extended(content: str, items: Sequence[Item], text: str, heading: str) -> str:
     """The file, in which `found` stands, with one memory more at its end. One that is new begins
     with the heading."""
     if not content.strip():
@@ -103,8 +103,8 @@ def extended(content: str, found: Sequence[Item], text: str, heading: str) -> st
     lines = content.rstrip().split("\n")
     newline = "\r\n" if lines[0].endswith("\r") else "\n"
     # Behind a paragraph or a heading, an item needs an empty line to be one.
-    listed = found and _BULLET.match(lines[found[-1].first])
-    last = found[-1].end if found else 0
+    listed = items and _BULLET.match(lines[items[-1].first])
+    last = items[-1].end if items else 0
     gap = "" if listed and last >= len(lines) else newline
     return content.rstrip() + newline + gap + written(text).replace("\n", newline)
 

@@ -68,10 +68,10 @@ class LastingFacts:
             return ""
 
 
-def whose(said: Iterable[UserEntry], *, private: bool) -> set[str]:
+def whose(entries: Iterable[UserEntry], *, private: bool) -> set[str]:
     """The scopes that these people's words belong to."""
     return {
-        scope_of(one.address, one.sender_id, one.role, private=private)
-        for one in said
-        if one.origin in _PEOPLE
+        scope_of(entry.address, entry.sender_id, entry.role, private=private)
+        for entry in entries
+        if entry.origin in _PEOPLE
     }

@@ -146,8 +146,8 @@ class Dispatcher:
         """The message with its answer, to be committed as one."""
         message = invocation.message
         if not operation.may(invocation.role):
-            those = "owners" if operation.role is Role.OWNER else "members and owners"
-            text = f"/{operation.name} is for {those}."
+            allowed = "owners" if operation.role is Role.OWNER else "members and owners"
+            text = f"/{operation.name} is for {allowed}."
             return self._answered(invocation, text, refused=True)
         if operation.name == "stop":
             return await self._stop(invocation)

@@ -50,7 +50,7 @@ async def feedback(
     judged = (await _judged(context, caller, run)).id
     by = keys.person(caller.address.channel, caller.by) if caller.address else caller.by
     await records.judge(judged, FeedbackEntry(verdict=verdict, by=by, text=text))
-    return [one for one in await records.feedback(judged, 1_000) if one.by == by]
+    return [entry for entry in await records.feedback(judged, 1_000) if entry.by == by]
 
 
 async def _judged(context: OperationContext, caller: Caller, name: str) -> RunView:

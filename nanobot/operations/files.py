@@ -30,9 +30,9 @@ async def check_path(engine: Engine, path: str) -> None:
         key="",
     )
     call = msgspec.json.encode({"path": path}).decode()
-    told = await engine.tools.judge("read_file", call, context)
-    if told.verdict is Verdict.DENY:
-        raise NotAllowed(f"{path[:200]} is not shown, because {told.why} ({told.rule}).")
+    decision = await engine.tools.judge("read_file", call, context)
+    if decision.verdict is Verdict.DENY:
+        raise NotAllowed(f"{path[:200]} is not shown, because {decision.why} ({decision.rule}).")
 
 
 def _text(file: FileText, _: float) -> str:

@@ -111,9 +111,9 @@ def _check_format(name: str, form: Any) -> None:
 def chat_run(request: ChatRequest, session: str, run_id: str, ids: Ids) -> RunInput:
     """The run for a chat: in a session only what was said last, else a session made of all the
     messages. Raises UsageError."""
-    said, instructions = _parted(request.messages)
+    messages, instructions = _parted(request.messages)
     return RunInput(
-        messages=said[-1:] if session else said,
+        messages=messages[-1:] if session else messages,
         session_key=session,
         run_id=_named(run_id, ids),
         runtime_hints=instructions,
@@ -127,11 +127,11 @@ def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) 
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
     if not messages:
         raise UsageError("input: something has to be said")
-    said, instructions = _parted([_as_chat(item) for item in messages])
+    spoken, instructions = _parted([_as_chat(item) for item in messages])
     if request.instructions:
         instructions = {"instructions": request.instructions}
     return RunInput(
-        messages=said[-1:] if session else said,
+        messages=spoken[-1:] if session else spoken,
         session_key=session,
         run_id=_named(run_id, ids),
         runtime_hints=instructions,
@@ -160,17 +160,17 @@ def _parted(
     messages: Sequence[Mapping[str, Any]],
 ) -> tuple[list[Mapping[str, object]], Mapping[str, str]]:
     """What was said, and what was told beforehand."""
-    said: list[Mapping[str, object]] = []
-    told: list[str] = []
+    spoken: list[Mapping[str, object]] = []
+    instructions: list[str] = []
     for message in messages:
         content = message.get("content")
         if message.get("role") in _INSTRUCTIONS:
-            told.append(_text(content))
+            instructions.append(_text(content))
         elif message.get("role") == "assistant":
-            said.append({"role": "assistant", "content": _text(content)})
+            spoken.append({"role": "assistant", "content": _text(content)})
         else:
-            said.append({"role": message.get("role"), "content": content})
-    return said, {"instructions": "\n\n".join(told)} if told else {}
+            spoken.append({"role": message.get("role"), "content": content})
+    return spoken, {"instructions": "\n\n".join(instructions)} if instructions else {}
 
 
 def _text(content: Any) -> str:

@@ -87,13 +87,13 @@ class OpenAIRoutes:
     # Chats
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        asked = chat_requests.read(ChatRequest, await sent(request, _BODY_LIMIT))
+        body = chat_requests.read(ChatRequest, await sent(request, _BODY_LIMIT))
         session, run_id = self._session(request), request.headers.get("Idempotency-Key", "")
-        run, now = chat_requests.chat_run(asked, session, run_id, self._ids), self._now()
-        if not asked.stream:
+        run, now = chat_requests.chat_run(body, session, run_id, self._ids), self._now()
+        if not body.stream:
             result = await self._result(run)
-            return answer(200, chat_answers.completion(result, now, asked.stops))
-        chunks = ChatChunks(run.run_id, now, asked.stops, usage=asked.with_usage)
+            return answer(200, chat_answers.completion(result, now, body.stops))
+        chunks = ChatChunks(run.run_id, now, body.stops, usage=body.with_usage)
         return await self._streamed(request, run, self._chunks(run, chunks))
 
     async def _chunks(self, run: RunInput, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
@@ -108,21 +108,21 @@ class OpenAIRoutes:
     # Responses
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
-        asked = chat_requests.read(ResponseRequest, await sent(request, _BODY_LIMIT))
+        body = chat_requests.read(ResponseRequest, await sent(request, _BODY_LIMIT))
         session = self._session(request)
-        if asked.previous_response_id:
-            before = chat_requests.run_of(asked.previous_response_id)
+        if body.previous_response_id:
+            before = chat_requests.run_of(body.previous_response_id)
             view = await self._api.operations.engine.records.run(before)
             if view is None:
-                raise UnknownId(f"there is no response {asked.previous_response_id[:80]!r}")
+                raise UnknownId(f"there is no response {body.previous_response_id[:80]!r}")
             session = view.session_key
         run_id = request.headers.get("Idempotency-Key", "")
-        run, now = chat_requests.response_run(asked, session, run_id, self._ids), self._now()
-        if asked.stream:
-            events = ResponseEvents(run.run_id, now, asked.previous_response_id)
+        run, now = chat_requests.response_run(body, session, run_id, self._ids), self._now()
+        if body.stream:
+            events = ResponseEvents(run.run_id, now, body.previous_response_id)
             return await self._streamed(request, run, self._events(run, events))
         result = await self._result(run)
-        before = asked.previous_response_id
+        before = body.previous_response_id
         return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
     async def _response(self, request: web.Request) -> web.StreamResponse:
@@ -181,24 +181,24 @@ class OpenAIRoutes:
 
     async def _embed(self, request: web.Request) -> web.StreamResponse:
         try:
-            asked = msgspec.convert(await sent(request), EmbeddingRequest)
+            body = msgspec.convert(await sent(request), EmbeddingRequest)
         except msgspec.ValidationError as error:
             raise UsageError(chat_requests.told(error)) from None
         if self._api.embed is None:
             raise UsageError("no model makes vectors here: set memory.embedding_model")
-        texts = [asked.input] if isinstance(asked.input, str) else asked.input
+        texts = [body.input] if isinstance(body.input, str) else body.input
         vectors = await self._api.embed(texts)
-        if asked.dimensions not in (None, len(vectors[0])):
+        if body.dimensions not in (None, len(vectors[0])):
             raise UsageError(
                 f"dimensions: the model makes {len(vectors[0])}, which is all there is"
             )
         data = [
-            {"object": "embedding", "index": index, "embedding": _vector(vector, asked)}
+            {"object": "embedding", "index": index, "embedding": _vector(vector, body)}
             for index, vector in enumerate(vectors)
         ]
         usage = {"prompt_tokens": 0, "total_tokens": 0}
-        body = {"object": "list", "model": asked.model, "data": data, "usage": usage}
-        return answer(200, body)
+        result = {"object": "list", "model": body.model, "data": data, "usage": usage}
+        return answer(200, result)
 
     async def _transcribe(self, request: web.Request) -> web.StreamResponse:
         if self._api.transcribe is None:
@@ -256,9 +256,9 @@ def _event(body: Mapping[str, Any]) -> bytes:
     return b"event: " + str(body["type"]).encode() + b"\n" + _data(body)
 
 
-def _vector(vector: Any, asked: EmbeddingRequest) -> list[float] | str:
+def _vector(vector: Any, body: EmbeddingRequest) -> list[float] | str:
     numbers = [float(number) for number in vector]
-    if asked.encoding_format == "float":
+    if body.encoding_format == "float":
         return numbers
     return base64.b64encode(array("f", numbers).tobytes()).decode()
 

@@ -226,9 +226,9 @@ def _media(media: Media, schemas: _Schemas, error: str) -> _Json:
     return {"schema": schemas.of(media.of)}
 
 
-def _event(told: _Json, error: str) -> _Json:
+def _event(schema: _Json, error: str) -> _Json:
     """Each event of a stream, as OpenAPI 3.2 describes them and tools read 3.1."""
-    content = {"anyOf": [told, {"$ref": _REFERENCE.format(name=error)}]}
+    content = {"anyOf": [schema, {"$ref": _REFERENCE.format(name=error)}]}
     data = {"type": "string", "contentMediaType": JSON, "contentSchema": content}
     return {
         "type": "object",

@@ -232,9 +232,9 @@ class PeerProcesses(Peers):
             waiting, self._waiting = list(self._waiting.values()), {}
             await self._send(waiting)
 
-    async def _send(self, said: list[tuple[str, Signal]]) -> None:
+    async def _send(self, signals: list[tuple[str, Signal]]) -> None:
         by_target: dict[str, list[Signal]] = {}
-        for to, signal in said:
+        for to, signal in signals:
             by_target.setdefault(to, []).append(signal)
         texts = [(to, text) for to, all_ in by_target.items() for text in self._packer.packed(all_)]
         try:

@@ -161,10 +161,10 @@ class Conversations:
         if not taken.fresh:
             await self._check_same(inbound)
         else:
-            said = SaidMessage(
+            event = SaidMessage(
                 text=message.text, by=caller.by, attachments=message.attachments, taken=taken
             )
-            self._streams.say("said", key, said)
+            self._streams.say("said", key, event)
         return taken
 
     async def _check_same(self, message: InboundMessage) -> None:

@@ -264,7 +264,7 @@ class Records(Protocol):
         """Take such a permission back; False when there is none of that number."""
         ...
 
-    async def judge(self, run_id: str, said: FeedbackEntry) -> None:
+    async def judge(self, run_id: str, entry: FeedbackEntry) -> None:
         """Keep a verdict in the log of the run's session; the same once more changes nothing."""
         ...
 

@@ -136,8 +136,8 @@ def _readable(message: str) -> str:
     expected = _EXPECTED.match(what)
     if expected is None:
         return f"{name}: {what[:1].lower()}{what[1:]}"
-    got = f", got {_in_json(expected['got'], _GIVEN)}" if expected["got"] else ""
-    return f"{name}: expected {_in_json(expected['want'], _WANTED)}{expected['bound']}{got}"
+    given = f", got {_in_json(expected['got'], _GIVEN)}" if expected["got"] else ""
+    return f"{name}: expected {_in_json(expected['want'], _WANTED)}{expected['bound']}{given}"
 
 
 def _in_json(kinds: str, names: dict[str, str]) -> str:

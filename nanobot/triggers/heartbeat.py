@@ -76,7 +76,7 @@ class ChatHistory(Protocol):
         """The chat that an owner spoke in last, of those that nobody else reads."""
         ...
 
-    async def around(self, address: Address, said: int) -> ChatSituation:
+    async def around(self, address: Address, most: int) -> ChatSituation:
         """How things stand in a chat, with at most so many words of the assistant."""
         ...
 

@@ -100,12 +100,12 @@ class ConfinedFiles:
 
     def excluding(self, private: Sequence[Path]) -> ConfinedFiles:
         """The same with more hidden. Changes through either wait for those through the other."""
-        made = copy.copy(self)
-        made._hidden = (  # noqa: SLF001 - of our own kind
+        files = copy.copy(self)
+        files._hidden = (  # noqa: SLF001 - of our own kind
             *self._hidden,
             *private,
         )
-        return made
+        return files
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -253,7 +253,7 @@ class ConfinedFiles:
         walk.require_shown(None, path)
         return ConfinedPath(walk.top, "", os.fstat(walk.top))
 
-    def _start(self, walk: _Walk, path: str, asked: str) -> deque[str]:
+    def _start(self, walk: _Walk, path: str, named: str) -> deque[str]:
         """Go to where the path begins; return the components from there."""
         if self._everywhere:
             walk.begin("/")
@@ -264,7 +264,7 @@ class ConfinedFiles:
         for root in self._named:
             if path == root or path.startswith(root + "/"):
                 return _split(path[len(root) :])
-        raise self._outside(asked)
+        raise self._outside(named)
 
     def _outside(self, path: str) -> ToolDenied:
         return ToolDenied(f"{quoted(path)} is outside the workspace {self.workspace}")

@@ -288,7 +288,7 @@ def _duplicate_of(active: ActiveRun) -> TriageEntry | None:
     return None
 
 
-def _same(these: Sequence[UserEntry], those: Sequence[UserEntry]) -> bool:
-    if [(m.sender_id, m.text) for m in these] != [(m.sender_id, m.text) for m in those]:
+def _same(first: Sequence[UserEntry], second: Sequence[UserEntry]) -> bool:
+    if [(m.sender_id, m.text) for m in first] != [(m.sender_id, m.text) for m in second]:
         return False
-    return abs(those[0].sent_at - these[0].sent_at) <= _DOUBLE_CLICK_SECONDS
+    return abs(second[0].sent_at - first[0].sent_at) <= _DOUBLE_CLICK_SECONDS

@@ -68,8 +68,8 @@ async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mend
         yield finding
     if config is None:
         return
-    for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
-        yield thing
+    for result in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
+        yield result
     for finding in await _heartbeat(config):
         yield finding
     for left in broken():

@@ -214,19 +214,19 @@ class Pipeline:
         pgconn = self._pgconn
         expected: list[_Waiting | bytes] = []
         begun = pgconn.transaction_status != _IDLE
-        if not begun and not all(one.statement.reads for one in waiting):
+        if not begun and not all(request.statement.reads for request in waiting):
             pgconn.send_query_params(b"BEGIN", None)
             expected.append(b"")
             begun = True
         prepared: set[bytes] = set()
-        for one in waiting:
-            name = one.statement.name
+        for request in waiting:
+            name = request.statement.name
             if name not in self._prepared and name not in prepared:
                 prepared.add(name)
-                pgconn.send_prepare(name, one.statement.sql)
+                pgconn.send_prepare(name, request.statement.sql)
                 expected.append(name)
-            pgconn.send_query_prepared(name, one.values, one.formats, _BINARY)
-            expected.append(one)
+            pgconn.send_query_prepared(name, request.values, request.formats, _BINARY)
+            expected.append(request)
         if end and begun:
             self.committing = True
             pgconn.send_query_params(b"COMMIT", None)
@@ -239,17 +239,17 @@ class Pipeline:
     def _receive(self, expected: Sequence[_Waiting | bytes]) -> None:
         failed: PGresult | None = None
         refusal: Exception | None = None
-        for one in expected:
-            came = self._next()
-            if came is None:
+        for item in expected:
+            result = self._next()
+            if result is None:
                 raise _lost()
             self._next()  # behind each is nothing
-            if failed is None and came.status not in _FINE:
-                failed, refusal = came, one.refusal if isinstance(one, _Waiting) else None
-            elif failed is None and isinstance(one, bytes):
-                self._prepared.add(one)
-            elif failed is None and isinstance(one, _Waiting):
-                one.result.fill(self._loaded(one.statement, came), came.command_tuples or 0)
+            if failed is None and result.status not in _FINE:
+                failed, refusal = result, item.refusal if isinstance(item, _Waiting) else None
+            elif failed is None and isinstance(item, bytes):
+                self._prepared.add(item)
+            elif failed is None and isinstance(item, _Waiting):
+                item.result.fill(self._loaded(item.statement, result), result.command_tuples or 0)
         self._next()  # what was sent is done
         self._pgconn.exit_pipeline_mode()
         if failed is not None:
@@ -271,11 +271,11 @@ class Pipeline:
         self._poll.modify(self._connection.fileno(), select.POLLIN)
         self._pgconn.consume_input()
 
-    def _loaded(self, statement: NumberedStatement, came: PGresult) -> list[Any]:
-        if not came.nfields or not came.ntuples:
+    def _loaded(self, statement: NumberedStatement, result: PGresult) -> list[Any]:
+        if not result.nfields or not result.ntuples:
             return []
         if statement.row is None:
-            names = [(came.fname(i) or b"").decode() for i in range(came.nfields)]
+            names = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
             statement.row = row_type(names)._make
-        self._rows.set_pgresult(came)
-        return self._rows.load_rows(0, came.ntuples, statement.row)
+        self._rows.set_pgresult(result)
+        return self._rows.load_rows(0, result.ntuples, statement.row)

@@ -230,9 +230,9 @@ def fetched(
     if row is None:
         return None
     message = _decoder.decode(row.body)
-    came = {file.ref: file for file in attachments if file.ref}
+    by_ref = {file.ref: file for file in attachments if file.ref}
     left = replace(
-        connection, inbound_id, message, [came.get(a.ref, a) for a in message.attachments]
+        connection, inbound_id, message, [by_ref.get(a.ref, a) for a in message.attachments]
     )
     if left or row.state != "pending":
         return None

@@ -21,16 +21,16 @@ _MOST = 1_000
 
 
 def judge(
-    connection: sa.Connection, writer: StoreContext, run_id: str, said: FeedbackEntry
+    connection: sa.Connection, writer: StoreContext, run_id: str, entry: FeedbackEntry
 ) -> None:
     """See Records.judge. Raises UnknownId."""
     session_key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
     if session_key is None:
         raise UnknownId(f"there is no run {run_id}")
     lane = log.lane_of(connection, session_key)  # two presses at once come one after the other
-    last = next((one for one in _of(connection, [run_id]) if one.by == said.by), None)
-    if last is None or (last.verdict, last.text) != (said.verdict, said.text):
-        log.append(connection, writer, lane, run_id, [said])
+    last = next((former for former in _of(connection, [run_id]) if former.by == entry.by), None)
+    if last is None or (last.verdict, last.text) != (entry.verdict, entry.text):
+        log.append(connection, writer, lane, run_id, [entry])
 
 
 def listing(connection: sa.Connection, run_id: str, limit: int) -> list[FeedbackView]:

@@ -65,8 +65,8 @@ def _may_mention(row: Any, words: str) -> bool:
 
 
 def _mentions(job: Job, words: str) -> bool:
-    said = f"{job.plan.name}\n{job.plan.text}"
-    return not words or words.casefold() in said.casefold()
+    text = f"{job.plan.name}\n{job.plan.text}"
+    return not words or words.casefold() in text.casefold()
 
 
 def _release(

@@ -131,8 +131,8 @@ def _ask(
     }
     connection.execute(sa.insert(_p), values)
     view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
-    told = () if refused else tell_owners(connection, writer, request, view)
-    return msgspec.structs.replace(request, told=told)
+    addresses = () if refused else tell_owners(connection, writer, request, view)
+    return msgspec.structs.replace(request, told=addresses)
 
 
 def _new_code(connection: sa.Connection, writer: StoreContext) -> str:

@@ -94,12 +94,12 @@ def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name:
         empty_copies(connection, writer, key, entry.run_id, body)
     numbers = [entry.seq for entry in part.entries]
     if numbers:
-        gone = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
-        connection.execute(sa.update(_e).where(gone).values(payload=None, salt=None))
-        told = log_entries.ErasedEntry(
+        erased = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
+        connection.execute(sa.update(_e).where(erased).values(payload=None, salt=None))
+        marker = log_entries.ErasedEntry(
             seq=numbers[0], last=numbers[-1], by="retention", archive=name
         )
-        log.append(connection, writer, lane, "", [told])
+        log.append(connection, writer, lane, "", [marker])
         note(connection, SCRUB, f"{key} {numbers[0]}")
     insert_ignore(connection, _a, {"session_key": key, "last": 0})
     connection.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))

@@ -26,15 +26,15 @@ async def screened(
     a schema as the protocol wants it."""
     async with transport as (heard, outbox):
         requests: set[types.RequestId] = set()
-        yield _Heard(heard, requests), _Said(outbox, requests)
+        yield _Incoming(heard, requests), _Outgoing(outbox, requests)
 
 
-class _Around(Generic[S]):
+class _Wrapped(Generic[S]):
     """A stream that is opened and closed with the one within."""
 
-    def __init__(self, inner: S, asked: set[types.RequestId]) -> None:
+    def __init__(self, inner: S, requests: set[types.RequestId]) -> None:
         self._inner: S = inner
-        self._asked = asked
+        self._requests = requests
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -53,17 +53,17 @@ class _Around(Generic[S]):
         return handled
 
 
-class _Said(_Around[WriteStream[SessionMessage]]):
+class _Outgoing(_Wrapped[WriteStream[SessionMessage]]):
     """Notes what was asked for tools."""
 
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
         if isinstance(message, types.JSONRPCRequest) and message.method == _LIST:
-            self._asked.add(message.id)
+            self._requests.add(message.id)
         await self._inner.send(item)
 
 
-class _Heard(_Around[ReadStream[SessionMessage | Exception]]):
+class _Incoming(_Wrapped[ReadStream[SessionMessage | Exception]]):
     """Mends the answers to that."""
 
     @property
@@ -85,36 +85,38 @@ class _Heard(_Around[ReadStream[SessionMessage | Exception]]):
             return item
         answer = item.message
         listed = answer.result.get("tools")
-        if answer.id not in self._asked or not isinstance(listed, list):
+        if answer.id not in self._requests or not isinstance(listed, list):
             return item
-        self._asked.discard(answer.id)
-        tools = [made for entry in listed if (made := tool(entry)) is not None]
+        self._requests.discard(answer.id)
+        tools = [offered for entry in listed if (offered := tool(entry)) is not None]
         mended = answer.model_copy(update={"result": {**answer.result, "tools": tools}})
         return SessionMessage(message=mended, metadata=item.metadata)
 
 
-def tool(given: Any) -> dict[str, Any] | None:
+def tool(entry: Any) -> dict[str, Any] | None:
     """What is used of a tool as a server lists it; None for one without a name."""
-    if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         return None
-    made = {"name": given["name"], "inputSchema": _schema(given.get("inputSchema"))}
-    made |= {key: given[key] for key in ("title", "description") if isinstance(given.get(key), str)}
-    notes = given.get("annotations")
+    offered = {"name": entry["name"], "inputSchema": _schema(entry.get("inputSchema"))}
+    offered |= {
+        key: entry[key] for key in ("title", "description") if isinstance(entry.get(key), str)
+    }
+    notes = entry.get("annotations")
     if isinstance(notes, dict) and isinstance(notes.get("readOnlyHint"), bool):
-        made["annotations"] = {"readOnlyHint": notes["readOnlyHint"]}
-    return made
+        offered["annotations"] = {"readOnlyHint": notes["readOnlyHint"]}
+    return offered
 
 
-def _schema(given: Any) -> dict[str, Any]:
+def _schema(schema: Any) -> dict[str, Any]:
     """As it is where the protocol takes it: how calls are sent may stand in it."""
-    if not isinstance(given, dict):
+    if not isinstance(schema, dict):
         return offer.schema({})
-    fields, required = given.get("properties", {}), given.get("required", [])
+    fields, required = schema.get("properties", {}), schema.get("required", [])
     fits = (
-        given.get("type") == "object"
+        schema.get("type") == "object"
         and isinstance(fields, dict)
         and all(isinstance(value, dict | bool) for value in fields.values())
         and isinstance(required, list)
         and all(isinstance(value, str) for value in required)
     )
-    return given if fits else offer.schema(given)
+    return schema if fits else offer.schema(schema)

@@ -92,7 +92,7 @@ class AloneWall:
         grants += [f"d=/dev/{name}" for name in _DEVICES]
         grants += [f"r={path}" for path in (*view.read, *view.read_only)]
         for path in (*view.write, *view.empty, *(() if view.folder is None else (view.folder,))):
-            grants += _without("w", path.resolve(), [one.resolve() for one in hidden])
+            grants += _without("w", path.resolve(), [place.resolve() for place in hidden])
         script = landlock.__file__
         least = str(landlock.SINCE_TRUNCATE)
         python = [sys.executable, "-I", "-S"]

@@ -120,7 +120,7 @@ def system_call_filter(machine: str = "", families: tuple[int, ...] = FAMILIES) 
     architecture = _ARCHITECTURES.get(machine or platform.machine())
     if architecture is None:
         return None
-    return b"".join(one.packed() for one in _filter(architecture, families))
+    return b"".join(instruction.packed() for instruction in _filter(architecture, families))
 
 
 def blocked_calls() -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def is_endless(node: Node) -> bool:
     body = node.child_by_field_name("body")
     if not endless or body is None or not _is_background(body):
         return False
-    return not any(_name_of(one) in ("wait", "sleep", "break") for one in _commands(body))
+    return not any(_name_of(command) in ("wait", "sleep", "break") for command in _commands(body))
 
 
 def _commands(node: Node) -> Iterator[Node]:

@@ -141,7 +141,7 @@ class _Reading:
                 self._assign(child, depth)
             elif child.type == "herestring_redirect":
                 fed += self._inside(child, depth)
-                given = " ".join(self._word(one).text for one in child.named_children)
+                given = " ".join(self._word(part).text for part in child.named_children)
             elif child.type not in ("file_redirect", "heredoc_redirect"):
                 inner = child.named_children[0] if child.type == "command_name" else child
                 fed += self._inside(inner, depth)
@@ -363,7 +363,7 @@ def _redirects(node: Node) -> Iterator[Node]:
     for redirect in node.children_by_field_name("redirect"):
         yield redirect
         if redirect.type == "heredoc_redirect":
-            yield from (one for one in redirect.named_children if one.type == "file_redirect")
+            yield from (child for child in redirect.named_children if child.type == "file_redirect")
 
 
 def _index_of(node: Node) -> str:

@@ -111,7 +111,7 @@ def _broad(word: str) -> bool:
     stem = place.removesuffix("/*").removesuffix("/.*") or "/"
     if place in _ALL or stem in _SYSTEM or stem in _ALL or place.startswith("~root"):
         return True
-    return any(sign in stem for sign in "*?[") and any(fnmatchcase(one, stem) for one in _SYSTEM)
+    return any(sign in stem for sign in "*?[") and any(fnmatchcase(name, stem) for name in _SYSTEM)
 
 
 def _of_system(word: str) -> bool:
@@ -305,7 +305,7 @@ def _undoes_for_all(call: ProgramCall) -> Iterator[CommandRisk]:
         if command in ("filter-branch", "filter-repo") or words[:2] == ["reflog", "expire"]:
             yield CommandRisk("irreversible", f"git {command} rewrites the history for good")
     elif tuple(words[:2]) in _FOR_GOOD.get(call.name, ()) or words[:1] in (
-        [one[0]] for one in _FOR_GOOD.get(call.name, ()) if len(one) == 1
+        [verb[0]] for verb in _FOR_GOOD.get(call.name, ()) if len(verb) == 1
     ):
         yield CommandRisk("irreversible", f"{call.name} {' '.join(words[:2])} is for good")
 

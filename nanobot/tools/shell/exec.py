@@ -167,7 +167,7 @@ class _Shell:
         if self._options.network.mode != "hosts" or not self._online(args, context):
             return ""
         reached = HostList(await self._hosts(args, context))
-        beyond = [one for one in _named(args) if not reached.allows(*_split(one))]
+        beyond = [host for host in _named(args) if not reached.allows(*_split(host))]
         if not beyond:
             return ""
         return (

@@ -150,7 +150,7 @@ def _given_by_xargs(call: ProgramCall) -> tuple[Word, ...]:
 def _executed_by_find(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
     executed = [at for at, word in enumerate(call.words) if word.text in _EXECUTE]
     for at in executed[:_MOST_EXECUTED]:
-        places = [one for one in call.arguments[: at - 1] if not one.startswith("-")][:1]
+        places = [word for word in call.arguments[: at - 1] if not word.startswith("-")][:1]
         yield tuple(
             Word(places[0]) if inner.text == "{}" and places else inner
             for inner in call.words[at + 1 :]

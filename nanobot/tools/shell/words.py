@@ -51,7 +51,12 @@ def value(words: list[Word], *, quoted: bool, listed: bool) -> str:
 def fields(encoded: str) -> list[Word]:
     """The words that one becomes."""
     whole = list(_expanded(encoded))
-    texts = [text for one in whole for text in one.split(SPLIT) if text or SPLIT not in one]
+    texts = [
+        text
+        for expansion in whole
+        for text in expansion.split(SPLIT)
+        if text or SPLIT not in expansion
+    ]
     return [_word(text) for text in texts[:_MOST_FIELDS]]
 
 

@@ -29,9 +29,9 @@ def grown(burst: Burst | None, things: Mapping[str, str], total: int, now: float
     if burst is None:
         burst = Burst(now, {}, 0)
     kept = dict(burst.things)
-    for thing, what in things.items():
-        if thing in kept or len(kept) < MOST:
-            kept[thing] = what
+    for name, happened in things.items():
+        if name in kept or len(kept) < MOST:
+            kept[name] = happened
     return Burst(min(burst.since, now), kept, burst.total + total)
 
 
