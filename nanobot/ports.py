@@ -7,23 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Step
-
-
-class StoreWrite(Protocol):
-    """Rows that a call leaves in the store, written in the transaction that records its result."""
-
-    def write(self, connection: Any) -> None:
-        """Within that transaction, over the store's own connection; it may be tried again."""
-        ...
-
-    def written(self) -> None:
-        """They are committed: whoever acts on them may be woken. A crash can come before this."""
-        ...
 
 
 class Clock(Protocol):

@@ -13,7 +13,6 @@ from nanobot.errors import (
     NanobotError,
     OverBudget,
 )
-from nanobot.ports import StoreWrite
 from nanobot.providers.base import (
     Completion,
     LLMProvider,
@@ -24,6 +23,7 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.session.auxiliary import AuxiliaryCall, CallAccount
+from nanobot.session.store_write import StoreWrite
 
 
 class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,9 +14,10 @@ from nanobot.agent.auxiliary import ask
 from nanobot.agent.summaries import latest, material, summed, summing
 from nanobot.memory.lasting import LastingFacts, whose
 from nanobot.memory.port import Provenance
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
+from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 
 

@@ -13,9 +13,10 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.messages import EventKind, OutboundMessage
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
 from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, ParkResult
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
+from nanobot.session.store_write import StoreWrite
 from nanobot.tools.approval_request import CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.policy import PolicyDecision, Verdict

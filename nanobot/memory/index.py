@@ -33,7 +33,8 @@ from nanobot.memory.search import Search
 from nanobot.memory.sync import FileSync, holding
 from nanobot.memory.terms import terms_of
 from nanobot.memory.vectors import Vectorizer
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
+from nanobot.session.store_write import StoreWrite
 
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 

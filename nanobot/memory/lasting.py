@@ -11,8 +11,8 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, State, scope_of
 from nanobot.messages import Origin
-from nanobot.ports import StoreWrite
 from nanobot.session.entries import UserEntry
+from nanobot.session.store_write import StoreWrite
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
 

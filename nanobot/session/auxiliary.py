@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nanobot.ports import StoreWrite
 from nanobot.providers.base import ModelProfile, Usage
+from nanobot.session.store_write import StoreWrite
 
 
 class AuxiliaryCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import OutboundPart, StoreWrite
+from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
@@ -29,6 +29,7 @@ from nanobot.session.runs import (
     SessionRow,
 )
 from nanobot.session.states import RunKind
+from nanobot.session.store_write import StoreWrite
 
 
 class Deciding(Protocol):

@@ -9,8 +9,8 @@ import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.messages import Address, EventKind, Role, RunOptions, RunPayload
-from nanobot.ports import StoreWrite
 from nanobot.session.runs import Ending, Run
+from nanobot.session.store_write import StoreWrite
 
 AGENT = "agent"
 """The type of run that is the model's own work: a subagent."""

@@ -17,8 +17,8 @@ from nanobot.messages import (
     OutboundMessage,
     Role,
 )
-from nanobot.ports import StoreWrite
 from nanobot.session.entries import Entry
+from nanobot.session.store_write import StoreWrite
 
 
 class Effect(StrEnum):

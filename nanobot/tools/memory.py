@@ -15,7 +15,7 @@ from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import NanobotError, ToolError
 from nanobot.memory.index import Memory
 from nanobot.memory.port import MAX_TEXT, MemoryHit, Provenance, SavedMemory, State, scope_of
-from nanobot.ports import StoreWrite
+from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 
 TOP_K = 8

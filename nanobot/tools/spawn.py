@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.ports import StoreWrite
+from nanobot.session.store_write import StoreWrite
 from nanobot.session.tasks import AGENT, MAX_TITLE, Parent, TaskRequest, TaskStarter
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 

@@ -20,7 +20,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, OverBudget, StoreError
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
 from nanobot.messages import Origin
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
@@ -29,6 +29,7 @@ from nanobot.session.entries import (
     ReplyEntry,
     UserEntry,
 )
+from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 from nanobot.triggers.cron.jobs import silent
 

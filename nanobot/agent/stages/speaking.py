@@ -17,9 +17,10 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, Attachment, EventKind, OutboundKind, OutboundMessage
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
+from nanobot.session.store_write import StoreWrite
 from nanobot.system import until_stored
 
 AT_ONCE = 4

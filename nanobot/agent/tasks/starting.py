@@ -10,9 +10,9 @@ import msgspec
 from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
-from nanobot.ports import StoreWrite
 from nanobot.session.keys import TASKS
 from nanobot.session.states import RunKind
+from nanobot.session.store_write import StoreWrite
 from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, TaskRequest
 from nanobot.text import clean
 

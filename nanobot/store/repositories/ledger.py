@@ -11,11 +11,12 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import Account, BudgetLimit, Budgets, Level, spender, warning
 from nanobot.messages import OutboundKind
-from nanobot.ports import Clock, StoreWrite
+from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
+from nanobot.session.store_write import StoreWrite
 from nanobot.session.usage import (
     CallEstimate,
     CallOutcome,

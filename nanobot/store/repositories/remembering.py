@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.agent.stages.remember import DueSession, Exchanges
-from nanobot.ports import StoreWrite
 from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import RememberEntry, decode
+from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
 from nanobot.store.unit import start_auxiliary, start_retry

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 from nanobot.agent.stages.speaking import VoiceAnswer
 from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
-from nanobot.ports import StoreWrite
 from nanobot.session import keys
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunKind, RunState
+from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared

@@ -14,7 +14,7 @@ from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import NanobotError, ToolError
 from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
-from nanobot.ports import StoreWrite
+from nanobot.session.store_write import StoreWrite
 from nanobot.session.tasks import TaskRequest
 from nanobot.testing.gateway import FakeGateway
 

@@ -11,9 +11,9 @@ from nanobot.agent.stages.speaking import TOO_LATE_SECONDS, Speaking, VoiceAnswe
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, OverBudget, StoreUnwritable
 from nanobot.messages import TERMINAL, Address, OutboundMessage
-from nanobot.ports import StoreWrite
 from nanobot.providers.base import ModelProfile
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
+from nanobot.session.store_write import StoreWrite
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import in_memory_database
 from nanobot.store.unit import StoreContext
