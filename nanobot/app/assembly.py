@@ -34,13 +34,13 @@ from nanobot.app.parts import (
     speaking_of,
     taint_of,
     walls_of,
-    workspace_tools,
 )
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import LEASE as SCHEDULER
 from nanobot.app.scheduler import Scheduler, side_by_side
-from nanobot.app.settings import capacity, exec_options, run_settings
+from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
+from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
@@ -69,21 +69,14 @@ from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
-from nanobot.tools.cron import cron_tool
 from nanobot.tools.mcp.views import Servers
-from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
-from nanobot.tools.shell.exec import exec_tool
-from nanobot.tools.shell.process import process_tool
-from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
-from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.supervisor import supervise
@@ -322,7 +315,6 @@ class _Assembly:
     def _register_tools(self) -> BackgroundCommands:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
-        folder, settings = self.config.workspace, self.config.tools.exec
         sandbox = sandbox_of(self.config, self.walls, self.machine.environ)
         commands = BackgroundCommands(
             sandbox,
@@ -330,25 +322,22 @@ class _Assembly:
             self.bus,
             SqlBackgroundCommands(self.store.database, self.store.writer),
             self.machine.clock,
-            settings.background_timeout,
+            self.config.tools.exec.background_timeout,
         )
-        for tool in (
-            *web_tools(self.config.tools.web, self.config.policy.hosts),
-            ask_tool(),
-            cron_tool(self.editor),
-            *workspace_tools(self.files, self.taint, self.blobs, self.chats),
-            *memory_tools(self.memory, self.config.memory),
-            skill_tool(self.skills),
-            exec_tool(
-                sandbox,
-                folder,
-                exec_options(settings),
-                commands,
-                self.taint,
-                AllowedHosts(self.records.rules),
-            ),
-            process_tool(commands),
-        ):
+        dependencies = ToolDependencies(
+            config=self.config,
+            sandbox=sandbox,
+            commands=commands,
+            hosts=AllowedHosts(self.records.rules),
+            files=self.files,
+            taint=self.taint,
+            blobs=self.blobs,
+            chats=self.chats,
+            jobs=self.editor,
+            memory=self.memory,
+            skills=self.skills,
+        )
+        for tool in builtin_tools(dependencies):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         for added in self.program.tools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +26,8 @@ from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.retention import Retention
-from nanobot.tools.base import AnyTool
-from nanobot.tools.files.tools import file_tools
 from nanobot.tools.mcp.views import NoServers, Servers
-from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.policy import STEERING
-from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
@@ -167,18 +163,6 @@ def mcp_of(
 
     place = ServerPlace(config.home / "mcp", config.workspace, walls, STEERING)
     return McpServers(config.mcp, registry, clock, environ, place, blobs)
-
-
-def workspace_tools(
-    roots: ConfinedFiles, taint: TaintedFiles, blobs: Blobs, chats: Collection[str]
-) -> list[AnyTool]:
-    """The tools that reach files of the workspace. Where others than an owner read, they do not
-    reach what is private; `chats` are the channels that `message` may write to."""
-
-    def made(roots: ConfinedFiles) -> list[AnyTool]:
-        return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
-
-    return kept_apart(made, roots, private_paths(roots.workspace))
 
 
 def archives_of(config: Config) -> Archives:

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.app.parts import private_paths, workspace_tools
+from nanobot.app.parts import private_paths
+from nanobot.app.tools import workspace_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext

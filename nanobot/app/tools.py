@@ -1,0 +1,77 @@
+"""The tools that every gateway has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from nanobot.app.parts import private_paths
+from nanobot.app.settings import exec_options
+from nanobot.config.loader import Config
+from nanobot.memory.index import Memory
+from nanobot.tools.ask_user import ask_tool
+from nanobot.tools.base import AnyTool
+from nanobot.tools.cron import cron_tool
+from nanobot.tools.files.tools import file_tools
+from nanobot.tools.memory import memory_tools
+from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.tools.privacy import kept_apart
+from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.shell.allowed_hosts import AllowedHosts
+from nanobot.tools.shell.background import BackgroundCommands
+from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.shell.process import process_tool
+from nanobot.tools.skill import skill_tool
+from nanobot.tools.web.tools import web_tools
+from nanobot.triggers.cron.editing import JobEditor
+from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import TaintedFiles
+
+
+class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """What tools of a gateway need. `chats` are the channels that `message` may write to."""
+
+    config: Config
+    sandbox: Sandbox
+    commands: BackgroundCommands
+    hosts: AllowedHosts
+    files: ConfinedFiles
+    taint: TaintedFiles
+    blobs: Blobs
+    chats: Collection[str]
+    jobs: JobEditor
+    memory: Memory
+    skills: Skills
+
+
+def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
+    """The tools of this version, but for those that start runs, belong to stages, or look for
+    other tools."""
+    config = needs.config
+    options = exec_options(config.tools.exec)
+    sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
+    return [
+        *web_tools(config.tools.web, config.policy.hosts),
+        ask_tool(),
+        cron_tool(needs.jobs),
+        *workspace_tools(needs.files, taint, needs.blobs, needs.chats),
+        *memory_tools(needs.memory, config.memory),
+        skill_tool(needs.skills),
+        exec_tool(sandbox, config.workspace, options, commands, taint, needs.hosts),
+        process_tool(commands),
+    ]
+
+
+def workspace_tools(
+    roots: ConfinedFiles, taint: TaintedFiles, blobs: Blobs, chats: Collection[str]
+) -> list[AnyTool]:
+    """The tools that reach files of the workspace. Where others than an owner read, they do not
+    reach what is private; `chats` are the channels that `message` may write to."""
+
+    def made(roots: ConfinedFiles) -> list[AnyTool]:
+        return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
+
+    return kept_apart(made, roots, private_paths(roots.workspace))
