@@ -80,7 +80,6 @@ class SystemClock:
     """Clock over the system's."""
 
     def now(self) -> float:
-        """Unix seconds."""
         return time.time()
 
     def monotonic(self) -> float:
@@ -102,7 +101,6 @@ class RandomIds:
         return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
     def salt(self) -> bytes:
-        """16 random bytes."""
         return os.urandom(16)
 
 
@@ -202,7 +200,6 @@ class Installation:
 
     @property
     def python(self) -> str:
-        """Its interpreter."""
         return str(self._prefix / "bin" / "python")
 
     @property

@@ -58,12 +58,10 @@ class Outgoing:
         self._standing: Recent[str, None] = Recent(_MOST)
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """See Channel.render."""
         components = message.address.chat_id not in self._refusing
         return _discord_parts.render(message, components=components)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool) -> str:
-        """See Channel.send."""
         if has_components(part) and address.chat_id in self._refusing:
             raise _in_content(part, "components were refused there before")
         payload = body(part, plain=plain, previews=self._previews) | self._once(address, part)
@@ -81,7 +79,6 @@ class Outgoing:
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool
     ) -> None:
-        """See Editing.edit."""
         components = has_components(part)
         try:
             await self._put(

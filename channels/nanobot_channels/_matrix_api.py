@@ -178,7 +178,6 @@ class Api:
             await self._ask("logout", ("POST", path("logout"), "{}"), token=token)
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._connections.close()
 
     def _login(self) -> Request:

@@ -38,7 +38,6 @@ class Table:
         return value.strip().rstrip("/")
 
     def flag(self, key: str, *, usual: bool, why: str = "") -> bool:
-        """True or false."""
         value = self._settings.get(key, usual)
         if not isinstance(value, bool):
             raise self.wrong(key, f"is {value!r}: use true or false{why}")

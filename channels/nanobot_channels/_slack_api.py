@@ -198,7 +198,6 @@ class WebApi:
         return {"Authorization": f"Bearer {self._token}"}
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._session is not None:
             await self._session.close()
 

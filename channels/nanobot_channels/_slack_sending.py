@@ -72,7 +72,6 @@ class Outgoing:
         return await self.call(method, known[-1][1] | look | place)
 
     def confides(self, address: Address, person: str) -> bool:
-        """See ports.Confiding."""
         known = _PERSON.fullmatch(person) and (address.chat_id, person) not in self._public
         return bool(known) and not is_direct(address.chat_id)
 

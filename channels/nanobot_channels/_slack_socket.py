@@ -116,7 +116,6 @@ class Connection(AsyncBaseSocketModeClient):
             logger.debug("slack: an acknowledgement was lost: {!r}", error)
 
     async def close(self) -> None:
-        """Close the websocket."""
         self.closed = True
         if self.socket is not None:
             await self.socket.close()

@@ -91,7 +91,6 @@ class BotApi:
         return await self._sending.download(self._files + quote(file_path), limit)
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._polling.shutdown()
         await self._sending.shutdown()
 

@@ -95,7 +95,6 @@ class PersonalMessages:
         return there and chat not in self._refused and self._known is not False
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
-        """See ports.Confiding."""
         press = self._press(address.chat_id, person)
         if press is not None and _is_alert(part) and not press.over.is_set():
             press.over.set()

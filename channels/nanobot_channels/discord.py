@@ -277,7 +277,6 @@ class DiscordChannel:
         await sending(address, self._http.send_typing(target(address)))
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._http.shutdown()
 
     async def _who(self) -> _Self:

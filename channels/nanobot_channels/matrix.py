@@ -169,7 +169,6 @@ class MatrixChannel:
         await self._call("typing", _put(place, {"typing": True, "timeout": _TYPING_MS}))
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._api.close()
 
     async def _sign_in(self, api: Api) -> str:

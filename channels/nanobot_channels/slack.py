@@ -254,7 +254,6 @@ class SlackChannel:
         await self._assistant.status(address, doing)
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._api.close()
 
     async def _me(self) -> BotUser:

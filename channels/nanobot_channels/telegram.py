@@ -222,7 +222,6 @@ class TelegramChannel:
         await self._messages.call("send_Chat_Action", params)
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._api.close()
 
 

@@ -135,7 +135,6 @@ class UdpChannel:
         """Nothing: the protocol has no typing sign."""
 
     async def close(self) -> None:
-        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
 

@@ -112,7 +112,6 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
-        """Serve the terminal's channel."""
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, Hosting(shared=self.shared))
 
     def web_intake(self, gate: Gate) -> ChannelIntake:
@@ -120,7 +119,6 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self.intake(WEB, gate)
 
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
-        """Serve the page's channel."""
         return self._start(tasks, WEB, channel, _AT_THE_PAGE, Hosting(shared=self.shared))
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:

@@ -41,7 +41,6 @@ class Neighbours:
         return None if self.peers is None else self.peers.runs.partial(session_key)
 
     def jobs_changed(self) -> None:
-        """Jobs have changed here."""
         if self.peers is not None:
             self.peers.changed()
 

@@ -23,7 +23,6 @@ class Scheduler:
         self.schedules = False
 
     async def run(self) -> None:
-        """Until cancelled."""
         if self._lease is None:
             await self._scheduling()
             return

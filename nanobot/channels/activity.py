@@ -37,7 +37,6 @@ class RunInProgress(msgspec.Struct, kw_only=True):
         self.steps.append(Step(tool=line))
 
     def returned(self, key: str) -> None:
-        """A tool has returned."""
         self.tool = ""
         if (number := self.calls.pop(key, None)) is not None:
             self.steps[number] = Step(tool=self.steps[number].tool, done=True)

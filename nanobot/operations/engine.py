@@ -93,7 +93,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return (await self.models.pick(label))[1]
 
     def now(self) -> float:
-        """Unix seconds."""
         return self.clock.now()
 
     def uptime(self) -> float:

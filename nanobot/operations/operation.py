@@ -95,7 +95,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What it is given."""
         return parameters_of(self.handler, self._hints)
 
     @cached_property

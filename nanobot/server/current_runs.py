@@ -21,7 +21,6 @@ class CurrentRuns(Subscription):
         return list(self._runs.get(session_key, {}).values())
 
     def all(self) -> list[RunEvent]:
-        """Those of all sessions."""
         return [event for events in self._runs.values() for event in events.values()]
 
     def stopped(self, run: Run) -> None:

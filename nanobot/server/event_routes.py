@@ -30,7 +30,6 @@ class EventRoutes:
         self._admission = admission
 
     def routes(self) -> list[Route]:
-        """Both of them."""
         one, all_of_them = self._following(one=True), self._following(one=False)
         return [
             Route(method="GET", path="/api/sessions/{key}/events", handler=one),

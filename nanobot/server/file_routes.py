@@ -48,7 +48,6 @@ class FileRoutes:
         self._now = engine.now
 
     def routes(self) -> list[Route]:
-        """All of them."""
         return [
             Route(method="POST", path="/api/uploads", handler=refusing(self._take)),
             Route(method="GET", path="/api/blobs/{digest}", handler=refusing(self._give)),

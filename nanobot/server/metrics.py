@@ -22,7 +22,6 @@ class MetricsRoute:
         self._meter = meter
 
     def route(self) -> Route:
-        """The route of it."""
         return Route(method="GET", path="/metrics", handler=refusing(self._tell))
 
     async def _tell(self, request: web.Request) -> web.StreamResponse:

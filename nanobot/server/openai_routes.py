@@ -62,7 +62,6 @@ class OpenAIRoutes:
         self._ids = RandomIds()
 
     def routes(self) -> list[Route]:
-        """/v1/..."""
         return [
             Route(method=method, path=f"/v1/{path}", handler=_answered(handler))
             for method, path, handler in (

@@ -132,7 +132,6 @@ class PeerProcesses(Peers):
             self._put(("stopped", run.id), "", Stopped(run))
 
     def changed(self) -> None:
-        """Jobs have changed here."""
         if self.presence.drive():
             self._put("changed", "", Changed())
 

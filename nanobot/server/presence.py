@@ -70,7 +70,6 @@ class Presence:
         return {name for peer in self.alive().values() for name in peer.here.serves}
 
     def watching(self, session_key: str) -> Iterator[str]:
-        """Who watches a session."""
         for name, peer in self.alive().items():
             if session_key in peer.watches:
                 yield name

@@ -26,7 +26,6 @@ class Rates:
         return 0 if left >= 1 else math.ceil((1 - left) / self._per_second)
 
     def take(self, key: str) -> None:
-        """It asked."""
         left = max(self._left(key) - 1, 0.0)
         self._buckets[key] = (left, self._clock.monotonic())
         self._buckets.move_to_end(key)

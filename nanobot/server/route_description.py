@@ -50,7 +50,6 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tag(self) -> str:
-        """What it belongs to."""
         first, *rest = self.path.strip("/").split("/")
         return rest[0] if first == "api" else first
 

@@ -105,7 +105,6 @@ class Conversations:
         self._streams = streams
 
     def routes(self) -> list[Route]:
-        """/api/sessions/KEY/..."""
         at = "/api/sessions/{key}"
         return [
             Route(method="GET", path=f"{at}/entries", handler=refusing(self._entries)),

@@ -80,7 +80,6 @@ class Socket:
         self.admission = admission
 
     def route(self) -> Route:
-        """GET /ws."""
         return Route(method="GET", path="/ws", handler=self._serve)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:

@@ -154,7 +154,6 @@ class Streams:
                 stream.say(kind, session_key, content)
 
     def close(self) -> None:
-        """Nobody watches any more."""
         for timer in self._timers.values():
             timer.cancel()
         for stream in self._streams.values():

@@ -56,7 +56,6 @@ class Watching:
         bus.on_stopped(self._current.stopped)
 
     def close(self) -> None:
-        """Nobody follows any more."""
         self._engine.bus.unsubscribe(self._current)
         self._engine.bus.unsubscribe(self.meter)
         self.streams.close()

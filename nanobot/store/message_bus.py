@@ -180,7 +180,6 @@ class MessageBus(Bus):
             return row
 
     def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
-        """See Bus.wake."""
         super().wake(session_key, kind, held)
         self._came.set()
 

@@ -47,7 +47,6 @@ class RecordingIntake:
         self._changed.set()
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        """Written down in `moves`."""
         self.moves.append((old_chat_id, new_chat_id))
         self._changed.set()
 

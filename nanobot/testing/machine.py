@@ -22,7 +22,6 @@ class ManualClock:
         self._fell_asleep = asyncio.Event()
 
     def now(self) -> float:
-        """Unix seconds."""
         return self._now
 
     def monotonic(self) -> float:

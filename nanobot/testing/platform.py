@@ -114,7 +114,6 @@ class FakeChannel:
         return next((message.id for message in self.sent if message.key == part.key), None)
 
     async def typing(self, address: Address) -> None:
-        """Written down in `typed`."""
         self.typed.append(address)
         self._change()
 
@@ -234,11 +233,9 @@ class FakePlatform(FakeChannel):
         return receipt
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Written down in `marks`."""
         self.marks.append((message_id, mark))
         self._change()
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
-        """Written down in `menus`."""
         self.menus.append(tuple(commands))
         self._change()

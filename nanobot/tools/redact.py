@@ -34,7 +34,6 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
 
     def __call__(self, text: str) -> str:
-        """The text without them."""
         return text if self._pattern is None else self._pattern.sub(_MASK, text)
 
     def patch(self, record: Any) -> None:

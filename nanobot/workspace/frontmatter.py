@@ -41,7 +41,6 @@ class FrontMatterField(msgspec.Struct, frozen=True):
         return str(self.node.value).strip()
 
     def flag(self) -> bool:
-        """As true or false."""
         word = self.text().lower()
         if word not in (*_TRUE, *_FALSE):
             raise self.wrong(f"true or false, not {word[:60]!r}")

@@ -57,7 +57,6 @@ class OpenedFiles:
         return self._opened
 
     def close(self) -> None:
-        """Watch no longer."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

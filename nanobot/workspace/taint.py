@@ -91,7 +91,6 @@ class CommandWatch:
         return self._opened is not None and self._opened.any()
 
     def read_none(self) -> bool:
-        """The opposite."""
         return not self.read_marked()
 
     @property

@@ -59,7 +59,6 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was cancelled."""
         return self._asked.is_set()
 
     def cancel(self) -> None:
@@ -67,7 +66,6 @@ class CancelToken:
         self._asked.set()
 
     async def wait(self) -> None:
-        """Until it is cancelled."""
         await self._asked.wait()
 
 

@@ -28,7 +28,6 @@ class TriageRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return " ".join((self.title or "").split()) or self.type
 
 

@@ -27,7 +27,6 @@ class DeadlineMonitor:
         self._clock = clock
 
     async def run(self) -> None:
-        """Until cancelled."""
         while True:
             wait = _LOOK_SECONDS
             with boundary("deadlines of background runs"):

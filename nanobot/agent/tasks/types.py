@@ -41,7 +41,6 @@ class TaskContext:
 
     @property
     def run(self) -> Run:
-        """The run."""
         return self.job.run
 
     def tell(self, text: str) -> None:
@@ -112,7 +111,6 @@ class RunTypeRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
         return tuple(sorted(self._types))
 
     def get(self, name: str) -> AnyRunType:

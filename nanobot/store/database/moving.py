@@ -33,7 +33,6 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """All of them."""
         return sum(self.rows.values())
 
 

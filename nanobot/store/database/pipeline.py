@@ -104,7 +104,6 @@ class PipelinedResult(PreparedResult):
         return object.__getattribute__(self, name)
 
     def fill(self, rows: list[Any], rowcount: int) -> None:
-        """It has come."""
         self._rows = rows
         self.rowcount = rowcount
 

@@ -51,7 +51,6 @@ class SqlAccessTokens:
         return None if row is None else _seen(row)
 
     async def used(self, digest: str, at: float) -> None:
-        """It was shown."""
         change = sa.update(_a).where(_a.c.digest == digest).values(used_at=at)
         await self._database.transact(lambda c: c.execute(change))
 

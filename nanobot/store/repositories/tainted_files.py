@@ -19,13 +19,11 @@ class SqlTaintMarks(SqlStore):
     """See workspace.taint.TaintMarks: the same code for SQLite and PostgreSQL."""
 
     async def add(self, marks: Sequence[str]) -> None:
-        """Have these, too."""
         now = self.writer.clock.now()
         for part in _parts(marks):
             await self.database.transact(partial(_add, marks=part, now=now), "taint_marked")
 
     async def remove(self, marks: Sequence[str]) -> None:
-        """Have these no longer."""
         for part in _parts(marks):
             await self.database.transact(partial(_remove, marks=part), "taint_cleared")
 

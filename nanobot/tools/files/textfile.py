@@ -49,7 +49,6 @@ class Codec(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """How people call it."""
         return {"latin-1": "Latin-1"}.get(self.name, self.name.upper())
 
     def encode(self, text: str) -> bytes:

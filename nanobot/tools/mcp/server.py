@@ -149,7 +149,6 @@ class McpServer:
 
     @property
     def view(self) -> ServerView:
-        """How it is."""
         settings, line = self.settings, self._line
         gone = self._state == "connected" and line.ended
         without = f" (without a sandbox: {line.exposed})" if line.exposed else ""

@@ -19,7 +19,6 @@ class Functions:
         self._starts: dict[str, Counter[str]] = {}
 
     def add(self, node: Node) -> None:
-        """Note a definition."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return

@@ -37,7 +37,6 @@ class Capture:
         return self._total - len(self._head) - min(self._tail_size, self._keep)
 
     def text(self) -> str:
-        """What was kept."""
         tail = b"".join(self._tail)[-self._keep :]
         return (bytes(self._head) + tail).decode("utf-8", "replace")
 

@@ -133,7 +133,6 @@ class Tavily:
         self.name = self._service.name
 
     async def search(self, query: str, count: int) -> list[Hit]:
-        """See SearchEngine."""
         answer = await self._service.ask(
             "POST",
             "/search",
@@ -151,7 +150,6 @@ class Searxng:
         self.name = self._service.name
 
     async def search(self, query: str, count: int) -> list[Hit]:
-        """See SearchEngine."""
         answer = await self._service.ask("GET", "/search", params={"q": query, "format": "json"})
         return _hits(answer, "results", ("title", "url", "content"), count)
 

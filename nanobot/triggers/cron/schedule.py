@@ -82,7 +82,6 @@ class Once(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """In ISO 8601, UTC."""
         return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def next(self, after: float) -> float | None:

@@ -49,7 +49,6 @@ class NoWebhooks:
     """The WebhookAdmin of a gateway without any."""
 
     def views(self) -> list[WebhookView]:
-        """None."""
         return []
 
     async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
