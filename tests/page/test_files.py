@@ -42,6 +42,17 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
         assert not re.search(r"(?:import|from|fetch|url)\W{1,3}(?:https?:)?//", text), file.name
 
 
+def test_a_class_looks_as_one_place_says() -> None:
+    """A view that styles a name again changes the other views that have it, too."""
+    places: dict[str, list[str]] = {}
+    for file in sorted((PAGE / "styles").glob("*.css")):
+        text = re.sub(r"/\*.*?\*/", "", file.read_text("utf-8"), flags=re.DOTALL)
+        for selector in re.findall(r"^([^\s@}][^{}]*?)\s*\{", text, re.MULTILINE):
+            places.setdefault(" ".join(selector.split()), []).append(file.name)
+    assert len(places) > 300
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 def test_every_text_of_the_page_is_there_in_chinese() -> None:
     chinese = (PAGE / "locales" / "zh.js").read_text("utf-8")
     known = set(re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE))

@@ -14,6 +14,7 @@ import { alive, lasted } from "../runs.js";
 
 const LANES = { model: "Model", tool: "Tools", wait: "Waiting" };
 const LEAST = 0.4;
+const EMPTY = ["null", '""', "[]", "{}"];
 
 function Timeline({ run, entries }) {
   const { bars, from, to } = timelineOf(run, entries);
@@ -25,7 +26,7 @@ function Timeline({ run, entries }) {
       return own.length > 0 && html`<div class=${`lane of-${lane}`}><span>${t(name)}</span><div class="bars">
         ${own.map((bar) => {
           const width = Math.max((100 * (bar.to - bar.from)) / whole, LEAST);
-          return html`<a class=${bar.ok ? "" : "bad"} href=${`#step-${bar.seq}`} onClick=${(event) => (event.preventDefault(), document.getElementById(`step-${bar.seq}`)?.scrollIntoView({ block: "center" }))}
+          return html`<a class=${bar.ok ? "" : "bad"} href=${`#entry-${bar.seq}`} onClick=${(event) => (event.preventDefault(), document.getElementById(`entry-${bar.seq}`)?.scrollIntoView({ block: "center" }))}
             tabindex="-1" style=${{ left: `${Math.min((100 * (bar.from - from)) / whole, 100 - LEAST)}%`, width: `${width}%` }}
             title=${`${bar.name} · ${duration((bar.to - bar.from) * 1_000)}`}>${width > 9 ? bar.name : ""}</a>`;
         })}</div></div>`;
@@ -46,12 +47,13 @@ function Body({ entry }) {
   }
   if (kind === "model_call") return html`<small>${body.profile?.provider}/${body.profile?.name} · ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}</small>`;
   if (typeof body.text === "string") return html`${body.name && html`<b>${body.name}</b>`}<pre tabindex="0">${body.text}</pre>`;
-  return html`<small>${JSON.stringify(body)}</small>`;
+  const fields = Object.entries(body).filter(([name, value]) => name !== "type" && !EMPTY.includes(JSON.stringify(value)));
+  return html`<dl class="facts">${fields.map(([name, value]) => html`<div><dt>${t(name.replaceAll("_", " "))}</dt><dd>${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`;
 }
 
-function Steps({ entries, from }) {
-  return html`<ol class="steps">${entries.map(
-    (entry) => html`<li class="step card" id=${`step-${entry.seq}`} key=${entry.seq}>
+function Entries({ entries, from }) {
+  return html`<ol class="entries">${entries.map(
+    (entry) => html`<li class="entry card" id=${`entry-${entry.seq}`} key=${entry.seq}>
       <header><b>${t(entry.kind.replaceAll("_", " "))}</b><time>${clock(entry.at)}</time><small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
         ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}</header>
       <${Body} entry=${entry} /></li>`,
@@ -89,6 +91,6 @@ export function Run({ id }) {
         ${alive(run) && html`<${Button} kind="stop" icon="stop" onClick=${cancel}>${t("Cancel")}<//>`}
         ${run.kind === "task" && ["failed", "aborted"].includes(run.state) && html`<${Button} icon="retry" onClick=${retry}>${t("Try again")}<//>`}
       <//>
-      <${Facts} run=${run} /><${Timeline} run=${run} entries=${entries} /><${Steps} entries=${entries} from=${run.created_at} />`}<//>
+      <${Facts} run=${run} /><${Timeline} run=${run} entries=${entries} /><${Entries} entries=${entries} from=${run.created_at} />`}<//>
   </div>`;
 }
