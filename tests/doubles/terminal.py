@@ -95,7 +95,7 @@ class Terminal:
     async def ended(self) -> int:
         """The exit code, once the program has ended by itself."""
         async with asyncio.timeout(PATIENCE):
-            code = await asyncio.wrap_future(self._egg.ended)
+            code = await self._egg.end()
         self.read()
         return code
 
@@ -114,7 +114,7 @@ class Terminal:
 
     async def kill(self) -> None:
         self._egg.signal(signal.SIGKILL)
-        await asyncio.wrap_future(self._egg.ended)
+        await self._egg.end()
 
 
 @asynccontextmanager

@@ -59,7 +59,7 @@ class Nanobot:
     async def ended(self) -> int:
         """Its exit code, once it has ended (minus the signal's number if one killed it)."""
         async with asyncio.timeout(PATIENCE):
-            return await asyncio.wrap_future(self._egg.ended)
+            return await self._egg.end()
 
     async def died(self) -> None:
         """It reaches its crash point."""

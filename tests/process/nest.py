@@ -6,6 +6,7 @@ arguments, environment, folder, standard streams, signals and end.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import fcntl
 import gc
@@ -37,6 +38,10 @@ class Egg:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.ended: Future[int] = Future()
+
+    async def end(self) -> int:
+        """What `ended` becomes. Who gives up waiting does not end it for the others."""
+        return await asyncio.shield(asyncio.wrap_future(self.ended))
 
     def signal(self, number: signal.Signals) -> None:
         """Send it, unless the process has ended; the news of that may still be on its way."""

@@ -15,12 +15,13 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
-# have tests of their own, and so has what a run does besides acting.
+# have tests of their own, and so have what a run does besides acting and groups that move.
 ELSEWHERE = {
     "post",
     "release",
     "take_inbound",
     "abort",
+    "move_chat",
     "preview",
     "start_auxiliary",
     "start_retry",
