@@ -136,8 +136,7 @@ class ChatDelivery:
                 if self._perhaps_several(message):
                     ahead = [OutboundPart(text=REPEAT_LINE, key=f"{message.key}:r")]
                 else:
-                    text = f"{message.text}\n\n{REPEAT_LINE}"
-                    message = msgspec.structs.replace(message, text=text)
+                    message = _with_line(message)
                     row = msgspec.structs.replace(row, message=message)
             except DeliveryError as error:
                 return await self._trouble(row, 0, error)
@@ -150,6 +149,10 @@ class ChatDelivery:
         piece, or not at all."""
         earlier = await self._journal.outbound(row.message.replaces)
         parts = await self._sender.render(row.message)
+        if earlier and earlier.duplicate_sends:  # what is marked stays so
+            marked = _with_line(row.message)
+            if len(rendered := await self._sender.render(marked)) == 1:
+                row, parts = msgspec.structs.replace(row, message=marked), rendered
         stands = earlier.parts[0].receipt if earlier and len(earlier.parts) == 1 else None
         await self._journal.begin_send(_standing(row, stands), parts[:1], 0, duplicate=False)
         if stands is None or len(parts) != 1:
@@ -347,8 +350,7 @@ class ChatDelivery:
         or the part is perhaps several messages there, it is sent ahead on its own."""
         alone = len(parts) == 1 and parts[0].file is None
         if alone and not self._perhaps_several(message):
-            text = f"{message.text}\n\n{REPEAT_LINE}"
-            rendered = await self._sender.render(msgspec.structs.replace(message, text=text))
+            rendered = await self._sender.render(_with_line(message))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
@@ -371,6 +373,10 @@ class ChatDelivery:
 
     def __str__(self) -> str:
         return str(self.address)
+
+
+def _with_line(message: OutboundMessage) -> OutboundMessage:
+    return msgspec.structs.replace(message, text=f"{message.text}\n\n{REPEAT_LINE}")
 
 
 def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.errors import ChatGone, NotSent, Refused
+from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import ScriptedProvider, asks_for
@@ -51,6 +52,20 @@ async def test_wherever_it_was_asked_it_says_so(order: str, word: str) -> None:
         for text in questions(bot):
             assert text.rpartition("\n\n")[2].startswith(word[:8])
             assert "/approve" not in text.rpartition("\n\n")[2]
+
+
+async def test_what_may_be_a_repeat_says_so_also_once_it_was_decided() -> None:
+    platform = FakePlatform()
+    async with gateway(provider(), platform, tools=risky()) as bot:
+        platform.fail(OutcomeUnknown("no answer"), applied=True)
+        await ask(bot)
+        await bot.settle()
+        await bot.channel.push("/approve 1", chat="9", sender=OWNER)
+        await bot.settle()
+        here = [message.text for message in platform.sent if message.address.chat_id == "1"]
+        asked, decided, _ = here
+        assert ASKS in asked
+        assert decided.endswith(f"\n\nApproved by name of {OWNER}\n\n{REPEAT_LINE}")
 
 
 async def test_an_answer_to_a_question_is_shown_in_it(platform: FakePlatform) -> None:

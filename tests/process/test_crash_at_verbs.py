@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.store.journal.journal import VERBS
 from tests.doubles.openai_server import Body
@@ -103,7 +104,11 @@ def check(world: World) -> None:
         ["more"],
         ["slow", "more"],
     )
-    asked, decided, answer = without_repeats(world.texts(ASK))
+    asked, *others = world.texts(ASK)
+    if others[0].startswith(asked):  # of the two questions the gateway knows where this one stands
+        assert others[0].endswith(REPEAT_LINE)
+        others = others[1:]
+    decided, answer = without_repeats(others)
     assert asked.startswith("May I do this? (#1)")
     assert decided.startswith("Approved: exec (#1)") or "was already approved" in decided
     assert answer == "so be it"
