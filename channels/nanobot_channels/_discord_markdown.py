@@ -30,14 +30,14 @@ _OTHERWISE = re.compile(
 _MARK = re.compile(r"https?://[^\s<]+|[\\*_`~|<\[]|^[ \t]*[#>-]", re.MULTILINE | re.IGNORECASE)
 
 
-def contents(text: str, most: int = TEXT_LIMIT) -> list[str]:
-    """The text as the contents of messages of at most `most` characters. Nothing visible is lost,
-    and nobody and nothing is mentioned; a blank text has no contents."""
-    return list(pieces(shown(text), most, most, utf16_units))
+def contents(shown: str, most: int = TEXT_LIMIT) -> list[str]:
+    """Discord's Markdown as the contents of messages of at most `most` characters. Nothing visible
+    is lost; a blank text has no contents."""
+    return list(pieces(shown, most, most, utf16_units))
 
 
 def shown(text: str) -> str:
-    """The text in Discord's Markdown, whatever its length."""
+    """The text in Discord's Markdown, whatever its length; nobody and nothing is mentioned."""
     return _THING.sub(f"<{_APART}", "\n".join(_blocks(clean(text)))).strip("\n")
 
 

@@ -13,7 +13,7 @@ from nanobot.ports import OutboundPart
 from nanobot_channels import _discord_components
 from nanobot_channels._discord_buttons import Button, buttons_of, rows
 from nanobot_channels._discord_components import IS_COMPONENTS_V2, has_table, layout
-from nanobot_channels._discord_markdown import TEXT_LIMIT, contents, escaped
+from nanobot_channels._discord_markdown import TEXT_LIMIT, contents, escaped, shown
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import utf16_units, with_targets
 
@@ -44,7 +44,8 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
     host makes.
     """
     buttons, others = buttons_of(message.choices)
-    text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
+    others_say = (f"{other.label}: {other.say}" for other in others)
+    text = shown("\n\n".join([message.text, *others_say]))
     boxed = bool(buttons or message.replaces)
     pieces = contents(text)
     components = components and (boxed or len(pieces) > 1 or any(map(has_table, pieces)))

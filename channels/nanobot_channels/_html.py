@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from markdown_it.common.utils import escapeHtml
+
 from nanobot_channels._parsing import markdown_parser
 
 if TYPE_CHECKING:
@@ -20,11 +22,17 @@ def html_parser() -> MarkdownIt:
     """A parser with CommonMark, tables and strikethrough, whose renderer makes links of images and
     leaves out titles and alignment; line ends within a paragraph stay."""
     parser = markdown_parser(breaks=True)
+    parser.add_render_rule("text", _text)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _link_open)
     for cell in ("th_open", "td_open"):
         parser.add_render_rule(cell, _cell)
     return parser
+
+
+def _text(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
+    """Text; what is literal has line ends in it."""
+    return escapeHtml(tokens[at].content).replace("\n", "<br />\n")
 
 
 def _image(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:

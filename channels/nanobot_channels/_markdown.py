@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nanobot_channels._tables import without_tables
 from nanobot_channels._text import Rich, Span, Style, clean
@@ -21,21 +21,25 @@ _SIGNIFICANT = re.compile(
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 _STYLES = {"strong_open": Style.BOLD, "em_open": Style.ITALIC, "s_open": Style.STRIKE}
 _RULE = "———"
+_TABLES = "nanobot tables"
 
 
-def from_markdown(text: str) -> Rich:
+def from_markdown(text: str, env: dict[str, Any] | None = None) -> Rich:
     """The text as it should look.
 
     Headings are bold, list items get bullets or their numbers, tables are code or lists, HTML and
     reference definitions stay as written. Link targets other than http, https and mailto are
     written out behind their text. Text nested deeper than 40 levels stays plain, and so does what
-    has more marks or lines than a person means (`_parsing` has the numbers).
+    has more marks or lines than a person means (`_parsing` has the numbers). Pieces of one text
+    share an `env`, in which those are counted.
     """
+    env = {} if env is None else env
     text = clean(text)
     if not _SIGNIFICANT.search(text):
         return Rich(text.strip("\n"))
     parser = _parser()
-    tokens, deepest = parser.parse(without_tables(text)), parser.options.maxNesting
+    tokens = parser.parse(without_tables(text, env.setdefault(_TABLES, {})), env)
+    deepest = parser.options.maxNesting
     if any(token.level >= deepest - 1 for token in tokens):
         return Rich(text.strip("\n"))
     writer = _Writer()
@@ -168,7 +172,7 @@ class _Writer:
             elif child.type in {"softbreak", "hardbreak"}:
                 self._write("\n" + self._indent)
             else:
-                self._write(child.content)
+                self._write(child.content.replace("\n", f"\n{self._indent}"))
                 if child.type == "image":
                     self._link(child, start, piece, written_out=in_link)
                 elif child.type == "code_inline" and not in_link:

@@ -22,12 +22,15 @@ LIMIT = 30_000
 size limits), and its servers add to it."""
 FORMATTED_LIMIT = 60_000
 """Characters of a text that is formatted; longer ones are sent as they are written."""
+FORMATTED_MARKS = 10_000
+"""Marks and line ends of one, likewise."""
 MARK = "org.nanobot.part"
 """The field of an event's content by which a part is found again."""
 _BLURB = 1_000  # characters of an edit for clients that know none
 _EMPTY = "(empty message)"
 _PLAIN = {"paragraph_open", "paragraph_close", "inline"}
 _LITERAL = re.compile(r"[\\&]")
+_MARK = re.compile(r"[\\`*_~<>&|\[\n-]|\d[.)]\s")
 
 Json = dict[str, Any]
 
@@ -52,10 +55,11 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
         text += "\n\n" + "\n".join(
             f"- {_label(choice.label)}: `{choice.say}`" for choice in message.choices
         )
+    formatted = len(text) <= FORMATTED_LIMIT and len(_MARK.findall(text)) <= FORMATTED_MARKS
     rendered: dict[str, str] = {}
 
     def size(piece: str) -> int:
-        rendered[piece] = _html(piece) if len(text) <= FORMATTED_LIMIT else ""
+        rendered[piece] = _html(piece) if formatted else ""
         return len(msgspec.json.encode((piece, rendered[piece])))
 
     parts = []

@@ -7,19 +7,22 @@ than anybody means: they are literal text then. Nothing is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import table as parse_table
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 MAX_NESTING = 40
 """Levels of blocks and marks within each other."""
 MAX_LINES = 3_000
 """Lines of one text that are read as Markdown; what follows is literal."""
+MAX_STARTS = 6_000
+"""Quotes and list items that begin at the beginnings of lines, likewise: they nest."""
 MAX_MARKS = 120
 """Marks that are read together. A paragraph with more is read line by line, and a line with more
 is literal."""
@@ -27,43 +30,60 @@ MAX_ALL_MARKS = 10_000
 """Marks of a whole text; the blocks behind are literal."""
 MAX_CELLS = 4_000
 """Cells of all tables of a text, counted likewise; the rows behind them are paragraphs."""
-LITERAL = "literal"
-"""Key of a token's `meta`: this is the literal rest of a text that is too long."""
 
 # What can begin something. A bracket makes the parser look ahead, for each bracket within it again.
 _MARK = re.compile(r"[\\`*_~<&]|\[")
 _ACTIVE = re.compile(r"[\\`*_~<&\[\n]")
 _BRACKET_WEIGHT = 3
-# What is left for all texts that are parsed in one environment.
-_CELLS = "nanobot cells"
-_MARKS = "nanobot marks"
+_STARTS = re.compile(r"(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])(?=[ \t])))+")
+_START = re.compile(r"[>*+.)-]")
+_CELL = {"th_open", "td_open"}
+# What is left in an environment; of a token's `meta`, that it is the literal rest of a text.
+_LINES, _BEGUN, _CELLS, _MARKS = (
+    f"nanobot {what}" for what in ("lines", "starts", "cells", "marks")
+)
+_LITERAL = "literal"
 
 
-def markdown_parser(
-    *, breaks: bool = False, renderer: type[RendererHTML] = RendererHTML
-) -> MarkdownIt:
-    """CommonMark with tables and strikethrough, in which HTML is text, with this module's bounds.
-    `breaks`: line ends within a paragraph stay."""
+def markdown_parser(*, breaks: bool = False, only_cells: bool = False) -> MarkdownIt:
+    """CommonMark with tables and strikethrough, in which HTML is text, with this module's bounds,
+    which hold for all texts that are parsed in one environment together.
+    `breaks`: line ends within a paragraph stay. `only_cells`: marks are read in tables alone."""
     options = {"html": False, "breaks": breaks, "maxNesting": MAX_NESTING}
-    parser = MarkdownIt("commonmark", options, renderer_cls=renderer)
+    parser = MarkdownIt("commonmark", options)
     # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
     parser.enable(["table", "strikethrough"]).disable("reference")
     parser.core.ruler.at("block", _blocks)
-    parser.core.ruler.at("inline", _inlines)
+    parser.core.ruler.at("inline", _cells if only_cells else _inlines)
     parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     return parser
 
 
 def _blocks(state: StateCore) -> None:
     lines = state.src.split("\n")
-    rest = "\n".join(lines[MAX_LINES:])
-    state.md.block.parse("\n".join(lines[:MAX_LINES]), state.md, state.env, state.tokens)
+    read = _readable(lines, state.env)
+    state.md.block.parse("\n".join(lines[:read]), state.md, state.env, state.tokens)
+    rest = "\n".join(lines[read:])
     if rest.strip():
         opening, inline = Token("paragraph_open", "p", 1), Token("inline", "", 0)
         opening.block = inline.block = True
-        opening.meta = inline.meta = {LITERAL: True}
+        inline.meta = {_LITERAL: True}
         inline.content, inline.level, inline.children = rest, 1, []
         state.tokens += [opening, inline, Token("paragraph_close", "p", -1, block=True)]
+
+
+def _readable(lines: Sequence[str], env: EnvType) -> int:
+    """How many of the lines are within the bounds."""
+    most, left = env.get(_LINES, MAX_LINES), env.get(_BEGUN, MAX_STARTS)
+    read = 0
+    for line in lines[:most]:
+        starts = _STARTS.match(line)
+        left -= min(len(_START.findall(starts[0])), MAX_NESTING) if starts else 0
+        if left < 0:
+            break
+        read += 1
+    env[_LINES], env[_BEGUN] = most - read, left
+    return read
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - theirs
@@ -79,25 +99,29 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # no
 
 
 def _inlines(state: StateCore) -> None:
+    _parse(state, (token for token in state.tokens if token.type == "inline"))
+
+
+def _cells(state: StateCore) -> None:
+    _parse(state, (inside for cell, inside in pairwise(state.tokens) if cell.type in _CELL))
+
+
+def _parse(state: StateCore, tokens: Iterable[Token]) -> None:
     left = state.env.get(_MARKS, MAX_ALL_MARKS)
-    for token in state.tokens:
-        if token.type != "inline":
-            continue
+    for token in tokens:
         children = token.children = []
-        if LITERAL in token.meta:
-            children += _literal(token.content)
+        if _LITERAL in token.meta:
+            children.append(Token("text", "", 0, content=token.content))
             continue
         for text, marks in _stretches(token.content):
             if children:
                 children.append(Token("softbreak", "br", 0))
             left -= marks
-            if marks > MAX_MARKS or left < 0:
-                children += _literal(text)
-            elif _ACTIVE.search(text):
+            if marks <= MAX_MARKS and left >= 0 and _ACTIVE.search(text):
                 # A list of its own: the parser expects to begin with an empty one.
-                tokens: list[Token] = []
-                state.md.inline.parse(text, state.md, state.env, tokens)
-                children += tokens
+                inside: list[Token] = []
+                state.md.inline.parse(text, state.md, state.env, inside)
+                children += inside
             else:
                 children.append(Token("text", "", 0, content=text))
     state.env[_MARKS] = left
@@ -112,10 +136,3 @@ def _stretches(text: str) -> Iterator[tuple[str, int]]:
 
 def _marks(text: str) -> int:
     return sum(_BRACKET_WEIGHT if mark == "[" else 1 for mark in _MARK.findall(text))
-
-
-def _literal(text: str) -> Iterator[Token]:
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            yield Token("softbreak", "br", 0)
-        yield Token("text", "", 0, content=line)

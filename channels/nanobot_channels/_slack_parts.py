@@ -57,10 +57,11 @@ def render(message: OutboundMessage, *, feedback: bool = False) -> list[Outbound
         below.append(_thumbs(message.run_id))
     texts = markdown_pieces(message.text) or [_EMPTY]
     parts = []
+    env: Json = {}
     for number, piece in enumerate(texts):
         last = number == len(texts) - 1
         payload = Payload(piece, below if last else [])
-        text = with_targets(from_markdown(piece), BLOCKS_LIMIT) or piece
+        text = with_targets(from_markdown(piece, env), BLOCKS_LIMIT) or piece
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=text, payload=msgspec.json.encode(payload), key=key))
     return parts

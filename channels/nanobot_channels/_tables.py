@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -23,20 +23,23 @@ _PREFIX = re.compile(r"[ \t>]*")
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
-def without_tables(text: str) -> str:
+def without_tables(text: str, env: dict[str, Any]) -> str:
     """The Markdown with other Markdown in the place of its tables. Wider ones than a phone shows
-    become lists, with the columns' names before the values; no cell is lost."""
+    become lists, with the columns' names before the values; no cell is lost. `env` is the parser's:
+    the bounds hold for all texts in one together."""
     if "|" not in text or not _DELIMITERS.search(text):
         return text
-    return "\n".join(source for source, _ in blocks(text, {"table_open"}))
+    return "\n".join(source for source, _ in blocks(text, {"table_open"}, env))
 
 
-def blocks(text: str, kinds: set[str]) -> Iterator[tuple[str, bool]]:
+def blocks(
+    text: str, kinds: set[str], env: dict[str, Any] | None = None
+) -> Iterator[tuple[str, bool]]:
     """The text in stretches of whole lines: as it is, or (True) a table, fence or code block of
     these kinds made anew, all of them as blocks of code or without any."""
     lines = text.split("\n")
     at = 0
-    tokens = _parser().parse(text) if _LIKELY.search(text) else []
+    tokens = _parser().parse(text, env) if _LIKELY.search(text) else []
     for number, token in enumerate(tokens):
         if token.type not in kinds or token.map is None:
             continue
@@ -125,4 +128,4 @@ def _columns(text: str) -> int:
 def _parser() -> MarkdownIt:
     from nanobot_channels._parsing import markdown_parser  # noqa: PLC0415 - its 30 ms can wait
 
-    return markdown_parser()
+    return markdown_parser(only_cells=True)

@@ -29,6 +29,7 @@ def hostile(size: int) -> dict[str, str]:
         "a table": "|a|b|\n|-|-|\n" + repeated("|x|*y*|\n", size),
         "a table with many columns": f"|{row}\n|{'-|' * 200}\n" + repeated("|a|\n", size),
         "lists, ever deeper": "".join(f"{' ' * (n % 40)}- a\n" for n in range(size // 20)),
+        "quotes within quotes, in lists": repeated(f"- {'>' * 40}a\n", size),
         "emphasis that goes on": "*" + repeated("a\n", size),
     }
 

@@ -75,6 +75,11 @@ def test_choices_are_written_out() -> None:
     assert part.text == "May I?\n\n- Yes: `/approve 1`"
 
 
+def test_a_text_of_nothing_but_marks_is_sent_as_it_is_written() -> None:
+    assert html("*a*\n" * 5_001) == ""
+    assert html("*a*\n" * 100).startswith("<p><em>a</em>")
+
+
 def test_a_long_block_of_code_stays_code() -> None:
     parts = render(message("```py\n" + "print('x')\n" * 6_000 + "```"))
     assert len(parts) > 1

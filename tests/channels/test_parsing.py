@@ -48,6 +48,20 @@ def test_the_parser_tries_no_more_places_than_a_text_has_characters(name: str, t
     assert sum(len(token.children or ()) for token in tokens) <= len(text)
 
 
+@pytest.mark.parametrize(("name", "text"), hostile(200_000).items())
+def test_what_is_made_of_a_text_is_bounded_however_long_it_is(name: str, text: str) -> None:
+    tokens = markdown_parser().parse(text)
+    assert sum(1 + len(token.children or ()) for token in tokens) <= 30_000, name
+
+
+def test_the_pieces_of_one_text_share_its_bounds() -> None:
+    lines = [f"- *item {number}* {'x' * 20}" for number in range(MAX_LINES + 50)]
+    message = OutboundMessage(address=Address("any", "1"), text="\n".join(lines), key="k")
+    first, *_, last = _slack_parts.render(message)
+    assert first.text.startswith("• item 0 ")
+    assert last.text.endswith("\n".join(lines[MAX_LINES:]))
+
+
 @pytest.mark.parametrize(
     "text", ["[[" * 20, "*a **b _c ~~d " * 15, "[a](b " * 20, "`" * 30 + "a ` `` b" * 8]
 )
@@ -121,6 +135,13 @@ def test_lines_beyond_the_bound_are_literal_and_all_there() -> None:
     rich = from_markdown("\n".join(lines))
     assert rich.text.endswith("\n".join(lines[MAX_LINES:]))
     assert rich.text.startswith("• item 0\n• item 1\n")
+
+
+def test_what_begins_more_quotes_than_the_bound_is_literal() -> None:
+    deep = f"{'>' * 20} b\n"
+    rich = from_markdown("> a\n" * 100 + deep * 400)
+    assert rich.text.startswith("a\na\n")
+    assert rich.text.endswith(f"b\n\n{deep * 105}")
 
 
 def test_code_is_no_reason_for_a_bound() -> None:
