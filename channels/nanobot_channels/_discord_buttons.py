@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Choice
-from nanobot_channels._text import clean, utf16_units
+from nanobot_channels._text import one_line, utf16_units
 
 _ROW = 5
 _BUTTONS = 25
@@ -41,7 +41,7 @@ def buttons_of(choices: Sequence[Choice]) -> tuple[list[Button], list[Choice]]:
     buttons: dict[str, Button] = {}
     others = []
     for choice in choices:
-        label = " ".join(clean(choice.label).split()) or choice.say
+        label = one_line(choice.label) or choice.say
         if choice.say in buttons:
             continue
         fits = 0 < len(choice.say) <= _CUSTOM_ID and utf16_units(label) <= _LABEL

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nanobot_channels._discord_buttons import Button, rows
+from nanobot_channels._shapes import tables
 
 IS_COMPONENTS_V2 = 1 << 15
 TEXT_LIMIT = 4000
@@ -70,8 +71,7 @@ def _count(components: Sequence[dict[str, Any]]) -> int:
 
 
 def _texts(components: object) -> Iterator[str]:
-    for component in components if isinstance(components, list) else ():
-        if isinstance(component, dict):
-            if component.get("type") == _TEXT and isinstance(component.get("content"), str):
-                yield component["content"]
-            yield from _texts(component.get("components"))
+    for component in tables(components):
+        if component.get("type") == _TEXT and isinstance(component.get("content"), str):
+            yield component["content"]
+        yield from _texts(component.get("components"))

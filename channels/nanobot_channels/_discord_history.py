@@ -9,7 +9,8 @@ from loguru import logger
 
 from nanobot.ports import Clock
 from nanobot_channels._discord_http import DiscordHttp, Refusal
-from nanobot_channels._discord_messages import BadEvent, Message, parse
+from nanobot_channels._discord_messages import Message, parse
+from nanobot_channels._shapes import BadEvent, listed, table
 
 _PAGE = 100
 _LONGEST_WAIT = 300.0
@@ -85,11 +86,11 @@ class History:
 
     def _parsed(self, answer: object) -> list[Message]:
         messages = []
-        for data in answer if isinstance(answer, list) else []:
+        for data in listed(answer):
             try:
                 messages.append(parse(data))
             except BadEvent as error:
-                number = data.get("id") if isinstance(data, dict) else None
+                number = table(data).get("id")
                 logger.warning("{}: message {} skipped: {}", self._name, number, error)
         return messages
 

@@ -25,7 +25,8 @@ from nanobot.errors import (
     ThreadGone,
 )
 from nanobot.ports import Clock
-from nanobot.system import proxy_for, trusted_authorities
+from nanobot.system import proxy_for
+from nanobot_channels._http import Connections, may_have_arrived, read_at_most
 from nanobot_channels._limits import Limits
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
@@ -35,13 +36,6 @@ _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0
 _CLOSING_SECONDS = 2.0
 _ALL = "every route"
 _REACTIONS = "/reactions/"
-_BEFORE_WRITING = (
-    aiohttp.ClientConnectorError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.ClientHttpProxyError,
-    aiohttp.InvalidURL,
-    aiohttp.NonHttpUrlClientError,
-)
 
 # https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
 _UNKNOWN_CHANNEL = 10003
@@ -105,7 +99,9 @@ class DiscordHttp(HTTPClient):
         self._bucket_names: dict[str, str] = {}
         self.token = token
         self._root = api_root
-        self._own: aiohttp.ClientSession | None = None
+        self._connections = Connections(
+            api_root, most=0, timeout=_PATIENCE, ws_response_class=DiscordClientWebSocketResponse
+        )
         self._shut = False
 
     async def request(
@@ -136,10 +132,8 @@ class DiscordHttp(HTTPClient):
                 self._time.read_date(response.headers.get("Date"))
                 body = await response.read()
                 self._note(route, response.headers)
-        except _BEFORE_WRITING as error:
-            raise NotSent(f"no connection to Discord: {_words(error)}") from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise OutcomeUnknown(f"no answer from Discord: {_words(error)}") from error
+            raise _unanswered(error) from error
         if not 200 <= response.status <= 299:
             refusal = _refusal(response, body)
             if refusal.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -249,41 +243,25 @@ class DiscordHttp(HTTPClient):
             compress=compress,
         )
 
-    async def download(self, url: str, limit: int) -> bytes | None:
-        """A file of the CDN, None if it has more than `limit` bytes. Raises as `request`."""
+    async def download(self, url: str, limit: int) -> bytes:
+        """A file of the CDN. Raises TooMuch if it has more than `limit` bytes, and as `request`."""
         try:
             async with self._session().get(url) as response:
                 if response.status != HTTPStatus.OK:
                     raise Refusal(response.status, 0, response.reason or "no file", None)
-                content = bytearray()
-                async for chunk in response.content.iter_chunked(1 << 16):
-                    content += chunk
-                    if len(content) > limit:
-                        return None
-        except _BEFORE_WRITING as error:
-            raise NotSent(f"no connection to Discord's files: {_words(error)}") from error
+                return await read_at_most(response, limit)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise OutcomeUnknown(f"no answer from Discord's files: {_words(error)}") from error
-        return bytes(content)
+            raise _unanswered(error) from error
 
     async def shutdown(self) -> None:
         """Close every connection; nothing can be sent afterwards."""
         self._shut = True
-        if self._own is not None:
-            await self._own.close()
+        await self._connections.close()
 
     def _session(self) -> aiohttp.ClientSession:
         if self._shut:
             raise NotSent("the connection to Discord was closed")
-        if self._own is None:
-            self._own = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=trusted_authorities(self._root)),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=proxy_for(self._root),
-                timeout=_PATIENCE,
-                ws_response_class=DiscordClientWebSocketResponse,
-            )
-        return self._own
+        return self._connections.session()
 
 
 def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
@@ -360,5 +338,8 @@ def refused_token(name: str) -> BadCredentials:
     )
 
 
-def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+def _unanswered(error: Exception) -> NotSent | OutcomeUnknown:
+    words = f"{type(error).__name__}: {error}".rstrip(": ")
+    if may_have_arrived(error):
+        return OutcomeUnknown(f"no answer from Discord: {words}")
+    return NotSent(f"no connection to Discord: {words}")

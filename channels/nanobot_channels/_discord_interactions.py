@@ -15,7 +15,6 @@ from nanobot.messages import InboundMessage
 from nanobot.ports import MenuCommand
 from nanobot_channels._discord_components import text_of
 from nanobot_channels._discord_messages import (
-    BadEvent,
     ChannelPlace,
     Member,
     User,
@@ -23,7 +22,8 @@ from nanobot_channels._discord_messages import (
     person,
     sent_at,
 )
-from nanobot_channels._text import clean, clipped
+from nanobot_channels._shapes import BadEvent, shaped
+from nanobot_channels._text import clean, clipped, one_line
 
 _COMMAND = 2
 _COMPONENT = 3
@@ -104,10 +104,7 @@ def is_command(interaction: Interaction) -> bool:
 
 def parse_interaction(data: object) -> Interaction:
     """The interaction in an event. Raises BadEvent."""
-    try:
-        interaction = msgspec.convert(data, Interaction, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    interaction = shaped(data, Interaction)
     if not is_snowflake(interaction.id) or not interaction.token:
         raise BadEvent("its id or token cannot be used")
     return interaction
@@ -221,4 +218,4 @@ def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(text).split())[:100].strip()
+    return one_line(text)[:100].strip()

@@ -11,6 +11,7 @@ import msgspec
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._discord_components import text_of
 from nanobot_channels._numbers import size
+from nanobot_channels._shapes import BadEvent, shaped
 from nanobot_channels._text import clean
 
 EPOCH = 1_420_070_400
@@ -22,10 +23,6 @@ _CODE = re.compile(r"(```[\s\S]*?```|``[^\n]*?``|`[^`\n]*`)")
 _USER = re.compile(r"<@!?(\d+)>")
 _ROLE = re.compile(r"<@&(\d+)>")
 _EMOJI = re.compile(r"<a?(:\w+:)\d+>")
-
-
-class BadEvent(ValueError):
-    """The event lacks what a message needs, or has it in a shape that Discord does not document."""
 
 
 class ChannelPlace(msgspec.Struct, frozen=True):
@@ -183,10 +180,7 @@ def snowflake_at(seconds: float) -> int:
 
 def parse(data: object) -> Message:
     """The message in an event or in the history. Raises BadEvent."""
-    try:
-        message = msgspec.convert(data, Message, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    message = shaped(data, Message)
     if not (is_snowflake(message.id) and is_snowflake(message.channel_id)):
         raise BadEvent("an id is not a number")
     return message

@@ -12,6 +12,7 @@ from nanobot_channels._discord_interactions import Interaction, alone, is_comman
 from nanobot_channels._discord_messages import is_snowflake
 from nanobot_channels._discord_parts import body, payload_of
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import table
 
 # A token is good for 15 minutes.
 _TOKEN_SECONDS = 14 * 60.0
@@ -89,5 +90,4 @@ class PrivateReplies:
                 del self._commands[number]
                 raise Refused(f"Discord: {refusal}") from refusal
             raise delivery_error(refusal) from refusal
-        receipt = answer.get("id") if isinstance(answer, dict) else None
-        return str(receipt or number)
+        return str(table(answer).get("id") or number)

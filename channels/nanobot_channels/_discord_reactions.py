@@ -9,7 +9,6 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._discord_messages import (
-    BadEvent,
     BotUser,
     ChannelPlace,
     Member,
@@ -17,6 +16,7 @@ from nanobot_channels._discord_messages import (
     is_snowflake,
     person,
 )
+from nanobot_channels._shapes import BadEvent, shaped
 
 
 class _Emoji(msgspec.Struct):
@@ -43,10 +43,7 @@ class Reaction(msgspec.Struct, kw_only=True):
 
 def parse_reaction(data: object) -> Reaction:
     """The reaction in an event. Raises BadEvent."""
-    try:
-        reaction = msgspec.convert(data, Reaction, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    reaction = shaped(data, Reaction)
     if not all(map(is_snowflake, (reaction.user_id, reaction.channel_id, reaction.message_id))):
         raise BadEvent("an id is not a number")
     return reaction
@@ -90,20 +87,14 @@ class _Reacted(msgspec.Struct):
 
 def emoji_of(data: object) -> list[str]:
     """The emoji that stand at a message, without those of some server's own. Raises BadEvent."""
-    try:
-        message = msgspec.convert(data, _Reacted, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    message = shaped(data, _Reacted)
     names = [count.emoji.name for count in message.reactions if not count.emoji.id]
     return [name for name in names if name][:MOST_EMOJI]
 
 
 def reactions_by(users: object, emoji: str, address: Address, message_id: str) -> list[Reaction]:
     """Those of these users, with an emoji to a message there. Raises BadEvent."""
-    try:
-        people = msgspec.convert(users, list[User], strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    people = shaped(users, list[User])
     return [
         Reaction(
             user_id=user.id,

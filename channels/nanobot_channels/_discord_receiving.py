@@ -23,7 +23,6 @@ from nanobot_channels._discord_interactions import (
     parse_interaction,
 )
 from nanobot_channels._discord_messages import (
-    BadEvent,
     BotUser,
     ChannelPlace,
     Message,
@@ -42,6 +41,7 @@ from nanobot_channels._discord_reactions import (
 from nanobot_channels._discord_sending import snowflake, target
 from nanobot_channels._discord_sent import SentMessages
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import BadEvent, table
 
 _MOST_REACTING = 100
 """People by each emoji who are looked at; what Discord tells in one call."""
@@ -169,7 +169,7 @@ class Receiver:
                     await self._handle(event, data)
                 except (BadEvent, msgspec.ValidationError) as error:
                     self.skipped += 1
-                    number = data.get("id") if isinstance(data, dict) else None
+                    number = table(data).get("id")
                     logger.warning("{}: {} {} skipped: {}", self._name, event, number, error)
                 except (Refusal, DeliveryError) as error:
                     raise receiving_error(self._name, error) from error

@@ -32,6 +32,7 @@ from nanobot_channels._discord_parts import (
     reference,
 )
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import table
 
 _T = TypeVar("_T")
 
@@ -188,7 +189,7 @@ async def sending(address: Address, call: Awaitable[_T]) -> _T:
 
 def id_of(answer: object) -> str:
     """The id of the message that Discord answered with. Raises OutcomeUnknown."""
-    number = answer.get("id") if isinstance(answer, dict) else None
+    number = table(answer).get("id")
     if not isinstance(number, str | int):
         raise OutcomeUnknown("Discord's answer has no message in it")
     return str(number)

@@ -149,8 +149,8 @@ class Mailbox:
             ) from error
         except OSError as error:
             raise ChannelDown(f"no connection to {where}: {error}") from error
-        user = server.user.replace("\\", "\\\\").replace('"', '\\"')
-        answer = await self._within(lambda: client.login(f'"{user}"', server.password))
+        user = _quoted(server.user)
+        answer = await self._within(lambda: client.login(user, server.password))
         if answer.result != "OK":
             raise self._refused(_status_text(answer))
         await self._within(client.protocol.capability)
@@ -192,14 +192,9 @@ class Mailbox:
         joined = b" ".join(word for word in answer.lines[:-1] if isinstance(word, bytes))
         return sorted({int(word) for word in joined.split() if word.isdigit()})
 
-    async def with_id(self, message_id: str) -> int | None:
-        """The UID of the last mail with this Message-ID."""
-        uids = await self.search("HEADER", "Message-ID", _quoted(f"<{message_id}>"))
-        return uids[-1] if uids else None
-
-    async def referring_to(self, message_id: str) -> int | None:
-        """The UID of the last mail that names this Message-ID among its References."""
-        uids = await self.search("HEADER", "References", _quoted(f"<{message_id}>"))
+    async def with_id(self, message_id: str, header: str = "Message-ID") -> int | None:
+        """The UID of the last mail with this Message-ID in that header."""
+        uids = await self.search("HEADER", header, _quoted(f"<{message_id}>"))
         return uids[-1] if uids else None
 
     async def arrived(self, uid: int) -> float | None:

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._html import html_parser
-from nanobot_channels._text import Rich, clean, clipped, split
+from nanobot_channels._text import Rich, clean, clipped, one_line, split
 
 TEXT_LIMIT = 200_000
 """Characters of one mail; servers take some 10 MB, people read less."""
@@ -85,8 +85,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
 
 def _choice_list(choices: Sequence[Choice]) -> str:
     lines = [
-        f"{number}. {' '.join(clean(choice.label).split()) or choice.say}: "
-        f"answer with `{choice.say}`"
+        f"{number}. {one_line(choice.label) or choice.say}: answer with `{choice.say}`"
         for number, choice in enumerate(choices, 1)
     ]
     return "\n".join(["Answer this mail with one line:", "", *lines])
@@ -108,7 +107,7 @@ def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> 
     mail = EmailMessage(policy=SMTP)
     mail["From"] = f"nanobot <{envelope.sender}>"
     mail["To"] = envelope.recipient
-    mail["Subject"] = _one_line(envelope.subject)
+    mail["Subject"] = one_line(envelope.subject)
     mail["Date"] = format_datetime(datetime.fromtimestamp(envelope.now, UTC))
     mail["Message-ID"] = f"<{envelope.message_id}>"
     if envelope.references:
@@ -131,7 +130,7 @@ def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
     if not re.fullmatch(r"[\w.+-]+", rest or "") or main in {"multipart", "message", "text"}:
         main, rest = "application", "octet-stream"
     name = (file.name if file is not None else "") or "file"
-    mail.add_attachment(content, maintype=main, subtype=rest, filename=_one_line(name))
+    mail.add_attachment(content, maintype=main, subtype=rest, filename=one_line(name))
 
 
 def as_bytes(mail: EmailMessage) -> bytes:
@@ -143,7 +142,3 @@ def as_bytes(mail: EmailMessage) -> bytes:
 def _encoding(text: str) -> str:
     plain = sum(char.isascii() for char in text)
     return "quoted-printable" if plain * 4 >= len(text) * 3 else "base64"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())

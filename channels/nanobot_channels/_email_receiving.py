@@ -91,7 +91,7 @@ async def looked_up(box: Mailbox, message_id: str) -> tuple[str, MailThread] | N
     its thread."""
     uid = await box.with_id(message_id)
     if uid is None:
-        uid = await box.referring_to(message_id)
+        uid = await box.with_id(message_id, "References")
     head = await box.piece(uid, 0, what="HEADER") if uid is not None else None
     if not head:
         return None

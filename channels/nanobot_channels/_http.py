@@ -3,7 +3,7 @@ have left anything behind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import aiohttp
 
@@ -45,7 +45,7 @@ async def read_at_most(answer: aiohttp.ClientResponse, limit: int) -> bytes:
 
 class Connections:
     """Those to one server, made on first use, inside the event loop. Proxies come from the
-    environment, but never for loopback; no cookie is kept."""
+    environment, but never for loopback; no cookie is kept. `options` are aiohttp's."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class Connections:
         *,
         most: int = 100,
         kept_seconds: float = 15.0,
-        headers: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> None:
         self._root = root
         self._most = most
         self._kept_seconds = kept_seconds
-        self._headers = headers
+        self._options = options
         self._session: aiohttp.ClientSession | None = None
 
     def session(self) -> aiohttp.ClientSession:
@@ -70,9 +70,9 @@ class Connections:
                     ssl=trusted_authorities(self._root),
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers=self._headers,
                 # Once and here: aiohttp's trust_env reads them at every request, in a thread.
                 proxy=proxy_for(self._root),
+                **self._options,
             )
         return self._session
 

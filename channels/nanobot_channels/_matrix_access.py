@@ -10,6 +10,7 @@ from loguru import logger
 from nanobot_channels._matrix_api import FAILED, Api, ApiRefusal, NoAnswer, Request, path
 from nanobot_channels._matrix_events import Event
 from nanobot_channels._matrix_sync import invitation
+from nanobot_channels._shapes import string
 
 _TRIES = 20
 _NOTICE = (
@@ -84,8 +85,7 @@ class RoomAccess:
 
     async def follow(self, event: Event) -> None:
         """Join the room that replaces an upgraded one."""
-        room_id = event.content.get("replacement_room")
-        if isinstance(room_id, str) and room_id:
+        if room_id := string(event.content.get("replacement_room")):
             await self.join(room_id, event.sender.partition(":")[2])
 
     async def read(self, room_id: str, thread: str, event_id: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -26,6 +28,7 @@ from nanobot_channels._http import Connections, may_have_arrived, read_at_most
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
 from nanobot_channels._proxy_answers import answered_by_proxy
+from nanobot_channels._shapes import string
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -130,46 +133,29 @@ class Api:
     ) -> dict[str, Any]:
         """The answer to a request; `what` names it in errors."""
         await self.sign_in()
-        token = self._token
-        try:
-            return await self._ask(what, request, token=token, seconds=seconds)
-        except ApiRefusal as error:
-            self._lost(token, error)
-            raise
+        return await self._ask(what, request, token=self._token, seconds=seconds)
 
     async def download(self, request: Request, limit: int) -> bytes:
         """The bytes behind a request, at most `limit`. Raises TooMuch too."""
         await self.sign_in()
-        what, token = "download", self._token
-        try:
+        with self._answering("download", token := self._token):
             answer = await self._open(request, token=token, timeout=_TRANSFER)
             async with answer:
                 if answer.status != HTTPStatus.OK:
-                    raise _refusal(what, answer, await answer.read())
+                    raise _refusal("download", answer, await answer.read())
                 return await read_at_most(answer, limit)
-        except ApiRefusal as error:
-            self._lost(token, error)
-            raise
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise NoAnswer(what, error, sent=True) from error
 
     async def upload(self, request: Request, content: bytes, mime: str) -> str:
         """Upload content; returns its mxc:// address."""
         await self.sign_in()
-        what, token = "upload", self._token
-        try:
+        with self._answering("upload", token := self._token):
             answer = await self._open(
                 request[:2], token=token, timeout=_TRANSFER, data=content, mime=mime
             )
-            uri = (await _read(what, answer)).get("content_uri")
-        except ApiRefusal as error:
-            self._lost(token, error)
-            raise
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise NoAnswer(what, error, sent=True) from error
-        if not isinstance(uri, str) or not uri.startswith("mxc://"):
-            raise NoAnswer(what, ValueError("no content_uri"), sent=True)
-        return uri
+            uri = string((await _read("upload", answer)).get("content_uri"))
+            if not uri.startswith("mxc://"):
+                raise ValueError("no content_uri")
+            return uri
 
     async def sign_out(self) -> None:
         """End the session that a password made; its device is gone with it."""
@@ -187,21 +173,26 @@ class Api:
         content |= {"device_id": account.device, "initial_device_display_name": "nanobot"}
         return ("POST", path("login"), msgspec.json.encode(content).decode())
 
-    def _lost(self, token: str, error: ApiRefusal) -> None:
-        if error.code in _LOST_TOKEN and token == self._token:
-            self._token = ""
+    @contextmanager
+    def _answering(self, what: str, token: str) -> Iterator[None]:
+        """Raises what is raised within as ApiRefusal or NoAnswer; forgets a lost token."""
+        try:
+            yield
+        except ApiRefusal as error:
+            if error.code in _LOST_TOKEN and token == self._token:
+                self._token = ""
+            raise
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise NoAnswer(what, error, sent=may_have_arrived(error)) from error
 
     async def _ask(
         self, what: str, request: Request, *, token: str = "", seconds: float = CALL_SECONDS
     ) -> dict[str, Any]:
         timeout = aiohttp.ClientTimeout(total=seconds, connect=_CONNECT_SECONDS)
         data = request[2].encode() if len(request) > 2 else None
-        try:
-            return await _read(
-                what, await self._open(request, token=token, timeout=timeout, data=data)
-            )
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise NoAnswer(what, error, sent=may_have_arrived(error)) from error
+        with self._answering(what, token):
+            answer = await self._open(request, token=token, timeout=timeout, data=data)
+            return await _read(what, answer)
 
     async def _open(
         self,

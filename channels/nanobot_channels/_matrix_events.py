@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from nanobot.messages import Attachment
 from nanobot_channels._numbers import moment, size
-from nanobot_channels._text import clean
+from nanobot_channels._shapes import BadEvent, listed, shaped, string, table
+from nanobot_channels._text import clean, one_line
 
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
 # What bots say to people is a notice, and never answered, so that two bots have an end.
@@ -20,10 +20,6 @@ _FALLBACK = re.compile(r"(?:> ?[^\n]*(?:\n|$))+\n?")
 _BEHIND = " \t\n,:;"
 
 Json = dict[str, Any]
-
-
-class BadEvent(Exception):
-    """The event is not of the shape that the specification gives it."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -65,10 +61,7 @@ class BotUser(msgspec.Struct, frozen=True):
 
 def convert(value: object) -> Event:
     """Decode an event. Raises BadEvent."""
-    try:
-        return msgspec.convert(value, Event)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    return shaped(value, Event, strict=True)
 
 
 def message_content(event: Event) -> MessageContent | None:
@@ -83,11 +76,11 @@ def message_content(event: Event) -> MessageContent | None:
     if not event.event_id or not event.sender:
         raise BadEvent("a message without event_id or sender")
     outer = event.content
-    relates = _table(outer, "m.relates_to")
-    kind, target = _text(relates, "rel_type"), _text(relates, "event_id")
+    relates = table(outer.get("m.relates_to"))
+    kind, target = string(relates.get("rel_type")), string(relates.get("event_id"))
     replaces = kind == "m.replace" and bool(target)
-    content = _table(outer, "m.new_content") if replaces else outer
-    if _text(content, "msgtype") in _UNHEARD:
+    content = table(outer.get("m.new_content")) if replaces else outer
+    if string(content.get("msgtype")) in _UNHEARD:
         return None
     reply_to, thread = _about(relates)
     text, quote = _words(content, answers=bool(reply_to) or bool(thread))
@@ -96,7 +89,7 @@ def message_content(event: Event) -> MessageContent | None:
         return None
     return MessageContent(
         text=text,
-        html=_text(content, "formatted_body"),
+        html=string(content.get("formatted_body")),
         attachments=attachments,
         mentions=_mentions(outer) | _mentions(content),
         edit_of=target if replaces else "",
@@ -113,17 +106,19 @@ def reaction(event: Event) -> tuple[str, str] | None:
         return None
     if not event.event_id or not event.sender:
         raise BadEvent("a reaction without event_id or sender")
-    relates = _table(event.content, "m.relates_to")
-    target, key = _text(relates, "event_id"), _text(relates, "key")
-    if _text(relates, "rel_type") != "m.annotation" or not target or not key:
+    relates = table(event.content.get("m.relates_to"))
+    target, key = string(relates.get("event_id")), string(relates.get("key"))
+    if string(relates.get("rel_type")) != "m.annotation" or not target or not key:
         raise BadEvent("a reaction to nothing")
     return target, key
 
 
 def _about(relates: Json) -> tuple[str, str]:
     """The event that it answers, and the root of its thread."""
-    thread = _text(relates, "event_id") if _text(relates, "rel_type") == "m.thread" else ""
-    reply_to = _text(_table(relates, "m.in_reply_to"), "event_id")
+    thread = (
+        string(relates.get("event_id")) if string(relates.get("rel_type")) == "m.thread" else ""
+    )
+    reply_to = string(table(relates.get("m.in_reply_to")).get("event_id"))
     # For clients without threads every message in one seems to answer the one before.
     falling_back = bool(thread) and relates.get("is_falling_back") is True
     return "" if falling_back else reply_to, thread
@@ -131,7 +126,7 @@ def _about(relates: Json) -> tuple[str, str]:
 
 def _words(content: Json, *, answers: bool) -> tuple[str, str]:
     """Its text, and what it quotes in front of it (as clients did up to version 1.13)."""
-    msgtype, body = _text(content, "msgtype"), clean(_text(content, "body"))
+    msgtype, body = string(content.get("msgtype")), clean(string(content.get("body")))
     quote = ""
     if answers and body.startswith("> "):
         match = _FALLBACK.match(body)
@@ -141,31 +136,31 @@ def _words(content: Json, *, answers: bool) -> tuple[str, str]:
             body = body[match.end() :]
     body = body.strip()
     if msgtype in _KINDS or not msgtype:
-        name = _text(content, "filename")
+        name = string(content.get("filename"))
         return (body if name and name != body else ""), quote
     if msgtype == "m.location":
-        place = _text(content, "geo_uri")
+        place = string(content.get("geo_uri"))
         return f"[place: {body} {place}]".replace(" ]", "]"), quote
     return (f"*{body}*" if msgtype == "m.emote" and body else body), quote
 
 
 def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
-    msgtype = "m.image" if kind == "m.sticker" else _text(content, "msgtype")
+    msgtype = "m.image" if kind == "m.sticker" else string(content.get("msgtype"))
     if msgtype not in _KINDS:
         return ()
-    info = _table(content, "info")
-    url = _text(content, "url")
+    info = table(content.get("info"))
+    url = string(content.get("url"))
     error = ""
     if not media(url):
-        encrypted = bool(_table(content, "file"))
+        encrypted = bool(table(content.get("file")))
         error = "the file is encrypted" if encrypted else "the message does not say where it is"
-    name = _text(content, "filename") or _text(content, "body")
+    name = string(content.get("filename")) or string(content.get("body"))
     return (
         Attachment(
             kind=_KINDS[msgtype],
             ref="" if error else url,
-            name=" ".join(clean(name[:1000]).split()),
-            mime=_text(info, "mimetype"),
+            name=one_line(name[:1000]),
+            mime=string(info.get("mimetype")),
             size=size(info.get("size")),
             error=error,
         ),
@@ -179,8 +174,7 @@ def media(uri: str) -> tuple[str, str] | None:
 
 
 def _mentions(content: Json) -> frozenset[str]:
-    value = _table(content, "m.mentions").get("user_ids")
-    ids = value if isinstance(value, list) else []
+    ids = listed(table(content.get("m.mentions")).get("user_ids"))
     return frozenset(user_id for user_id in ids if isinstance(user_id, str))
 
 
@@ -213,13 +207,3 @@ def _names(me: BotUser) -> list[str]:
         for name in (me.user_id, local, f"@{display_name}" if display_name else "", display_name)
         if len(name) > 1
     ]
-
-
-def _text(content: Mapping[str, Any], key: str) -> str:
-    value = content.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _table(content: Mapping[str, Any], key: str) -> Json:
-    value = content.get(key)
-    return value if isinstance(value, dict) else {}

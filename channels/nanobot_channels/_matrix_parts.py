@@ -12,7 +12,7 @@ import msgspec
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._pieces import pieces
-from nanobot_channels._text import Rich, clean, split
+from nanobot_channels._text import Rich, clean, one_line, split
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -53,7 +53,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
         text = _EMPTY
     if message.choices:
         text += "\n\n" + "\n".join(
-            f"- {_label(choice.label)}: `{choice.say}`" for choice in message.choices
+            f"- {one_line(choice.label)}: `{choice.say}`" for choice in message.choices
         )
     formatted = len(text) <= FORMATTED_LIMIT and len(_MARK.findall(text)) <= FORMATTED_MARKS
     rendered: dict[str, str] = {}
@@ -135,10 +135,6 @@ def _words(part: OutboundPart, payload: Payload, *, plain: bool) -> Json:
     if payload.html and not plain:
         fields |= {"format": "org.matrix.custom.html", "formatted_body": payload.html}
     return fields
-
-
-def _label(text: str) -> str:
-    return " ".join(clean(text).split())
 
 
 @cache

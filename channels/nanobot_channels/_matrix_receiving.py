@@ -15,7 +15,6 @@ from nanobot.ports import Clock, Intake
 from nanobot_channels._matrix_access import RoomAccess
 from nanobot_channels._matrix_api import FAILED, Api, ApiRefusal, receiving_error
 from nanobot_channels._matrix_events import (
-    BadEvent,
     Event,
     MessageContent,
     convert,
@@ -35,6 +34,7 @@ from nanobot_channels._matrix_sync import (
     messages,
     sync,
 )
+from nanobot_channels._shapes import BadEvent, listed, string, table
 
 _SAVED_EVERY = 60.0
 """Seconds after which the cursor is kept though nothing was said."""
@@ -223,11 +223,10 @@ class Receiver:
         while start and len(events) < self._backfill:
             answer = await self._api.call("messages", messages(room_id, start, end))
             self._intake.alive()
-            chunk = answer.get("chunk")
-            page = self._events(room_id, chunk if isinstance(chunk, list) else [])
+            page = self._events(room_id, listed(answer.get("chunk")))
             events += page
-            following = answer.get("end")
-            start = following if page and isinstance(following, str) and following != start else ""
+            following = string(answer.get("end"))
+            start = following if page and following != start else ""
             if (not end and any(map(self._invites, page))) or not all(map(self._is_new, page)):
                 break
         if start and len(events) >= self._backfill:
@@ -254,8 +253,7 @@ class Receiver:
     def _arrives(self, event: Event) -> bool:
         if not self._is_mine(event) or event.content.get("membership") != "join":
             return False
-        before = event.unsigned.get("prev_content")
-        return not (isinstance(before, dict) and before.get("membership") == "join")
+        return table(event.unsigned.get("prev_content")).get("membership") != "join"
 
     def _is_mine(self, event: Event) -> bool:
         return event.type == "m.room.member" and event.state_key == self._cursor.user

@@ -8,7 +8,6 @@ import msgspec
 
 from nanobot_channels._matrix_api import Api, ApiRefusal, Request, path
 from nanobot_channels._matrix_events import (
-    BadEvent,
     BotUser,
     Event,
     MessageContent,
@@ -17,6 +16,7 @@ from nanobot_channels._matrix_events import (
     message_content,
 )
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import BadEvent, listed, string, table
 from nanobot_channels._text import label
 
 _EVENTS = 2_000
@@ -71,8 +71,8 @@ class Rooms:
 
     def direct(self, content: Json) -> None:
         """Replace the list of direct rooms by the content of m.direct."""
-        lists = [rooms for rooms in content.values() if isinstance(rooms, list)]
-        self._direct = frozenset(room for rooms in lists for room in rooms if isinstance(room, str))
+        rooms = (room for some in content.values() for room in listed(some))
+        self._direct = frozenset(room for room in rooms if isinstance(room, str))
 
     def is_direct(self, room_id: str, room: Room) -> bool:
         """Whether the bot is meant without being named."""
@@ -98,9 +98,9 @@ class Rooms:
             if error.passing:
                 raise
             return Room({"": "", " ": "", self._user_id: ""})
-        joined = answer.get("joined")
-        people = joined if isinstance(joined, dict) else {}
-        room = Room({who: _name(_shown(profile)) for who, profile in people.items()})
+        people = table(answer.get("joined"))
+        names = {who: _name(table(one).get("display_name")) for who, one in people.items()}
+        room = Room(names)
         self._rooms[room_id] = room
         return room
 
@@ -152,9 +152,5 @@ def known_event(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
     return KnownEvent(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
 
 
-def _shown(profile: object) -> object:
-    return profile.get("display_name") if isinstance(profile, dict) else None
-
-
 def _name(value: object) -> str:
-    return label(value) if isinstance(value, str) else ""
+    return label(string(value))

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from nanobot_channels._matrix_api import Api, Request, path
+from nanobot_channels._shapes import table
 
 HELD_SECONDS = 30
 """How long the homeserver holds a poll without news."""
@@ -121,9 +122,9 @@ def invitation(value: object, user_id: str) -> tuple[str, bool]:
     except msgspec.ValidationError:
         return "", False
     for event in invited.invite_state.events:
-        content = event.get("content")
+        content = table(event.get("content"))
         if event.get("type") != "m.room.member" or event.get("state_key") != user_id:
             continue
-        if isinstance(content, dict) and content.get("membership") == "invite":
+        if content.get("membership") == "invite":
             return str(event.get("sender") or ""), content.get("is_direct") is True
     return "", False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import aiohttp
@@ -29,6 +30,7 @@ from nanobot_channels._limits import Limits
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
 from nanobot_channels._proxy_answers import answered_by_proxy
+from nanobot_channels._shapes import string, table
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -162,36 +164,28 @@ class WebApi:
         if left:
             raise ApiRefusal(method, "ratelimited", 429, retry_after=left)
         try:
-            if form:
-                fields = {key: _field(value) for key, value in present.items()}
-                answer = await self.client.api_call(method, data=fields)
-            else:
-                answer = await self.client.api_call(method, json=present)
-            self.time.read_date(answer.headers.get("Date"))
-            self.granted = set(str(answer.headers.get("x-oauth-scopes", "")).split(",")) - {""}
-            data = answer.data
-            if not isinstance(data, dict):
-                raise TypeError(f"answered with {type(data).__name__}")
-        except SlackApiError as error:
-            refusal = _refusal(method, error)
-            if isinstance(refusal, ApiRefusal) and refusal.status == 429:
+            with _answering(method):
+                if form:
+                    fields = {key: _field(value) for key, value in present.items()}
+                    answer = await self.client.api_call(method, data=fields)
+                else:
+                    answer = await self.client.api_call(method, json=present)
+                self.time.read_date(answer.headers.get("Date"))
+                self.granted = set(str(answer.headers.get("x-oauth-scopes", "")).split(",")) - {""}
+                if not isinstance(answer.data, dict):
+                    raise TypeError(f"answered with {type(answer.data).__name__}")
+                return answer.data
+        except ApiRefusal as refusal:
+            if refusal.status == 429:
                 self._limits.close(kind, refusal.retry_after)
-            raise refusal from error
-        except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
-            raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
-        return data
+            raise
 
     async def open_socket(self, app_token: str) -> str:
         """The URL for one websocket, by apps.connections.open."""
         self.session()
-        method = "apps.connections.open"
-        try:
+        with _answering("apps.connections.open"):
             answer = await self.client.apps_connections_open(app_token=app_token)
             return str(answer["url"])
-        except SlackApiError as error:
-            raise _refusal(method, error) from error
-        except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
-            raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
 
     def bearer(self) -> dict[str, str]:
         """The Authorization header for downloads."""
@@ -200,6 +194,17 @@ class WebApi:
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+@contextmanager
+def _answering(method: str) -> Iterator[None]:
+    """Raises what is raised within as ApiRefusal or NoAnswer."""
+    try:
+        yield
+    except SlackApiError as error:
+        raise _refusal(method, error) from error
+    except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
+        raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
 
 
 def _field(value: object) -> str:
@@ -213,18 +218,17 @@ def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:
     # The library gives its own response, or aiohttp's when the body was no JSON.
     status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0))
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
-    answered = getattr(response, "data", None)
-    data: dict[str, Any] = answered if isinstance(answered, dict) else {}
-    code = _text(data, "error")
+    data = table(getattr(response, "data", None))
+    code = string(data.get("error"))
     if code in _PERHAPS or (status == 200 and not code):
         return NoAnswer(method, error, sent=True)
-    needed, retry_after = _text(data, "needed"), seconds(headers.get("Retry-After"))
+    needed, retry_after = string(data.get("needed")), seconds(headers.get("Retry-After"))
     return ApiRefusal(method, code, status, needed=needed, retry_after=retry_after)
 
 
-def _text(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    return value if isinstance(value, str) else ""
+def following(answer: Mapping[str, Any]) -> str:
+    """Where the next page of an answer begins, "" if this is the last."""
+    return string(table(answer.get("response_metadata")).get("next_cursor"))
 
 
 def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from loguru import logger
 
 from nanobot.messages import Address, InboundMessage
+from nanobot_channels._shapes import table
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -64,8 +65,7 @@ class Assistant:
     def event(self, event: Mapping[str, Any]) -> bool:
         """Take an event that tells that a pane was opened. False: it is another one."""
         if event.get("type") == "assistant_thread_started":
-            thread = event.get("assistant_thread")
-            fields: Mapping[str, Any] = thread if isinstance(thread, dict) else {}
+            fields = table(event.get("assistant_thread"))
             chat, ts = str(fields.get("channel_id", "")), str(fields.get("thread_ts", ""))
             self._put(_Opened(chat, ts if is_ts(ts) else None))
             return True

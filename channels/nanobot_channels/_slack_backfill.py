@@ -9,8 +9,9 @@ import msgspec
 from loguru import logger
 
 from nanobot.messages import Address
-from nanobot_channels._slack_api import WebApi
-from nanobot_channels._slack_events import BadEvent, Message, convert, is_ts, order
+from nanobot_channels._shapes import BadEvent, listed
+from nanobot_channels._slack_api import WebApi, following
+from nanobot_channels._slack_events import Message, convert, is_ts, order
 
 _PAGE = 100
 _THREADS_PER_CHAT = 20
@@ -86,13 +87,12 @@ class History:
         method = "conversations.history" if root is None else "conversations.replies"
         params: dict[str, Any] = {"channel": chat, "ts": root, "oldest": oldest}
         raw_messages: list[object] = []
-        cursor: str | None = None
+        cursor = ""
         while True:
-            params |= {"limit": _PAGE, "cursor": cursor}
+            params |= {"limit": _PAGE, "cursor": cursor or None}
             answer = await self._api.call(method, params, form=True)
-            page = answer.get("messages")
-            raw_messages += page if isinstance(page, list) else []
-            cursor = _following(answer)
+            raw_messages += listed(answer.get("messages"))
+            cursor = following(answer) if answer.get("has_more") else ""
             # A history comes newest first, a thread oldest first: only the first can stop early.
             if not cursor or (root is None and len(raw_messages) >= self._bounds.messages):
                 break
@@ -131,9 +131,3 @@ class History:
 
 def _is_later(ts: str, oldest: str) -> bool:
     return is_ts(ts) and order(ts) > order(oldest)
-
-
-def _following(answer: dict[str, Any]) -> str | None:
-    data = answer.get("response_metadata")
-    cursor = data.get("next_cursor") if isinstance(data, dict) else None
-    return cursor if answer.get("has_more") and isinstance(cursor, str) and cursor else None

@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._numbers import moment, size
+from nanobot_channels._shapes import BadEvent, shaped
 from nanobot_channels._slack_parts import ACTION_PREFIX
 from nanobot_channels._slack_text import mentions, people_in, to_plain, without_mention
 from nanobot_channels._text import clean
@@ -17,10 +18,6 @@ from nanobot_channels._text import clean
 _SUBTYPES = {"", "file_share", "thread_broadcast", "me_message"}
 _TS = re.compile(r"\d{1,12}\.\d{1,6}")
 _KINDS = {"image", "audio", "video"}
-
-
-class BadEvent(ValueError):
-    """The event lacks what a message needs, or has it in a shape that Slack does not describe."""
 
 
 class BotUser(msgspec.Struct, frozen=True):
@@ -130,10 +127,7 @@ def order(ts: str) -> tuple[int, int]:
 
 def convert(value: object) -> Message:
     """One message of an event or a history. Raises BadEvent."""
-    try:
-        return msgspec.convert(value, Message, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    return shaped(value, Message)
 
 
 def user_message(event: object, me: BotUser, chat: str = "") -> UserMessage | None:
@@ -276,10 +270,7 @@ class _Press(msgspec.Struct, frozen=True):
 
 def button_press(body: Mapping[str, Any], channel: str) -> InboundMessage | None:
     """The press of one of our buttons. Raises BadEvent."""
-    try:
-        press = msgspec.convert(body, _Press, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    press = shaped(body, _Press)
     action = next(
         (action for action in press.actions if action.action_id.startswith(ACTION_PREFIX)), None
     )
@@ -314,10 +305,7 @@ class _Stopped(msgspec.Struct, frozen=True):
 def stop_button(event: object, channel: str) -> InboundMessage:
     """The stop button that Slack shows while an answer grows: the same order as /stop. Raises
     BadEvent."""
-    try:
-        stopped = msgspec.convert(event, _Stopped, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    stopped = shaped(event, _Stopped)
     if not is_ts(stopped.event_ts):
         raise BadEvent("a stop without a time")
     return InboundMessage(
@@ -346,10 +334,7 @@ def command_message(body: Mapping[str, Any], channel: str, now: float) -> Inboun
 
     Raises BadEvent.
     """
-    try:
-        slash = msgspec.convert(body, _Slash, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    slash = shaped(body, _Slash)
     command = clean(slash.text).strip().lstrip("/") or "help"
     return InboundMessage(
         address=Address(channel, slash.channel_id),

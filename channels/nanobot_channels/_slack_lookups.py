@@ -9,8 +9,9 @@ from loguru import logger
 
 from nanobot.messages import Address
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import BadEvent, listed, string, table
 from nanobot_channels._slack_api import FAILED, ApiRefusal, WebApi, is_passing
-from nanobot_channels._slack_events import BadEvent, BotUser, ThreadContext, UserMessage, convert
+from nanobot_channels._slack_events import BotUser, ThreadContext, UserMessage, convert
 from nanobot_channels._slack_text import mentions
 from nanobot_channels._text import clean
 
@@ -57,13 +58,11 @@ class People:
 
 
 def _display_name(user: object) -> str:
-    about: dict[str, object] = user if isinstance(user, dict) else {}
-    profile = about.get("profile")
-    fields: dict[str, object] = profile if isinstance(profile, dict) else {}
-    for name in (fields.get("display_name"), fields.get("real_name"), about.get("name")):
-        if isinstance(name, str) and name.strip():
-            return clean(name).replace("\n", " ").strip()
-    return ""
+    about = table(user)
+    fields = table(about.get("profile"))
+    names = (fields.get("display_name"), fields.get("real_name"), about.get("name"))
+    name = next((name for name in map(string, names) if name.strip()), "")
+    return clean(name).replace("\n", " ").strip()
 
 
 class Writers:
@@ -126,8 +125,7 @@ class Threads:
     async def _ask(self, chat: str, root: str, me: BotUser) -> ThreadContext:
         params = {"channel": chat, "ts": root, "limit": _REPLIES}
         answer = await self._api.call("conversations.replies", params, form=True)
-        items = answer.get("messages")
-        messages = [convert(item) for item in items] if isinstance(items, list) else []
+        messages = [convert(item) for item in listed(answer.get("messages"))]
         parent = next((message for message in messages if message.ts == root), None)
         text = (parent.text or "") if parent else ""
         author = parent.user if parent else ""

@@ -6,7 +6,8 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._numbers import moment
-from nanobot_channels._slack_events import BadEvent, BotUser, dedupe_key, is_direct, is_ts
+from nanobot_channels._shapes import BadEvent, shaped
+from nanobot_channels._slack_events import BotUser, dedupe_key, is_direct, is_ts
 
 _EMOJI = {
     "+1": "👍",
@@ -38,10 +39,7 @@ class _Reaction(msgspec.Struct, frozen=True):
 def reaction_message(event: object, me: BotUser, channel: str) -> InboundMessage | None:
     """A yes or a no that somebody put to a message of the bot, None for all others: Slack names
     emoji by words. In which thread it is is not said. Raises BadEvent."""
-    try:
-        reaction = msgspec.convert(event, _Reaction, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from error
+    reaction = shaped(event, _Reaction)
     chat, ts = reaction.item.channel, reaction.item.ts
     emoji = _EMOJI.get(reaction.reaction.partition("::")[0])  # what follows is a skin tone
     if emoji is None or reaction.item.type != "message" or reaction.user in {"", me.user_id}:
@@ -78,10 +76,7 @@ def standing_reactions(
     """What stands at a message of the bot in `place`, its chat and ts, as reactions.get has it: for
     each person as when it was put there. Raises BadEvent."""
     chat, ts = place
-    try:
-        reacted = msgspec.convert(message, _Reacted, strict=False)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise BadEvent(str(error)) from error
+    reacted = shaped(message, _Reacted)
     item = {"type": "message", "channel": chat, "ts": ts}
     events = (
         {"user": user, "reaction": one.name, "item": item}

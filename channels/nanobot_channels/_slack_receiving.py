@@ -14,6 +14,7 @@ from nanobot.errors import ChannelDown
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Intake
 from nanobot.system import Backoff
+from nanobot_channels._shapes import BadEvent, string, table
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
 from nanobot_channels._slack_assistant import Assistant
 from nanobot_channels._slack_backfill import (
@@ -26,7 +27,6 @@ from nanobot_channels._slack_backfill import (
     since,
 )
 from nanobot_channels._slack_events import (
-    BadEvent,
     BotUser,
     button_press,
     command_message,
@@ -306,8 +306,8 @@ class Receiver:
         opens = policy == "always" or (policy == "auto" and not item.is_direct)
         message = inbound(item, self._name, self._me, names, thread, opens=opens)
         if message is not None:
-            team = item.message.team  # another one's in a channel that workspaces share
-            team = team if isinstance(team, str) and team else self._me.team_id
+            # Another one's in a channel that workspaces share.
+            team = string(item.message.team) or self._me.team_id
             self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
             if first:
                 self._assistant.began(message)
@@ -334,9 +334,8 @@ class Receiver:
 
 def _said_at(body: dict[str, Any]) -> tuple[int, ...]:
     """The place of a message among others; empty for what has none."""
-    event = body.get("event")
-    ts = event.get("ts") if isinstance(event, dict) else None
-    return order(ts) if isinstance(ts, str) and is_ts(ts) else ()
+    ts = string(table(body.get("event")).get("ts"))
+    return order(ts) if is_ts(ts) else ()
 
 
 def _in_order(arrived: list[_Arrived]) -> list[_Arrived]:

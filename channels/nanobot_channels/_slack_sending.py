@@ -12,7 +12,15 @@ from loguru import logger
 from nanobot.errors import ChatGone, Refused, Uncertain
 from nanobot.messages import PREVIEW, Address
 from nanobot.ports import OutboundPart
-from nanobot_channels._slack_api import FAILED, ApiRefusal, NoAnswer, WebApi, delivery_error
+from nanobot_channels._shapes import table, tables
+from nanobot_channels._slack_api import (
+    FAILED,
+    ApiRefusal,
+    NoAnswer,
+    WebApi,
+    delivery_error,
+    following,
+)
 from nanobot_channels._slack_events import is_direct, is_ts
 from nanobot_channels._slack_parts import (
     METADATA_TYPE,
@@ -130,18 +138,14 @@ class Outgoing:
                 recent = float(ts) > began - _STREAM_MARGIN
                 if recent and is_nameless(message) and not self._streams.is_open(ts):
                     nameless.append(message)
-            data = answer.get("response_metadata")
-            cursor = data.get("next_cursor") if isinstance(data, dict) else None
-            if not cursor:
+            params["cursor"] = following(answer)
+            if not params["cursor"]:
                 return _begun(nameless, part)
-            params["cursor"] = cursor
         raise Uncertain("more was said there since the send than is looked at")
 
 
 def _messages(answer: Mapping[str, Any]) -> list[Json]:
-    messages = answer.get("messages")
-    listed = messages if isinstance(messages, list) else []
-    return [one for one in listed if isinstance(one, dict) and is_ts(str(one.get("ts", "")))]
+    return [one for one in tables(answer.get("messages")) if is_ts(str(one.get("ts", "")))]
 
 
 def _begun(nameless: list[Json], part: OutboundPart) -> str | None:
@@ -156,13 +160,8 @@ def _begun(nameless: list[Json], part: OutboundPart) -> str | None:
 
 
 def _is_part(message: Json, part: OutboundPart) -> bool:
-    mark = mark_of(part)
-    blocks = message.get("blocks")
-    for block in blocks if isinstance(blocks, list) else []:
-        if isinstance(block, dict) and block.get("block_id") == mark:
-            return True
-    metadata = message.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("event_type") != METADATA_TYPE:
-        return False
-    payload = metadata.get("event_payload")
-    return isinstance(payload, dict) and payload.get("key") == part.key
+    mark, metadata = mark_of(part), table(message.get("metadata"))
+    if any(block.get("block_id") == mark for block in tables(message.get("blocks"))):
+        return True
+    ours = metadata.get("event_type") == METADATA_TYPE
+    return ours and table(metadata.get("event_payload")).get("key") == part.key

@@ -28,6 +28,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from nanobot.errors import BadCredentials, ChannelDown
 from nanobot.ports import Clock
 from nanobot.system import proxy_for
+from nanobot_channels._shapes import table
 from nanobot_channels._slack_api import FAILED, MALFORMED, WebApi, library_log, receiving_error
 from nanobot_channels._slack_events import BotUser
 
@@ -275,7 +276,7 @@ class SocketClient:
         request = SocketModeRequest(
             type=str(message.get("type")),
             envelope_id=envelope_id,
-            payload=payload if isinstance(payload, dict) else {},
+            payload=table(payload),
             retry_attempt=message.get("retry_attempt"),
             retry_reason=message.get("retry_reason"),
         )
@@ -300,7 +301,6 @@ async def _pong(socket: aiohttp.ClientWebSocketResponse, data: bytes) -> None:
 
 def _parsed(data: str) -> dict[str, Any]:
     try:
-        message = json.loads(data)
+        return table(json.loads(data))
     except (ValueError, RecursionError):
-        message = None
-    return message if isinstance(message, dict) else {}
+        return {}

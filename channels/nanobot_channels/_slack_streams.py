@@ -19,6 +19,7 @@ from nanobot.errors import NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Step
 from nanobot.ports import Clock, OutboundPart
 from nanobot_channels._recent import Recent
+from nanobot_channels._shapes import string
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -83,8 +84,8 @@ class Streams:
             raise self._refused(address, error) from error
         except NoAnswer as error:
             raise delivery_error(error) from error
-        ts = answer.get("ts")
-        if not isinstance(ts, str) or not is_ts(ts):
+        ts = string(answer.get("ts"))
+        if not is_ts(ts):
             raise OutcomeUnknown("Slack's chat.startStream answered without a ts")
         self._open[ts] = stream
         return ts

@@ -61,22 +61,24 @@ def needs_me(update: object) -> bool:
     return False
 
 
-class _Moving(msgspec.Struct):
-    message: Message | None = None
+_ODD = (ValueError, TypeError, ArithmeticError, RecursionError)
+
+
+def _parsed(update: object) -> Update:
+    """The update; an empty one for what is none."""
+    try:
+        return msgspec.convert(update, Update, strict=False)
+    except _ODD:
+        return Update()
 
 
 def moved_chat(update: object) -> tuple[str, str] | None:
     """The old and the new id of a group that became a supergroup, if the update says so; both
     groups get such an update."""
-    try:
-        message = msgspec.convert(update, _Moving, strict=False).message
-    except (ValueError, TypeError, ArithmeticError, RecursionError):
-        return None
-    if message is None:
-        return None
-    if message.migrate_to_chat_id:
+    message = _parsed(update).message
+    if message and message.migrate_to_chat_id:
         return str(message.chat.id), str(message.migrate_to_chat_id)
-    if message.migrate_from_chat_id:
+    if message and message.migrate_from_chat_id:
         return str(message.migrate_from_chat_id), str(message.chat.id)
     return None
 
@@ -93,7 +95,7 @@ def to_inbound(
     try:
         parsed = msgspec.convert(update, Update, strict=False)
         return _message(parsed, channel, me, now)
-    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+    except _ODD as error:
         raise BadUpdate(str(error)) from error
 
 
@@ -129,10 +131,7 @@ def _from_edit(
 
 def stopped_draft(update: object) -> tuple[str, int] | None:
     """The chat and the number of the draft whose stop button was pressed, if the update is that."""
-    try:
-        stopped = msgspec.convert(update, Update, strict=False).stopped_message_generation
-    except (ValueError, TypeError, ArithmeticError, RecursionError):
-        return None
+    stopped = _parsed(update).stopped_message_generation
     return None if stopped is None else (str(stopped.chat.id), stopped.draft_id)
 
 

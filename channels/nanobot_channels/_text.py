@@ -81,6 +81,11 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("", text)
 
 
+def one_line(text: str) -> str:
+    """The text, cleaned, without line ends and with single blanks."""
+    return " ".join(clean(text).split())
+
+
 def clipped(text: str, most: int) -> str:
     """At most `most` characters, the last of them an ellipsis if there were more."""
     if len(text) <= most:

@@ -30,7 +30,6 @@ from nanobot_channels._discord_http import (
 )
 from nanobot_channels._discord_interactions import menu
 from nanobot_channels._discord_messages import (
-    BadEvent,
     Message,
     parse,
     sent_at,
@@ -44,8 +43,10 @@ from nanobot_channels._discord_settings import DEFAULT_API_ROOT as DEFAULT_API_R
 from nanobot_channels._discord_settings import Server as Server
 from nanobot_channels._discord_settings import limits_of, server_of, token_of
 from nanobot_channels._discord_setup import SETUP as SETUP
+from nanobot_channels._http import TooMuch
 from nanobot_channels._recent import Recent
 from nanobot_channels._settings import Table
+from nanobot_channels._shapes import BadEvent, listed
 
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
@@ -207,7 +208,7 @@ class DiscordChannel:
         before: int | None = None
         for _ in range(_FIND_PAGES):
             answer: Any = await self._http.logs_from(target(address), _FIND_PAGE, before=before)
-            raw = answer if isinstance(answer, list) else []
+            raw = listed(answer)
             messages += [message for message in map(_parsed, raw) if message is not None]
             if not messages:
                 return [], False
@@ -229,7 +230,9 @@ class DiscordChannel:
             url = url_of(parse(answer), file_id)
             if url is None:
                 raise Refused("the file was taken out of its message")
-            content = await self._http.download(url, limit)
+            return await self._http.download(url, limit)
+        except TooMuch as error:
+            raise Refused(_too_large(attachment, limit)) from error
         except Refusal as refusal:
             if refusal.status in {403, 404, 410}:
                 raise Refused("the file is not there any more, or may not be read") from refusal
@@ -238,9 +241,6 @@ class DiscordChannel:
             raise ChannelDown(str(error)) from error
         except BadEvent as error:
             raise Refused(f"Discord's message with the file cannot be read: {error}") from error
-        if content is None:
-            raise Refused(_too_large(attachment, limit))
-        return content
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Add the reaction, then remove the bot's earlier one. Raises as `send`."""

@@ -34,6 +34,7 @@ from nanobot_channels._matrix_setup import SETUP as SETUP
 from nanobot_channels._matrix_sync import messages
 from nanobot_channels._numbers import moment
 from nanobot_channels._settings import Table
+from nanobot_channels._shapes import string, table, tables
 
 BACKFILL = 500
 _FIND_PAGES = 10
@@ -131,14 +132,13 @@ class MatrixChannel:
         earliest = math.inf
         for _ in range(_FIND_PAGES):
             answer = await self._call("find", messages(address.chat_id, start, sender=me))
-            chunk = answer.get("chunk")
-            for event in chunk if isinstance(chunk, list) else []:
-                event_id = _marked(event, mark)
-                if event_id:
-                    return event_id
-                earliest = min(earliest, _moment(event))
-            following = answer.get("end")
-            if not isinstance(following, str) or following == start:
+            for event in tables(answer.get("chunk")):
+                if table(event.get("content")).get(_matrix_parts.MARK) == mark:
+                    return str(event.get("event_id"))
+                sent_at = moment(event.get("origin_server_ts"), math.inf, per_second=1000)
+                earliest = min(earliest, sent_at)
+            following = string(answer.get("end"))
+            if not following or following == start:
                 return None
             start = following
         if earliest < self._api.time.at(since) - _FIND_MARGIN:
@@ -187,8 +187,8 @@ class MatrixChannel:
         await self._user_id()
         place = path("rooms", address.chat_id, "send", "m.room.message", txn)
         answer = await self._call("send", _put(place, content))
-        event_id = answer.get("event_id")
-        if not isinstance(event_id, str) or not event_id:
+        event_id = string(answer.get("event_id"))
+        if not event_id:
             raise OutcomeUnknown("Matrix, send: answered without an event_id")
         if self._receiving is not None and address.thread_id:
             self._receiving.threads.add((address.chat_id, address.thread_id))
@@ -205,12 +205,12 @@ class MatrixChannel:
             version="v1",
         )
         answer = await self._call("relations", ("GET", place))
-        chunk, me = answer.get("chunk"), await self._user_id()
-        for event in chunk if isinstance(chunk, list) else []:
-            if _annotates(event, me) in set(_EMOJI.values()) - {current}:
-                place = path(
-                    "rooms", address.chat_id, "redact", event["event_id"], event["event_id"]
-                )
+        me, others = await self._user_id(), set(_EMOJI.values()) - {current}
+        for event in tables(answer.get("chunk")):
+            relates = table(table(event.get("content")).get("m.relates_to"))
+            number = string(event.get("event_id"))
+            if number and event.get("sender") == me and string(relates.get("key")) in others:
+                place = path("rooms", address.chat_id, "redact", number, number)
                 await self._call("redact", _put(place, {}))
 
     async def _call(self, what: str, request: Request) -> dict[str, Any]:
@@ -227,29 +227,6 @@ def _unsent(error: Exception) -> NotSent:
 
 def _put(place: str, content: Mapping[str, object]) -> Request:
     return ("PUT", place, msgspec.json.encode(content).decode())
-
-
-def _moment(event: object) -> float:
-    """When an event was sent, in Unix seconds."""
-    timestamp = event.get("origin_server_ts") if isinstance(event, dict) else None
-    return moment(timestamp, math.inf, per_second=1000)
-
-
-def _marked(event: object, mark: str) -> str:
-    """The id of an event with this mark."""
-    content = event.get("content") if isinstance(event, dict) else None
-    if not isinstance(event, dict) or not isinstance(content, dict):
-        return ""
-    return str(event.get("event_id") or "") if content.get(_matrix_parts.MARK) == mark else ""
-
-
-def _annotates(event: object, sender: str) -> str:
-    """The key (emoji) of the sender's reaction; "" for other events."""
-    if not isinstance(event, dict) or event.get("sender") != sender or "event_id" not in event:
-        return ""
-    content = event.get("content")
-    relates = content.get("m.relates_to") if isinstance(content, dict) else None
-    return str(relates.get("key") or "") if isinstance(relates, dict) else ""
 
 
 def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:

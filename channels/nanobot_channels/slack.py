@@ -20,6 +20,7 @@ from nanobot.ports import (
 from nanobot.system import SystemClock
 from nanobot_channels import _slack_files, _slack_parts
 from nanobot_channels._settings import Table
+from nanobot_channels._shapes import BadEvent, string
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -29,7 +30,7 @@ from nanobot_channels._slack_api import (
     receiving_error,
 )
 from nanobot_channels._slack_assistant import Assistant
-from nanobot_channels._slack_events import BadEvent, BotUser, is_direct, is_ts
+from nanobot_channels._slack_events import BotUser, is_direct, is_ts
 from nanobot_channels._slack_receiving import Policy, Receiver
 from nanobot_channels._slack_sending import Outgoing
 from nanobot_channels._slack_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
@@ -153,8 +154,8 @@ class SlackChannel:
         """
         place = {"channel": address.chat_id, "thread_ts": address.thread_id}
         answer = await self._outgoing.write("chat.postMessage", place, part, plain=plain)
-        ts = answer.get("ts")
-        if not isinstance(ts, str) or not is_ts(ts):
+        ts = string(answer.get("ts"))
+        if not is_ts(ts):
             raise OutcomeUnknown("Slack's chat.postMessage answered without a ts")
         self._joined(address)
         return ts

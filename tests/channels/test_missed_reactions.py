@@ -17,9 +17,9 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER, FakePlatform
 from nanobot.tools.base import AnyTool
-from nanobot_channels._discord_messages import BadEvent as BadDiscordEvent
 from nanobot_channels._discord_reactions import MOST_EMOJI, emoji_of, reactions_by
-from nanobot_channels._slack_events import BadEvent, BotUser
+from nanobot_channels._shapes import BadEvent
+from nanobot_channels._slack_events import BotUser
 from nanobot_channels._slack_reactions import standing_reactions
 from tests.agent.tooling import Recorder
 from tests.channels.discording import DM, opened
@@ -167,12 +167,12 @@ async def test_on_discord_those_who_reacted_are_read_and_bots_are_none() -> None
 
 async def test_on_discord_what_is_no_reaction_is_none() -> None:
     for odd in ODD:
-        with pytest.raises(BadDiscordEvent):
+        with pytest.raises(BadEvent):
             emoji_of(odd)
     counts: list[Any] = [{"emoji": {"id": "5", "name": "own"}}, {"emoji": {"name": None}}]
     counts += [{"emoji": {"name": "👍"}}] * 1_000
     assert emoji_of({"reactions": counts}) == ["👍"] * MOST_EMOJI
-    with pytest.raises(BadDiscordEvent):
+    with pytest.raises(BadEvent):
         reactions_by({"id": 7}, "👍", DM, discord_server.ME)
 
 

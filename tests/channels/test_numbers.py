@@ -16,6 +16,7 @@ from nanobot_channels import _matrix_events as matrix
 from nanobot_channels import _slack_events as slack
 from nanobot_channels import _telegram_updates as telegram
 from nanobot_channels._numbers import LONGEST_WAIT, moment, seconds, size
+from nanobot_channels._shapes import BadEvent
 
 NOW = 1_800_000_000.0
 LAST = 253_402_300_799.0
@@ -98,7 +99,7 @@ def test_discord(bytes_: Any, number: Any) -> None:
                     message, discord.ChannelPlace(), "discord", discord.BotUser("42")
                 )
             )
-        except discord.BadEvent:
+        except BadEvent:
             continue
 
 
@@ -115,7 +116,7 @@ def test_slack(bytes_: Any, number: Any) -> None:
                         item, "slack", slack.BotUser("UBOT"), {}, slack.ThreadContext(), opens=True
                     )
                 )
-        except slack.BadEvent:
+        except BadEvent:
             continue
 
 

@@ -12,10 +12,9 @@ import pytest
 from nanobot.messages import Address
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._discord_messages import BadEvent as BadDiscordEvent
 from nanobot_channels._discord_messages import BotUser, ChannelPlace
 from nanobot_channels._discord_reactions import parse_reaction, reaction_message
-from nanobot_channels._slack_events import BadEvent as BadSlackEvent
+from nanobot_channels._shapes import BadEvent
 from nanobot_channels._slack_events import BotUser as SlackBot
 from nanobot_channels._slack_reactions import reaction_message as slack_reaction
 from nanobot_channels._telegram_updates import BadUpdate, to_inbound
@@ -170,7 +169,7 @@ def test_discords_reactions_of_the_bot_to_others_and_with_a_servers_emoji_are_pa
     ):
         assert not parse_reaction(discords(**fields)).is_for(me)
     for broken in ({}, discords(user_id="x"), discords(emoji=None), 7):
-        with pytest.raises(BadDiscordEvent):
+        with pytest.raises(BadEvent):
             parse_reaction(broken)
 
 
@@ -218,7 +217,7 @@ def test_slacks_other_emoji_files_and_messages_of_others_are_passed_over() -> No
     ):
         assert slack_reaction(slacks(**fields), me, "slack") is None
     for broken in ({"item": {"type": "message"}}, {"item": 3}, {"user": None}):
-        with pytest.raises(BadSlackEvent):
+        with pytest.raises(BadEvent):
             slack_reaction(slacks(**broken), me, "slack")
 
 

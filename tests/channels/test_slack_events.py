@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot_channels._shapes import BadEvent
 from nanobot_channels._slack_events import (
-    BadEvent,
     BotUser,
     ThreadContext,
     UserMessage,
