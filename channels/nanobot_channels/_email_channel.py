@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
+from functools import partial
 
 from nanobot.errors import BadCredentials, ChannelDown, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
@@ -12,13 +13,12 @@ from nanobot.ports import Capabilities, Checked, Intake, OutboundPart
 from nanobot_channels import _email_parts, _email_smtp
 from nanobot_channels._email_auth import servers
 from nanobot_channels._email_headers import headers_of
-from nanobot_channels._email_imap import PIECE, Mailbox, Server
+from nanobot_channels._email_imap import PIECE, Mailbox
 from nanobot_channels._email_mime import pieces
 from nanobot_channels._email_parts import Envelope, attach, composed, payload_of, subject_of
 from nanobot_channels._email_reading import MailThread, MessageIds, Reader
 from nanobot_channels._email_receiving import MailThreads, Receiver, looked_up, place_of
-from nanobot_channels._email_settings import ADDRESS, Settings
-from nanobot_channels._email_smtp import Outbox
+from nanobot_channels._email_settings import ADDRESS, Server, Settings
 
 IDLE_SECONDS = 240.0
 """Far below the 29 minutes of RFC 2177: routers forget a silent connection sooner."""
@@ -51,23 +51,16 @@ class EmailChannel:
         self._settings = settings
         self._address = address
         self._idle_seconds = idle_seconds
-        self._server = Server(
+        server = partial(
+            Server,
             name=name,
-            host=settings.imap_host,
-            port=settings.imap_port,
-            user=settings.user,
-            password=settings.password,
-            tls=context,
-        )
-        self._outbox = Outbox(
-            name=name,
-            host=settings.smtp_host,
-            port=settings.smtp_port,
             user=settings.user,
             password=settings.password,
             address=address,
             tls=context,
         )
+        self._server = server(host=settings.imap_host, port=settings.imap_port)
+        self._outbox = server(host=settings.smtp_host, port=settings.smtp_port)
         self._stamp = MessageIds(address, settings.password)
         self._correspondence = MailThreads()
 

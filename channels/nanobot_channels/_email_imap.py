@@ -20,6 +20,7 @@ import msgspec
 from aioimaplib import IMAP4, AioImapException, IMAP4ClientProtocol  # type: ignore[import-untyped]
 
 from nanobot.errors import BadCredentials, ChannelDown
+from nanobot_channels._email_settings import Server
 
 PIECE = 256 * 1024
 """Bytes of a mail that are asked for at once."""
@@ -32,20 +33,6 @@ _WITHOUT_IDLE_SECONDS = 60.0
 _UID = re.compile(rb"\bUID (\d+)")
 
 T = TypeVar("T")
-
-
-class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """A mailbox's server and login. `tls`: the TLS settings; None: no encryption."""
-
-    name: str
-    host: str
-    port: int
-    user: str
-    password: str
-    tls: ssl.SSLContext | None
-
-    def __repr__(self) -> str:
-        return f"Server({self.host}:{self.port})"
 
 
 class Folder(msgspec.Struct, frozen=True):

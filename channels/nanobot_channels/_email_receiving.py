@@ -11,7 +11,7 @@ from loguru import logger
 
 from nanobot.ports import Intake
 from nanobot_channels._email_headers import ODD, headers_of
-from nanobot_channels._email_imap import PIECE, Folder, Mailbox, Server
+from nanobot_channels._email_imap import PIECE, Folder, Mailbox
 from nanobot_channels._email_mime import Mail, MailScanner
 from nanobot_channels._email_reading import (
     Bounce,
@@ -22,6 +22,7 @@ from nanobot_channels._email_reading import (
     message_id_of,
     thread_of,
 )
+from nanobot_channels._email_settings import Server
 from nanobot_channels._recent import Recent
 
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -35,6 +36,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def __repr__(self) -> str:
         return f"Settings({self.user} at {self.imap_host})"
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """The server that has the mailbox, or the one that takes mails, with the login; `address` is
+    who sends. `tls`: the TLS settings; None: no encryption."""
+
+    name: str
+    host: str
+    port: int
+    user: str
+    password: str
+    address: str
+    tls: ssl.SSLContext | None
+
+    def __repr__(self) -> str:
+        return f"Server({self.host}:{self.port})"
 
 
 def settings_of(name: str, settings: Mapping[str, object]) -> Settings:

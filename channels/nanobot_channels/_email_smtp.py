@@ -8,7 +8,6 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-import msgspec
 from aiosmtplib import (
     SMTP,
     SMTPAuthenticationError,
@@ -18,6 +17,7 @@ from aiosmtplib import (
 )
 
 from nanobot.errors import BadCredentials, ChannelDown, ChatGone, NotSent, OutcomeUnknown, Refused
+from nanobot_channels._email_settings import Server
 
 _SECONDS = 60.0
 # RFC 5321 (4.5.3.2.6) wants ten minutes for what comes after the last dot.
@@ -30,25 +30,10 @@ _START_INPUT = 354
 _STORAGE_FULL = 552
 
 
-class Outbox(msgspec.Struct, frozen=True, kw_only=True):
-    """The server that takes mails, and who hands them over. With `tls` a connection is encrypted
-    from the first byte on port 465, and by STARTTLS elsewhere; None: in the clear."""
-
-    name: str
-    host: str
-    port: int
-    user: str
-    password: str
-    address: str
-    tls: ssl.SSLContext | None
-
-    def __repr__(self) -> str:
-        return f"Outbox({self.host}:{self.port})"
-
-
 @asynccontextmanager
-async def connected(outbox: Outbox) -> AsyncIterator[SMTP]:
-    """A connection, logged in. Raises BadCredentials or ChannelDown."""
+async def connected(outbox: Server) -> AsyncIterator[SMTP]:
+    """A connection, logged in. With TLS settings it is encrypted from the first byte on port 465,
+    and by STARTTLS elsewhere. Raises BadCredentials or ChannelDown."""
     whole = outbox.tls is not None and outbox.port == 465
     client = SMTP(
         hostname=outbox.host,
@@ -80,7 +65,7 @@ async def connected(outbox: Outbox) -> AsyncIterator[SMTP]:
         client.close()
 
 
-def _refused(outbox: Outbox, error: SMTPAuthenticationError) -> Exception:
+def _refused(outbox: Server, error: SMTPAuthenticationError) -> Exception:
     text = f"{outbox.host} refuses the login of {outbox.user}: {error.code} {_line(error.message)}"
     if error.code < 500:
         return ChannelDown(text)
@@ -104,7 +89,7 @@ def _hint(error: BaseException) -> str:
     return ""
 
 
-async def hand_over(outbox: Outbox, recipient: str, mail: bytes) -> None:
+async def hand_over(outbox: Server, recipient: str, mail: bytes) -> None:
     """Send one mail once.
 
     Raises NotSent while nothing can have been accepted, Refused for this mail, ChatGone for this
