@@ -202,33 +202,24 @@ class DiscordHttp(HTTPClient):
 
     async def answer_interaction(self, number: str, token: str, answer: dict[str, Any]) -> None:
         """The response that an interaction waits for. Raises as `request`."""
-        route = Route(
-            "POST",
-            "/interactions/{webhook_id}/{webhook_token}/callback",
-            webhook_id=int(number),
-            webhook_token=token,
-        )
-        await self.request(route, json=answer)
+        path = "/interactions/{webhook_id}/{webhook_token}/callback"
+        await self._interact("POST", path, number, token, answer)
 
     async def follow_up(self, application: str, token: str, payload: dict[str, Any]) -> Any:
         """One more message after the answer to an interaction; returns it. Raises as `request`."""
-        route = Route(
-            "POST",
-            "/webhooks/{webhook_id}/{webhook_token}",
-            webhook_id=int(application),
-            webhook_token=token,
-        )
-        return await self.request(route, json=payload)
+        path = "/webhooks/{webhook_id}/{webhook_token}"
+        return await self._interact("POST", path, application, token, payload)
 
     async def edit_first_answer(self, application: str, token: str, payload: dict[str, Any]) -> Any:
         """Replace what an interaction was answered with; returns the message. Raises as
         `request`."""
-        route = Route(
-            "PATCH",
-            "/webhooks/{webhook_id}/{webhook_token}/messages/@original",
-            webhook_id=int(application),
-            webhook_token=token,
-        )
+        path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
+        return await self._interact("PATCH", path, application, token, payload)
+
+    async def _interact(
+        self, method: str, path: str, number: str, token: str, payload: dict[str, Any]
+    ) -> Any:
+        route = Route(method, path, webhook_id=int(number), webhook_token=token)
         return await self.request(route, json=payload)
 
     async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:

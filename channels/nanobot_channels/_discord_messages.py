@@ -147,6 +147,12 @@ class Message(msgspec.Struct, kw_only=True):
         return self.content or text_of(self.components)
 
     @property
+    def files(self) -> list[_File]:
+        """Its own, and those of what it forwards."""
+        forwarded = (one.message.attachments for one in self.message_snapshots)
+        return [*self.attachments, *(file for files in forwarded for file in files)]
+
+    @property
     def number(self) -> int:
         """The snowflake."""
         return int(self.id)
@@ -288,10 +294,7 @@ def _readable(message: Message, me: BotUser) -> str:
 
 def _attachments(message: Message) -> Iterator[Attachment]:
     """The files. A link to one expires within a day, so the handle says where to ask again."""
-    files = [*message.attachments]
-    for forwarded in message.message_snapshots:
-        files += forwarded.message.attachments
-    for file in files:
+    for file in message.files:
         mime = (file.content_type or "").partition(";")[0].strip()
         major = mime.partition("/")[0]
         yield Attachment(
@@ -305,7 +308,4 @@ def _attachments(message: Message) -> Iterator[Attachment]:
 
 def url_of(message: Message, attachment_id: str) -> str | None:
     """Where an attachment can be downloaded just now."""
-    files = [*message.attachments]
-    for forwarded in message.message_snapshots:
-        files += forwarded.message.attachments
-    return next((file.url for file in files if file.id == attachment_id and file.url), None)
+    return next((file.url for file in message.files if file.id == attachment_id and file.url), None)
