@@ -63,18 +63,20 @@ async def sent_again(folder: Path) -> float:
         script.append(f"This is the answer to question {turn}, in a sentence or two, as usual.")
     tools = [*file_tools(ConfinedFiles(folder)), skill_tool(Skills(folder))]
     answers = iter(script)
-    provider = ScriptedProvider(otherwise=lambda one: "{}" if is_triage(one) else next(answers))
-    made = Options(workspace=folder, accept="auto", before=thinking)
-    async with gateway(provider, tools=tools, options=made) as bot:
+    provider = ScriptedProvider(
+        otherwise=lambda request: "{}" if is_triage(request) else next(answers)
+    )
+    options = Options(workspace=folder, accept="auto", before=thinking)
+    async with gateway(provider, tools=tools, options=options) as bot:
         for turn in range(TURNS):
             await bot.channel.push(f"Here is question {turn}, of ordinary length, as people ask.")
             await bot.channel.pop()
         thoughts = [entry.body for entry in bot.home.entries("fake:1")]
-    if sum(isinstance(one, TriageEntry) for one in thoughts) != TURNS:
+    if sum(isinstance(thought, TriageEntry) for thought in thoughts) != TURNS:
         raise AssertionError("not every turn was triaged")
-    if sum(isinstance(one, RecallEntry) for one in thoughts) != TURNS // 5 - 1:
+    if sum(isinstance(thought, RecallEntry) for thought in thoughts) != TURNS // 5 - 1:
         raise AssertionError("memory added something twice, or nothing")
-    requests = [sent(one) for one in provider.requests if not is_triage(one)]
+    requests = [sent(request) for request in provider.requests if not is_triage(request)]
     if len(requests) != TURNS + TURNS // 5:
         raise AssertionError(f"the model was asked {len(requests)} times")
     again = sum(shared(before, after) for before, after in pairwise(requests))

@@ -80,7 +80,7 @@ async def test_a_session_goes_on_from_call_to_call(world: World) -> None:
     await agent.process_direct("second")
     assert len(world.provider.requests[1].messages) == 4
     session = await agent.sessions.get_or_create("cli:direct")
-    assert [one["content"] for one in session.history] == ["first", "one", "second", "two"]
+    assert [message["content"] for message in session.history] == ["first", "one", "second", "two"]
 
 
 async def test_sessions_are_apart(world: World) -> None:
@@ -121,7 +121,7 @@ async def test_a_past_that_is_given_takes_the_place_of_the_sessions_own(world: W
     async for _ in agent.process_message("who am I?", "cli:direct", context=past):
         pass
     _, *seen = world.provider.requests[1].messages
-    assert [one.content for one in seen[:2]] == ["I am Ann", "Hi Ann"]
+    assert [message.content for message in seen[:2]] == ["I am Ann", "Hi Ann"]
     assert last_text(world.provider.requests[1]) == "who am I?"
     assert len(seen) == 3
 
@@ -193,8 +193,8 @@ def clock(calls: list[str], failures: int = 0, effect: Effect = Effect.NONE) -> 
         return "noon"
 
     registry = ToolRegistry()
-    made = Tool(name="clock", description="Time.", args=Nothing, run=run, effect=effect)
-    registry.register(made)
+    tool = Tool(name="clock", description="Time.", args=Nothing, run=run, effect=effect)
+    registry.register(tool)
     return registry
 
 
@@ -271,8 +271,8 @@ async def test_files_come_with_a_message_as_from_a_chat(tmp_path: Path) -> None:
     assert [len(pictures(request)) for request in model.requests] == [1, 1]
     assert pictures(model.requests[0]) == [base64.b64encode(png()).decode()]
     session = await agent.sessions.get_or_create("cli:media")
-    told = str(model.requests[0].messages[-1])
-    assert "notes.txt" in told
+    text = str(model.requests[0].messages[-1])
+    assert "notes.txt" in text
     assert session.history
     kept = sorted(path.read_bytes() for path in (tmp_path / "w").rglob("*") if path.is_file())
     assert kept == sorted([png(), b"tea at five", b"plain"])
@@ -359,7 +359,7 @@ def test_messages_for_ones_own_model_calls_are_built_like_the_agents(tmp_path: P
     assert [part["type"] for part in parts(messages[1])] == ["image_url", "text"]
     builder.add_assistant_message(messages, "", [{"id": "c1", "type": "function"}])
     builder.add_tool_result(messages, "c1", "clock", "noon")
-    assert [one["role"] for one in messages] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool"]
     with pytest.raises(UsageError):
         builder.build_messages([], "and this?", media=[tmp_path / "SOUL.md"])
 

@@ -26,8 +26,8 @@ from tests.agent.tooling import Recorder, bodies
 DAY = 86_400.0
 
 
-def risky(made: Recorder) -> list[AnyTool]:
-    return [msgspec.structs.replace(made.tool("act"), risk="high")]
+def risky(recorder: Recorder) -> list[AnyTool]:
+    return [msgspec.structs.replace(recorder.tool("act"), risk="high")]
 
 
 async def state_of(bot: FakeGateway, session: str = "fake:1") -> RunState | None:
@@ -37,9 +37,9 @@ async def state_of(bot: FakeGateway, session: str = "fake:1") -> RunState | None
 
 async def asked_in(bot: FakeGateway, chat: str = "1") -> int:
     """Read the next message of a chat, which asks; its number."""
-    found = re.search(r"\(#(\d+)\)", (await bot.channel.pop(chat)).text)
-    assert found
-    return int(found[1])
+    match = re.search(r"\(#(\d+)\)", (await bot.channel.pop(chat)).text)
+    assert match
+    return int(match[1])
 
 
 def results(bot: FakeGateway, session: str = "fake:1") -> list[str]:
@@ -62,11 +62,11 @@ async def member_acts(bot: FakeGateway) -> None:
 async def waiting(*answers: str) -> AsyncIterator[tuple[FakeGateway, int, Recorder]]:
     """A gateway in which a member's call of `act` waits to be approved: it was asked about in their
     chat, by that number. The model answers so afterwards."""
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), *answers)
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
-        yield bot, await asked_in(bot), made
+        yield bot, await asked_in(bot), recorder
 
 
 async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word(recorder: Recorder) -> None:
@@ -99,29 +99,29 @@ async def test_the_question_shows_the_exact_call_and_who_asked_for_it(recorder: 
 
 
 async def test_a_refusal_is_told_to_the_model() -> None:
-    async with waiting("Then not.") as (bot, number, made):
+    async with waiting("Then not.") as (bot, number, recorder):
         await bot.channel.push(f"/deny {number}")
         assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
         assert (await bot.channel.pop("1")).text == "Then not."
-        assert made.calls == []
+        assert recorder.calls == []
         assert results(bot)[0].startswith(f"not executed: denied by name of {OWNER}.")
 
 
 @pytest.mark.parametrize("word", ["yes", "OK.", "approve", "好的", "👍🏽"])
 async def test_a_plain_yes_approves_what_the_chat_waits_for(word: str) -> None:
-    async with waiting("done") as (bot, number, made):
+    async with waiting("done") as (bot, number, recorder):
         await bot.channel.push(word)
         assert (await bot.channel.pop("1")).text == f"Approved: act (#{number})"
         assert (await bot.channel.pop("1")).text == "done"
-        assert made.calls == ["act"]
+        assert recorder.calls == ["act"]
 
 
 @pytest.mark.parametrize("word", ["No!", "deny", "不行", "👎"])
 async def test_a_plain_no_denies_it(word: str) -> None:
-    async with waiting("Then not.") as (bot, number, made):
+    async with waiting("Then not.") as (bot, number, recorder):
         await bot.channel.push(word)
         assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 APPROVING, DENYING = ("👍", "👍🏿", "✅", "✔️"), ("👎", "❌", "✖️")
@@ -133,15 +133,15 @@ async def reacting(bot: FakeGateway, emoji: str, to: str, sender: str = OWNER, *
 
 @pytest.mark.parametrize("emoji", [*APPROVING, *DENYING])
 async def test_a_thumb_or_a_mark_under_the_question_decides_without_a_word_more(emoji: str) -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "That is it.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         here, question = await bot.channel.pop("1"), await bot.channel.pop("9")
         assert "(#1)" in question.text
         await reacting(bot, emoji, question.id, chat="9")
         assert (await bot.channel.pop("1")).text == "That is it."
-        assert made.calls == (["act"] if emoji in APPROVING else [])
+        assert recorder.calls == (["act"] if emoji in APPROVING else [])
         assert bodies(bot, DecisionEntry)[0].by == f"name of {OWNER}"
         await reacting(bot, "👎", here.id)
         await reacting(bot, "👍", here.id)
@@ -149,13 +149,13 @@ async def test_a_thumb_or_a_mark_under_the_question_decides_without_a_word_more(
 
 
 async def test_what_decides_nothing_under_a_question_or_elsewhere_is_not_heard_of() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         question = await bot.channel.pop("1")
         first = await bot.channel.pop("9")
-        said = len(bot.channel.sent)
+        sent = len(bot.channel.sent)
         await reacting(bot, "👍", question.id, sender=MEMBER)
         await reacting(bot, "👍", question.id, sender="4711")
         await reacting(bot, "👍", "m1")
@@ -164,15 +164,15 @@ async def test_what_decides_nothing_under_a_question_or_elsewhere_is_not_heard_o
         for emoji in ("🎉", "❤", "yes", "", "👍👎", "/approve 1"):
             await reacting(bot, emoji, first.id, chat="9")
         assert await state_of(bot) is RunState.AWAITING_HUMAN
-        assert (made.calls, len(bot.channel.sent)) == ([], said)
+        assert (recorder.calls, len(bot.channel.sent)) == ([], sent)
         kept = bot.home.do(lambda at: at.execute(sa.select(schema.inbound.c.id)).all())
         assert len(kept) == 2
 
 
 async def test_a_run_that_went_on_takes_a_thumb_too_and_a_question_in_words_none() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "I go on.", "It is done.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         question = await bot.channel.pop("1")
         await bot.channel.push("and?", sender=MEMBER)
@@ -180,25 +180,25 @@ async def test_a_run_that_went_on_takes_a_thumb_too_and_a_question_in_words_none
         assert (await bot.channel.pop("1")).text.startswith("I go on.")
         await reacting(bot, "👍", question.id)
         assert (await bot.channel.pop("1")).text == "It is done."
-        assert made.calls == ["act"]
+        assert recorder.calls == ["act"]
 
 
 async def test_a_yes_in_the_owners_chat_counts_right_after_the_question_there() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         number = await asked_in(bot, "9")
         await bot.channel.push("yes", chat="9")
         assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"
         await bot.settle()
-        assert made.calls == ["act"]
+        assert recorder.calls == ["act"]
 
 
 async def test_once_something_else_was_said_in_the_owners_chat_a_yes_there_is_a_message() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "Shall I go on?", "I go on.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         await asked_in(bot, "9")
         bot.home.clock.advance(1.0)  # type: ignore[attr-defined]
@@ -206,13 +206,13 @@ async def test_once_something_else_was_said_in_the_owners_chat_a_yes_there_is_a_
         assert (await bot.channel.pop("9")).text == "Shall I go on?"
         await bot.channel.push("yes", chat="9")
         assert (await bot.channel.pop("9")).text == "I go on."
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 async def test_a_yes_of_somebody_who_may_not_decide_or_when_nothing_waits_is_a_message() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", "Yes what?", asks_for("act"), "It waits.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await known(bot)
         await bot.channel.push("yes")
         assert (await bot.channel.pop("1")).text == "Yes what?"
@@ -220,23 +220,23 @@ async def test_a_yes_of_somebody_who_may_not_decide_or_when_nothing_waits_is_a_m
         number = await asked_in(bot)
         await bot.channel.push("yes", sender=MEMBER)
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
-    async with waiting("done") as (bot, number, made):
+    async with waiting("done") as (bot, number, recorder):
         await bot.channel.push(f"/approve {number}")
         assert (await bot.channel.pop("1")).text.startswith("Approved")
         assert (await bot.channel.pop("1")).text == "done"
         for late in ("approve", "deny"):
             await bot.channel.push(f"/{late} {number}")
-            said = (await bot.channel.pop("1")).text
-            assert said == f"#{number} was already approved by name of {OWNER}."
-        assert made.calls == ["act"]
+            text = (await bot.channel.pop("1")).text
+            assert text == f"#{number} was already approved by name of {OWNER}."
+        assert recorder.calls == ["act"]
 
 
 async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
-    async with waiting() as (bot, number, _made):
+    async with waiting() as (bot, number, _recorder):
         await bot.channel.push(f"/approve {number}", sender=MEMBER)
         assert (await bot.channel.pop("1")).text == f"#{number} is not yours to decide."
         await bot.channel.push(f"/approve {number} always", sender=MEMBER)
@@ -264,32 +264,32 @@ async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made(recorder: R
 
 
 async def test_what_nobody_approves_in_time_is_refused() -> None:
-    async with waiting("Nobody said yes.") as (bot, number, made):
+    async with waiting("Nobody said yes.") as (bot, number, recorder):
         bot.home.clock.advance(DAY)  # type: ignore[attr-defined]
         bot.bus.wake("fake:1", RunKind.CHAT)
         assert (await bot.channel.pop("1")).text == "Nobody said yes."
         assert results(bot) == ["not executed: nobody approved it within 24 h"]
         await bot.channel.push(f"/approve {number}")
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} has expired")
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 async def test_a_restart_finds_what_waits_and_what_has_waited_long_enough() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), asks_for("act"), "one", "two")
     async with MemoryHome() as home:
-        async with gateway(model, tools=risky(made), home=home) as bot:
+        async with gateway(model, tools=risky(recorder), home=home) as bot:
             await known(bot)
             for chat in ("1", "2"):
                 await bot.channel.push("act", sender=MEMBER, chat=chat)
                 await asked_in(bot, chat)
-        async with gateway(model, tools=risky(made), home=home) as bot:
+        async with gateway(model, tools=risky(recorder), home=home) as bot:
             assert await state_of(bot) is RunState.AWAITING_HUMAN
             await bot.channel.push("/approve 1", chat="9")
             assert (await bot.channel.pop("1")).text == "one"
-            assert made.calls == ["act"]
+            assert recorder.calls == ["act"]
         home.clock.advance(DAY)  # type: ignore[attr-defined]
-        async with gateway(model, tools=risky(made), home=home) as bot:
+        async with gateway(model, tools=risky(recorder), home=home) as bot:
             assert (await bot.channel.pop("2")).text == "two"
             assert results(bot, "fake:2") == ["not executed: nobody approved it within 24 h"]
 
@@ -298,10 +298,10 @@ async def test_a_restart_finds_what_waits_and_what_has_waited_long_enough() -> N
 
 
 async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call() -> None:
-    made = Recorder()
+    recorder = Recorder()
     call = asks_for("act", text="x")
     model = ScriptedProvider("hi", call, "Never mind, then.", "Now it is done.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         number = await asked_in(bot)
         await bot.channel.push("are you there?", sender=MEMBER)
@@ -313,15 +313,15 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
 
         await bot.channel.push(f"/approve {number}", chat="9")
         assert (await bot.channel.pop("1")).text == "Now it is done."
-        assert made.calls == ["act x"]
+        assert recorder.calls == ["act x"]
         last = model.requests[-1].messages[-2:]
         assert [message.role for message in last] == ["assistant", "tool"]
         assert last[1].content == "act did x"
-        assert [one.origin for one in bodies(bot, UserEntry)][-1] is Origin.APPROVAL
+        assert [entry.origin for entry in bodies(bot, UserEntry)][-1] is Origin.APPROVAL
 
 
 async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> None:
-    async with waiting("waits for approval", "hello owner") as (bot, number, _made):
+    async with waiting("waits for approval", "hello owner") as (bot, number, _recorder):
         await bot.channel.push("hello")
         assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: an owner")
         assert (await bot.channel.pop("1")).text == "waits for approval"
@@ -355,19 +355,19 @@ async def test_a_late_refusal_is_noted_for_the_model(recorder: Recorder) -> None
         await bot.channel.pop("9")
         await bot.channel.push("and?", sender=MEMBER)
         assert (await bot.channel.pop("1")).text == "so it was refused"
-        told = [message.content for message in model.requests[-1].messages]
-        assert f"[note from the gateway: #{number} (act) was denied by name of {OWNER}]" in told
+        contents = [message.content for message in model.requests[-1].messages]
+        assert f"[note from the gateway: #{number} (act) was denied by name of {OWNER}]" in contents
         assert recorder.calls == []
 
 
 async def test_stop_ends_a_waiting_run_and_what_it_waits_for() -> None:
-    async with waiting() as (bot, number, made):
+    async with waiting() as (bot, number, recorder):
         await bot.channel.push("/stop", sender=MEMBER)
         await bot.channel.pop("1")
         assert await state_of(bot) is None
         await bot.channel.push(f"/approve {number}")
         assert (await bot.channel.pop("1")).text == f"#{number} is void: its run was stopped."
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 # For good
@@ -402,13 +402,13 @@ async def test_always_allows_the_same_call_in_this_chat_and_no_other(recorder: R
 
 @pytest.mark.parametrize("origin", [Origin.CRON, Origin.USER])
 async def test_where_nobody_can_answer_asking_is_a_refusal(origin: Origin) -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider(asks_for("act"), "I could not ask.")
-    async with gateway(model, tools=risky(made)) as bot:
+    async with gateway(model, tools=risky(recorder)) as bot:
         await bot.channel.push("act", sender=MEMBER, origin=origin)
         assert (await bot.channel.pop("1")).text == "I could not ask."
         assert results(bot)[0].startswith("not executed: it needs a person's approval, and nobody")
-        assert made.calls == []
+        assert recorder.calls == []
 
 
 async def test_watchers_are_told_that_it_waits(recorder: Recorder) -> None:

@@ -101,8 +101,8 @@ async def test_prompts_of_runs_that_are_over_are_not_kept_in_memory() -> None:
     async with gateway(tools=tools) as bot:
         for number in range(80):
             message = {"role": "user", "content": "hello"}
-            asked = RunInput(messages=[message], runtime_hints={"kept prompts": str(number)})
-            async for _ in bot.programs.stream(asked):
+            request = RunInput(messages=[message], runtime_hints={"kept prompts": str(number)})
+            async for _ in bot.programs.stream(request):
                 pass
         gc.collect()
         prompts = (item for item in gc.get_objects() if isinstance(item, PromptSnapshot))

@@ -54,11 +54,11 @@ def test_a_day_is_the_zone_s_also_when_its_clocks_change(now: str, day: str, unt
 
 
 def test_a_day_begins_at_the_hour_that_is_set() -> None:
-    made = budgets(zone="UTC", reset_hour=6)
-    assert made.period(moment("2026-05-02T05:59:00+00:00")).day == "2026-05-01"
-    period = made.period(moment("2026-05-02T06:00:00+00:00"))
+    limited = budgets(zone="UTC", reset_hour=6)
+    assert limited.period(moment("2026-05-02T05:59:00+00:00")).day == "2026-05-01"
+    period = limited.period(moment("2026-05-02T06:00:00+00:00"))
     assert (period.day, period.until) == ("2026-05-02", "06:00 on 2026-05-03 (UTC)")
-    assert made.since(moment("2026-05-02T06:00:00+00:00"), 7) == "2026-04-26"
+    assert limited.since(moment("2026-05-02T06:00:00+00:00"), 7) == "2026-04-26"
 
 
 @given(
@@ -69,9 +69,9 @@ def test_a_day_begins_at_the_hour_that_is_set() -> None:
 def test_a_remembered_day_is_the_same_as_a_fresh_one(
     times: list[int], hour: int, zone: str
 ) -> None:
-    made = budgets(zone=zone, reset_hour=hour)
+    limited = budgets(zone=zone, reset_hour=hour)
     for now in times:
-        period = made.period(now)
+        period = limited.period(now)
         assert period == budgets(zone=zone, reset_hour=hour).period(now)
         assert now < period.ends
         assert datetime.fromtimestamp(period.ends, UTC).second == 0
@@ -83,18 +83,18 @@ def test_a_zone_that_there_is_not_is_named_with_the_remedy() -> None:
 
 
 def test_what_is_set_for_one_goes_before_what_is_set_for_all_of_its_kind() -> None:
-    made = budgets(
+    limited = budgets(
         person=AllowanceSettings(requests_per_day=5, tokens_per_day=100),
         people={"t:1": AllowanceSettings(requests_per_day=9), "t:2": AllowanceSettings()},
     )
-    found = {(one.measure, one.amount) for one in made.limits(ANN)}
-    assert found == {("requests", 9.0), ("tokens", 100.0)}
+    limits = {(limit.measure, limit.amount) for limit in limited.limits(ANN)}
+    assert limits == {("requests", 9.0), ("tokens", 100.0)}
 
 
 def test_nought_for_one_is_no_limit_for_them() -> None:
     free = AllowanceSettings(requests_per_day=0)
-    made = budgets(person=AllowanceSettings(requests_per_day=5), people={"t:1": free})
-    assert made.limits(ANN) == ()
+    limited = budgets(person=AllowanceSettings(requests_per_day=5), people={"t:1": free})
+    assert limited.limits(ANN) == ()
 
 
 def test_without_limits_nothing_is_looked_up() -> None:

@@ -80,11 +80,11 @@ async def test_the_cost_of_one_answer_is_a_limit_of_its_own() -> None:
 
 async def test_a_model_at_its_limit_leaves_the_answer_to_the_next() -> None:
     dear = {"test/first": AllowanceSettings(requests_per_day=1)}
-    made = options(model=dear, soft=1.0)
+    chosen = options(model=dear, soft=1.0)
     settings = RunSettings(fallback_models=("test/second",))
-    made = Options(budgets=made.budgets, settings=settings)
+    chosen = Options(budgets=chosen.budgets, settings=settings)
     lineup = Lineup(model("first", "one"), second=model("second", "two"))
-    async with gateway(lineup, options=made) as bot:
+    async with gateway(lineup, options=chosen) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text.startswith("one")
         await bot.channel.push("again")

@@ -58,16 +58,16 @@ def test_the_same_entries_give_the_same_bytes() -> None:
 
 
 def test_a_message_is_told_with_its_time_channel_and_sender() -> None:
-    said = UserEntry(
+    entry = UserEntry(
         **{**msgspec.structs.asdict(user("hi")), "zone": "Europe/Berlin", "sender_name": "Ann"}
     )
-    (message,) = context(log(said), SNAPSHOT, asking(1))[1:]
+    (message,) = context(log(entry), SNAPSHOT, asking(1))[1:]
     assert message.content == "[Fri 2027-01-15 09:00 Europe/Berlin, fake, Ann]\nhi"
 
 
 def test_a_message_nobody_typed_says_where_it_came_from() -> None:
-    said = msgspec.structs.replace(user("go"), origin=Origin.CRON)
-    (message,) = context(log(said), SNAPSHOT, asking(1))[1:]
+    entry = msgspec.structs.replace(user("go"), origin=Origin.CRON)
+    (message,) = context(log(entry), SNAPSHOT, asking(1))[1:]
     assert "cron: 1001" in str(message.content)
 
 
@@ -75,8 +75,8 @@ def test_a_message_nobody_typed_says_where_it_came_from() -> None:
     "zone", ["Mars/Base", "", "America", "../../etc/passwd", "a\0b", "x" * 999]
 )
 def test_an_unknown_zone_is_read_as_utc(zone: str) -> None:
-    said = msgspec.structs.replace(user("hi"), zone=zone)
-    (message,) = context(log(said), SNAPSHOT, asking(1))[1:]
+    entry = msgspec.structs.replace(user("hi"), zone=zone)
+    (message,) = context(log(entry), SNAPSHOT, asking(1))[1:]
     assert str(message.content).startswith("[Fri 2027-01-15 08:00 ")
 
 
@@ -110,10 +110,10 @@ def test_a_partial_reply_says_that_it_was_stopped_and_an_empty_one_is_not_shown(
 
 
 def test_calls_of_a_partial_reply_are_not_shown() -> None:
-    (_system, _user, said) = context(
+    (_system, _user, partial) = context(
         log(user(), reply(1, "a", "look", partial=True)), SNAPSHOT, asking(1)
     )
-    assert said.tool_calls == ()
+    assert partial.tool_calls == ()
 
 
 def test_a_model_without_tools_sees_neither_calls_nor_results() -> None:
@@ -286,8 +286,8 @@ def test_the_current_turn_is_never_cut() -> None:
     (_old, current) = turns(long, 1)
     for overflowed in (False, True):
         assert plan_window(long, 1, room(small(1_000)), overflowed=overflowed).start == current
-        found = plan_window(long, current, room(small(1_000)), overflowed=overflowed)
-        assert found.start == current
+        window = plan_window(long, current, room(small(1_000)), overflowed=overflowed)
+        assert window.start == current
 
 
 def test_messages_that_steered_belong_to_their_turn() -> None:
@@ -304,10 +304,10 @@ def test_the_providers_own_count_corrects_the_estimate() -> None:
     estimated = plan_window(entries, 1, room(), overflowed=False).estimate
     call = msgspec.structs.replace(asking(1), estimate=estimated)
     for counted, factor in ((2 * estimated, 2.0), (9 * estimated, 2.0), (1, 0.5), (0, 1.0)):
-        told = msgspec.structs.replace(reply(1, ""), usage=Usage(prompt_tokens=counted))
-        more = log(call, told, run_id="last", first=len(entries) + 1)
-        found = plan_window([*entries, *more], 1, room(), overflowed=False).estimate
-        assert found == pytest.approx(estimated * factor, rel=0.01)
+        counted_reply = msgspec.structs.replace(reply(1, ""), usage=Usage(prompt_tokens=counted))
+        more = log(call, counted_reply, run_id="last", first=len(entries) + 1)
+        corrected = plan_window([*entries, *more], 1, room(), overflowed=False).estimate
+        assert corrected == pytest.approx(estimated * factor, rel=0.01)
 
 
 def test_what_the_system_prompt_takes_counts() -> None:

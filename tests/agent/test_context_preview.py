@@ -36,9 +36,9 @@ async def say(bot: FakeGateway, text: str, **more: object) -> str:
 
 
 async def show(bot: FakeGateway, key: str = "fake:1") -> ContextView:
-    found = await Dispatcher(bot.engine).call("context show", {"session": key})
-    assert isinstance(found, ContextView)
-    return found
+    view = await Dispatcher(bot.engine).call("context show", {"session": key})
+    assert isinstance(view, ContextView)
+    return view
 
 
 async def test_it_is_what_the_next_call_begins_with(folder: Path) -> None:
@@ -47,27 +47,27 @@ async def test_it_is_what_the_next_call_begins_with(folder: Path) -> None:
     async with gateway(ScriptedProvider(*script), tools=[tool], options=options(folder)) as bot:
         await say(bot, "first")
         await say(bot, "second")
-        told = await show(bot)
+        view = await show(bot)
         before = len(bot.provider.requests)
         await say(bot, "third")
         sent = bot.provider.requests[before]
-    assert sent.messages[0].content == told.system
-    assert sent.messages[1:-1] == told.messages
-    assert sent.tools == told.tools
-    assert not told.renewed
+    assert sent.messages[0].content == view.system
+    assert sent.messages[1:-1] == view.messages
+    assert sent.tools == view.tools
+    assert not view.renewed
 
 
 async def test_the_parts_add_up_and_are_named(folder: Path) -> None:
     tool = Recorder().tool("look")
     async with gateway(tools=[tool], options=options(folder)) as bot:
         await say(bot, "hello")
-        told = await show(bot)
-    names = [part.name for part in told.parts]
+        view = await show(bot)
+    names = [part.name for part in view.parts]
     assert names[:3] == ["system: identity", "system: principles", "system: persona"]
     assert {"system: AGENTS.md", "system: SOUL.md", "tools (1)"} < set(names)
     assert names[-2:] == ["history (1 messages)", "last message (assistant)"]
-    assert told.tokens == sum(part.tokens for part in told.parts)
-    assert all(part.tokens > 0 for part in told.parts)
+    assert view.tokens == sum(part.tokens for part in view.parts)
+    assert all(part.tokens > 0 for part in view.parts)
 
 
 async def test_looking_changes_nothing(folder: Path) -> None:
@@ -82,9 +82,9 @@ async def test_a_small_model_has_one_part(folder: Path) -> None:
     small = ModelProfile(name="small", provider="test", short_prompt=True, tools=False)
     async with gateway(ScriptedProvider(model=small), options=options(folder)) as bot:
         await say(bot, "hello")
-        told = await show(bot)
-    assert told.parts[0].name == "system: prompt"
-    assert told.tools == ()
+        view = await show(bot)
+    assert view.parts[0].name == "system: prompt"
+    assert view.tools == ()
 
 
 async def test_a_session_that_is_not_there_is_an_error(folder: Path) -> None:
@@ -96,10 +96,10 @@ async def test_a_session_that_is_not_there_is_an_error(folder: Path) -> None:
 async def test_in_a_chat_only_owners_see_it_and_only_the_counts(folder: Path) -> None:
     async with gateway(options=options(folder)) as bot:
         await say(bot, "hello")
-        told = await say(bot, "/context show")
-        assert "- system: identity: " in told
-        assert "prints the whole of it" in told
-        assert "personal assistant" not in told
+        text = await say(bot, "/context show")
+        assert "- system: identity: " in text
+        assert "prints the whole of it" in text
+        assert "personal assistant" not in text
         assert await say(bot, "/context show", sender=MEMBER) == "/context show is for owners."
 
 
@@ -110,9 +110,9 @@ async def test_a_changed_file_counts_after_reload(folder: Path) -> None:
         await say(bot, "still the old one")
         assert "pirate" not in (await show(bot)).system
         assert await say(bot, "/reload") == "Read again with the next message in 1 conversations."
-        told = await show(bot)
-        assert "You are a pirate." in told.system
-        assert told.renewed
+        view = await show(bot)
+        assert "You are a pirate." in view.system
+        assert view.renewed
         await say(bot, "ahoy")
         assert "You are a pirate." in str(bot.provider.requests[-1].messages[0].content)
         assert len(bodies(bot, PromptEntry)) == 2

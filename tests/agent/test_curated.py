@@ -79,12 +79,12 @@ async def test_it_is_a_part_of_its_own_with_its_tokens(tmp_path: Path) -> None:
     write(tmp_path, person(MEMBER), "- Bob is allergic to nuts.")
     async with gateway(options=options(tmp_path)) as bot:
         await say(bot, "hello", sender=MEMBER)
-        told = await Dispatcher(bot.engine).call("context show", {"session": "fake:1"})
-    assert isinstance(told, ContextView)
-    (part,) = [one for one in told.parts if "MEMORY.md" in one.name]
+        view = await Dispatcher(bot.engine).call("context show", {"session": "fake:1"})
+    assert isinstance(view, ContextView)
+    (part,) = [entry for entry in view.parts if "MEMORY.md" in entry.name]
     assert part.name == f"system: memory/people/fake/{MEMBER}/MEMORY.md"
     assert 10 < part.tokens < 100
-    assert told.tokens == sum(one.tokens for one in told.parts)
+    assert view.tokens == sum(entry.tokens for entry in view.parts)
 
 
 async def test_an_edit_counts_at_the_next_renewal_and_not_before(tmp_path: Path) -> None:
@@ -141,13 +141,13 @@ speakers = st.tuples(
 @settings(max_examples=25)
 @given(st.lists(speakers, min_size=1, max_size=6))
 def test_no_prompt_holds_what_is_known_of_another_scope(
-    said: list[tuple[str, str, bool]],
+    talk: list[tuple[str, str, bool]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_said(Path(folder), said))
+        asyncio.run(_said(Path(folder), talk))
 
 
-async def _said(folder: Path, said: list[tuple[str, str, bool]]) -> None:
+async def _said(folder: Path, talk: list[tuple[str, str, bool]]) -> None:
     groups = [scope_of(Address("fake", chat), "", Role.MEMBER, private=False) for chat in "12"]
     scopes = [OWNERS, *groups, *map(person, (OWNER, MEMBER, OTHER))]
     for number, scope in enumerate(scopes):
@@ -155,7 +155,7 @@ async def _said(folder: Path, said: list[tuple[str, str, bool]]) -> None:
     async with gateway(options=options(folder)) as bot:
         mixed: dict[str, set[str]] = {}
         grouped: set[str] = set()
-        for sender, chat, group in said:
+        for sender, chat, group in talk:
             await say(bot, "hello", sender=sender, chat=chat, group=group)
             mixed.setdefault(chat, set()).add(sender)
             grouped |= {chat} if group else set()

@@ -41,10 +41,10 @@ class Lineup(ScriptedProvider):
         self._others = others
 
     async def pick(self, label: str | None = None) -> tuple[ScriptedProvider, ModelProfile]:
-        found = self._first if label is None else self._others[label.removeprefix("test/")]
-        if isinstance(found, NanobotError):
-            raise found
-        return found, found.profile("")
+        chosen = self._first if label is None else self._others[label.removeprefix("test/")]
+        if isinstance(chosen, NanobotError):
+            raise chosen
+        return chosen, chosen.profile("")
 
 
 def model(name: str, *script: object, **can: Any) -> ScriptedProvider:
@@ -85,13 +85,13 @@ async def test_the_person_is_told_who_is_asked_now_and_why() -> None:
     async with gateway(lineup, options=options()) as bot:
         watching = bot.bus.subscribe("fake:1", frozenset({EventKind.STATUS, EventKind.END}))
         await bot.channel.push("hello")
-        told = []
+        payloads = []
         async for event in watching:
             if event.kind is EventKind.END:
                 break
-            told.append(event.payload)
-        told = [payload for payload in told if payload["state"] == "fallback"]
-        assert told == [{"state": "fallback", "model": "test/second", "why": "no key"}]
+            payloads.append(event.payload)
+        payloads = [payload for payload in payloads if payload["state"] == "fallback"]
+        assert payloads == [{"state": "fallback", "model": "test/second", "why": "no key"}]
 
 
 async def test_the_rest_of_a_run_stays_with_the_model_that_answers(recorder: Recorder) -> None:
@@ -156,8 +156,8 @@ async def test_when_all_fail_the_person_reads_why_of_each() -> None:
     )
     async with gateway(lineup, options=options()) as bot:
         await bot.channel.push("hello")
-        said = (await bot.channel.pop()).text
-        assert said == ("I could not answer: First is down. Second wants a key. Third is missing.")
+        text = (await bot.channel.pop()).text
+        assert text == ("I could not answer: First is down. Second wants a key. Third is missing.")
 
 
 async def test_a_prompt_that_does_not_fit_is_cut_and_not_passed_on() -> None:

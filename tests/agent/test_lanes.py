@@ -76,7 +76,7 @@ async def test_a_chat_with_much_to_say_does_not_starve_the_others(model: Hanging
         await bot.channel.push("me too", chat="2")
         model.held[0].answer("at last")
         await bot.channel.pop("2")
-        assert sum(one.address.chat_id == "1" for one in bot.channel.sent) <= 2
+        assert sum(message.address.chat_id == "1" for message in bot.channel.sent) <= 2
 
 
 async def test_no_more_runs_than_allowed_go_at_once(model: Hanging) -> None:

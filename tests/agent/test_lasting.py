@@ -34,14 +34,14 @@ def options(folder: Path, accept: str = "auto") -> Options:
 
 
 def model(summary: str = GIVEN, **profile: object) -> ScriptedProvider:
-    made = ModelProfile(name="scripted", provider="test", **profile)  # type: ignore[arg-type]
+    scripted = ModelProfile(name="scripted", provider="test", **profile)  # type: ignore[arg-type]
     return ScriptedProvider(
-        otherwise=lambda request: summary if is_summing(request) else "ok", model=made
+        otherwise=lambda request: summary if is_summing(request) else "ok", model=scripted
     )
 
 
 def asked(provider: ScriptedProvider) -> list[ModelRequest]:
-    return [one for one in provider.requests if is_summing(one)]
+    return [request for request in provider.requests if is_summing(request)]
 
 
 async def compact(bot: FakeGateway) -> str:
@@ -67,15 +67,20 @@ async def test_a_fact_is_in_memory_and_in_its_file_and_says_where_it_comes_from(
     tmp_path: Path,
 ) -> None:
     async with gateway(model(), options=options(tmp_path)) as bot:
-        told = await compact(bot)
-        assert told.endswith("They spoke of tea.\n\n(1 fact went to memory: /memory list)")
-        (one,) = await known(bot)
+        text = await compact(bot)
+        assert text.endswith("They spoke of tea.\n\n(1 fact went to memory: /memory list)")
+        (memory,) = await known(bot)
         (entry,) = bodies(bot, SummaryEntry)
-        assert (one.scope, one.text, one.state, one.kind) == ("owner", TEA, "active", "fact")
-        assert one.provenance.session_key == "fake:1"
-        assert (one.provenance.first_seq, one.provenance.last_seq) == (1, entry.upto)
+        assert (memory.scope, memory.text, memory.state, memory.kind) == (
+            "owner",
+            TEA,
+            "active",
+            "fact",
+        )
+        assert memory.provenance.session_key == "fake:1"
+        assert (memory.provenance.first_seq, memory.provenance.last_seq) == (1, entry.upto)
         (runs,) = [e.run_id for e in bot.home.entries("fake:1") if isinstance(e.body, SummaryEntry)]
-        assert one.provenance.run_id == runs
+        assert memory.provenance.run_id == runs
         assert (tmp_path / "MEMORY.md").read_text() == f"# Memory\n\n- {TEA}\n"
         assert (entry.text, entry.facts, entry.scope) == ("They spoke of tea.", 1, "owner")
 
@@ -91,10 +96,10 @@ async def test_it_is_in_the_prompt_that_the_moved_window_brings(tmp_path: Path) 
 async def test_a_member_s_facts_go_to_the_member_s_memory(tmp_path: Path) -> None:
     async with gateway(model(), options=options(tmp_path)) as bot:
         await talk(bot, MEMBER)
-        (one,) = await known(bot)
-        assert one.scope == f"people/fake/{MEMBER}"
+        (memory,) = await known(bot)
+        assert memory.scope == f"people/fake/{MEMBER}"
         assert not (tmp_path / "MEMORY.md").exists()
-        assert TEA in (tmp_path / "memory" / one.scope / "MEMORY.md").read_text()
+        assert TEA in (tmp_path / "memory" / memory.scope / "MEMORY.md").read_text()
 
 
 async def test_where_several_people_spoke_nobody_s_memory_gets_the_facts(tmp_path: Path) -> None:
@@ -104,15 +109,15 @@ async def test_where_several_people_spoke_nobody_s_memory_gets_the_facts(tmp_pat
         await talk(bot, MEMBER)
         await talk(bot, MEMBER)  # alone since, but for what the summary says
         assert await known(bot) == []
-        assert not any("facts" in str(one.messages[0].content) for one in asked(provider))
+        assert not any("facts" in str(request.messages[0].content) for request in asked(provider))
 
 
 async def test_a_summary_of_several_people_s_words_is_known_as_such(tmp_path: Path) -> None:
     async with gateway(model(), options=options(tmp_path)) as bot:
         await compact(bot)
         await talk(bot, MEMBER)
-        assert [one.scope for one in bodies(bot, SummaryEntry)] == ["owner", ""]
-        assert [one.scope for one in await known(bot)] == ["owner"]
+        assert [entry.scope for entry in bodies(bot, SummaryEntry)] == ["owner", ""]
+        assert [memory.scope for memory in await known(bot)] == ["owner"]
 
 
 @pytest.mark.parametrize("accept", ["auto", "ask"])
@@ -123,9 +128,9 @@ async def test_what_is_not_sure_is_only_proposed(tmp_path: Path, accept: str) ->
             await bot.channel.push("hello", tainted=True)
             await bot.channel.pop()
         await compact(bot)
-        (one,) = await known(bot)
-        assert one.state == "proposed"
-        assert one.provenance.tainted is (accept == "auto")
+        (memory,) = await known(bot)
+        assert memory.state == "proposed"
+        assert memory.provenance.tainted is (accept == "auto")
         assert not (tmp_path / "MEMORY.md").exists()
         (entry,) = bodies(bot, SummaryEntry)
         assert entry.tainted is (accept == "auto")
@@ -135,11 +140,13 @@ async def test_what_a_person_rejected_is_not_kept_again(tmp_path: Path) -> None:
     async with MemoryHome() as home:
         async with gateway(model(), home=home, options=options(tmp_path, "ask")) as bot:
             await compact(bot)
-            (one,) = await known(bot)
-            await bot.memory.reject(one.id)
+            (memory,) = await known(bot)
+            await bot.memory.reject(memory.id)
         async with gateway(model(), home=home, options=options(tmp_path)) as bot:
             await talk(bot, "1001")
-            assert [(one.text, one.state) for one in await known(bot)] == [(TEA, "retracted")]
+            assert [(memory.text, memory.state) for memory in await known(bot)] == [
+                (TEA, "retracted")
+            ]
 
 
 async def test_undo_says_that_memory_keeps_what_it_got(tmp_path: Path) -> None:
@@ -150,7 +157,7 @@ async def test_undo_says_that_memory_keeps_what_it_got(tmp_path: Path) -> None:
             "I see everything again that the summary covered. "
             "What went to memory with it (1 fact) stays there: /memory list"
         )
-        assert [one.text for one in await known(bot, "active")] == [TEA]
+        assert [memory.text for memory in await known(bot, "active")] == [TEA]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +196,8 @@ async def test_a_kill_around_the_summary_leaves_both_or_neither(tmp_path: Path, 
         async with gateway(model(), home=home, options=options(tmp_path)) as bot:
             assert "They spoke of tea." in (await bot.channel.pop()).text
             assert len(bodies(bot, SummaryEntry)) == 1
-            (one,) = await known(bot)
-            assert one.text == TEA
+            (memory,) = await known(bot)
+            assert memory.text == TEA
             assert (tmp_path / "MEMORY.md").read_text().count(TEA) == 1
 
 
@@ -201,7 +208,7 @@ async def test_a_folder_that_cannot_be_written_costs_the_file_for_now(tmp_path: 
     async with gateway(model(), options=options(workspace)) as bot:
         assert "They spoke of tea." in await compact(bot)
         (workspace / "MEMORY.md").rmdir()
-        assert [one.text for one in await known(bot)] == [TEA]
+        assert [memory.text for memory in await known(bot)] == [TEA]
         assert TEA in (workspace / "MEMORY.md").read_text()
 
 

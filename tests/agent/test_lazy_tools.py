@@ -63,33 +63,33 @@ def may(_: str) -> bool:
 
 
 def registry(count: int) -> ToolRegistry:
-    made = ToolRegistry()
-    for tool in finding_tools(made, ["it"], EVERYBODY):
-        made.register(tool)
+    tools = ToolRegistry()
+    for tool in finding_tools(tools, ["it"], EVERYBODY):
+        tools.register(tool)
     for number in range(count):
-        made.register(lazy(f"mcp__it__tool_{number}"))
-    return made
+        tools.register(lazy(f"mcp__it__tool_{number}"))
+    return tools
 
 
 def test_many_lazy_tools_are_not_listed_and_few_are() -> None:
     few, many = registry(MAX_LISTED), registry(MAX_LISTED + 1)
     assert len(few.offered(Role.OWNER, may)) == MAX_LISTED + 2
-    assert [one.name for one in many.offered(Role.OWNER, may)] == ["call_tool", "find_tools"]
+    assert [tool.name for tool in many.offered(Role.OWNER, may)] == ["call_tool", "find_tools"]
     named = many.offered(Role.OWNER, lambda name: name.endswith("_7"))
-    assert [one.name for one in named] == ["mcp__it__tool_7"]
+    assert [tool.name for tool in named] == ["mcp__it__tool_7"]
 
 
 async def test_a_tool_called_through_another_is_in_the_log_and_judged_as_itself() -> None:
-    asked = asks_for("call_tool", name="mcp__it__move", arguments={"path": "a"})
-    provider = ScriptedProvider(asked, "done")
-    made = ToolRegistry()
-    finding = finding_tools(made, ["it"], EVERYBODY)
+    call = asks_for("call_tool", name="mcp__it__move", arguments={"path": "a"})
+    provider = ScriptedProvider(call, "done")
+    tools = ToolRegistry()
+    finding = finding_tools(tools, ["it"], EVERYBODY)
     async with gateway(provider, tools=[*finding, lazy("mcp__it__move")]) as bot:
         await bot.channel.push("go")
         await bot.settle()
         (reply, *_) = bodies(bot, ReplyEntry)
         assert reply.tool_calls[0].name == "mcp__it__move"
-        assert [one.name for one in bodies(bot, ToolStartedEntry)] == ["mcp__it__move"]
+        assert [entry.name for entry in bodies(bot, ToolStartedEntry)] == ["mcp__it__move"]
         (result,) = bodies(bot, ToolResultEntry)
         assert (result.name, result.ok, result.tainted) == ("mcp__it__move", True, True)
         assert result.text == 'mcp__it__move got {"path":"a"}'
@@ -154,31 +154,31 @@ WORDS = st.sampled_from(
 def test_whatever_a_server_calls_a_schema_is_one_and_takes_any_arguments_or_says_why(
     given_schema: dict[str, object], arguments: dict[str, object]
 ) -> None:
-    made = offer.schema(given_schema)
-    assert made["type"] == "object"
-    assert isinstance(made["properties"], dict)
-    text = msgspec.json.encode(made)
+    shaped = offer.schema(given_schema)
+    assert shaped["type"] == "object"
+    assert isinstance(shaped["properties"], dict)
+    text = msgspec.json.encode(shaped)
     assert len(text) <= offer.MAX_SCHEMA_BYTES
     with suppress(ToolArgumentsError):
-        parse_foreign(made, msgspec.json.encode(arguments).decode())
+        parse_foreign(shaped, msgspec.json.encode(arguments).decode())
 
 
 @given(st.text(min_size=1, max_size=64, alphabet="abcXYZ_-"), st.lists(st.text(), max_size=8))
 def test_names_fit_every_provider_and_stay_apart(server: str, tools: list[str]) -> None:
-    found = offer.names(server, tools)
-    assert set(found.values()) == set(tools)
-    for name in found:
+    names = offer.names(server, tools)
+    assert set(names.values()) == set(tools)
+    for name in names:
         assert len(name) <= offer.MAX_NAME
         assert name.isascii()
         assert name.replace("_", "").replace("-", "").isalnum()
 
 
 async def test_prompts_are_the_same_before_and_after_a_server_answers() -> None:
-    made = ToolRegistry()
+    tools = ToolRegistry()
     settings = {"it": McpSettings(command="x"), "off": McpSettings(enabled=False, command="x")}
-    McpServers(settings, made, SystemClock(), {}, ServerPlace(Path(), Path()), MemoryBlobs())
-    before = made.offered(Role.OWNER, may)
+    McpServers(settings, tools, SystemClock(), {}, ServerPlace(Path(), Path()), MemoryBlobs())
+    before = tools.offered(Role.OWNER, may)
     for number in range(MAX_LISTED + 1):
-        made.register(lazy(f"mcp__it__tool_{number}"))
-    assert made.offered(Role.OWNER, may) == before
+        tools.register(lazy(f"mcp__it__tool_{number}"))
+    assert tools.offered(Role.OWNER, may) == before
     assert "off" not in before[1].description

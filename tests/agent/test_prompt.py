@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
 def parts(
     folder: Path, tools: tuple[ToolSpec, ...] = TOOLS, *, private: bool = True, **given: str
 ) -> dict[str, str]:
-    made = PromptParts(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
-    return {part.name: part.text for part in made}
+    built = PromptParts(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
+    return {part.name: part.text for part in built}
 
 
 def test_the_parts_come_in_a_fixed_order(folder: Path) -> None:
@@ -61,11 +61,11 @@ def test_the_same_files_and_settings_give_the_same_bytes(folder: Path) -> None:
 
 def test_a_snapshot_tells_its_parts_apart(folder: Path) -> None:
     snapshot = PromptBuilder(folder).snapshot(PROFILE, TOOLS)
-    found, at = [], 0
+    named, at = [], 0
     for name, length in snapshot.parts:
-        found.append((name, snapshot.system[at : at + length]))
+        named.append((name, snapshot.system[at : at + length]))
         at += length + 2
-    assert dict(found) == parts(folder)
+    assert dict(named) == parts(folder)
     assert at - 2 == len(snapshot.system)
 
 
@@ -77,10 +77,10 @@ def test_it_has_the_name_it_was_given_and_knows_where_it_is(folder: Path) -> Non
 
 
 def test_without_tools_it_is_told_of_none(folder: Path) -> None:
-    found = parts(folder, ())
-    assert list(found) == ["identity", "principles", "persona", "AGENTS.md", "SOUL.md", "USER.md"]
-    assert "Tools:" not in found["principles"]
-    assert str(folder) not in found["identity"]
+    texts = parts(folder, ())
+    assert list(texts) == ["identity", "principles", "persona", "AGENTS.md", "SOUL.md", "USER.md"]
+    assert "Tools:" not in texts["principles"]
+    assert str(folder) not in texts["identity"]
 
 
 def test_guidance_on_memory_comes_with_the_tools_for_it(folder: Path) -> None:
@@ -95,16 +95,16 @@ def test_guidance_on_memory_comes_with_the_tools_for_it(folder: Path) -> None:
 def test_the_safety_rules_are_in_every_prompt(folder: Path, words: str) -> None:
     for tools in ((), TOOLS):
         for private in (True, False):
-            found = parts(folder, tools, private=private)["principles"]
-            assert " ".join(words.split()) in " ".join(found.split())
+            principles = parts(folder, tools, private=private)["principles"]
+            assert " ".join(words.split()) in " ".join(principles.split())
 
 
 def test_what_is_about_the_owner_is_for_owners_alone(folder: Path) -> None:
     (folder / "MEMORY.md").write_text("secret: the safe is behind the painting")
     (folder / "USER.md").write_text("secret: Ann, allergic to nuts")
-    found = parts(folder, private=False)
-    assert not {"USER.md", "MEMORY.md", "introduction"} & set(found)
-    assert "secret" not in "".join(found.values())
+    texts = parts(folder, private=False)
+    assert not {"USER.md", "MEMORY.md", "introduction"} & set(texts)
+    assert "secret" not in "".join(texts.values())
 
 
 def test_a_long_file_is_cut_and_says_so(folder: Path) -> None:
@@ -191,11 +191,11 @@ def test_a_prompt_is_made_for_a_role(role: Role, private: bool, expected: str) -
     assert prompt_variant(PROFILE, role, private=private) == expected
 
 
-async def system_prompts(folder: Path, *said: tuple[str, bool]) -> list[str]:
+async def system_prompts(folder: Path, *speakers: tuple[str, bool]) -> list[str]:
     """The system prompts of the answers to (sender, in a group) in one chat."""
     provider = ScriptedProvider()
     async with gateway(provider, options=Options(persona=PromptBuilder(folder))) as bot:
-        for number, (sender, group) in enumerate(said):
+        for number, (sender, group) in enumerate(speakers):
             await bot.channel.push(f"hello {number}", sender=sender, group=group)
             await bot.channel.pop()
     return [str(request.messages[0].content) for request in provider.requests]
@@ -215,8 +215,8 @@ async def test_an_owner_in_a_group_is_not_shown_their_notes(folder: Path) -> Non
 
 async def test_an_owner_who_speaks_where_others_did_is_not_alone(folder: Path) -> None:
     (folder / "MEMORY.md").write_text("secret")
-    said = await system_prompts(folder, (MEMBER, False), (OWNER, False))
-    assert "secret" not in "".join(said)
+    prompts = await system_prompts(folder, (MEMBER, False), (OWNER, False))
+    assert "secret" not in "".join(prompts)
 
 
 def test_the_template_has_what_the_prompt_reads() -> None:

@@ -68,14 +68,14 @@ async def test_a_tool_is_called_and_its_result_told(recorder: Recorder) -> None:
 
 
 async def test_a_call_is_announced_before_its_effect_and_recorded_right_after() -> None:
-    made = Recorder()
+    recorder = Recorder()
     three = Completion(
         text="",
         tool_calls=tuple(ToolCall(f"c{n}", "exec", f'{{"text":"{n}"}}') for n in range(2)),
     )
-    async with gateway(ScriptedProvider(three, "done"), tools=[made.tool()]) as bot:
+    async with gateway(ScriptedProvider(three, "done"), tools=[recorder.tool()]) as bot:
         seen: list[list[str]] = []
-        bot.process.before = lambda verb: seen.append([verb, *made.calls])
+        bot.process.before = lambda verb: seen.append([verb, *recorder.calls])
         await bot.channel.push("go")
         await bot.channel.pop()
         order = [row for row in seen if row[0] in ("start_tool", "record_result")]
@@ -100,20 +100,20 @@ async def test_calls_without_an_effect_are_recorded_together(recorder: Recorder)
 
 
 async def test_calls_without_an_effect_are_made_side_by_side_and_keep_their_order() -> None:
-    made, met = Recorder(), asyncio.Barrier(8)
+    recorder, met = Recorder(), asyncio.Barrier(8)
 
     async def meet(args: Args) -> str:
         await met.wait()
         return args.text
 
-    look = made.tool("look", Effect.NONE, then=meet)
+    look = recorder.tool("look", Effect.NONE, then=meet)
     calls = [ToolCall(f"c{n}", "look", f'{{"text":"{n}"}}') for n in range(16)]
     model = ScriptedProvider(Completion(text="", tool_calls=tuple(calls)), "done")
     async with gateway(model, tools=[look]) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
-        told = [r.text for r in bodies(bot, ToolResultEntry)]
-        assert told == [str(number) for number in range(16)]
+        texts = [r.text for r in bodies(bot, ToolResultEntry)]
+        assert texts == [str(number) for number in range(16)]
 
 
 async def test_a_call_with_an_effect_waits_for_those_before_it(recorder: Recorder) -> None:
@@ -142,7 +142,7 @@ async def timing_out(args: Args) -> str:
 
 
 @pytest.mark.parametrize(
-    ("then", "told"),
+    ("then", "error"),
     [
         (refusing, "error: there is no such file: x"),
         (broken, "error: exec failed inside (KeyError)"),
@@ -150,14 +150,14 @@ async def timing_out(args: Args) -> str:
     ],
 )
 async def test_a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on(
-    then: object, told: str, recorder: Recorder
+    then: object, error: str, recorder: Recorder
 ) -> None:
     tool = msgspec.structs.replace(recorder.tool(), run=lambda args, _: then(args))  # type: ignore[operator]
     model = ScriptedProvider(asks_for("exec"), "I could not.")
     async with gateway(model, tools=[tool]) as bot:
         await bot.channel.push("go")
         assert (await bot.channel.pop()).text == "I could not."
-        assert last_text(model.requests[1]) == told
+        assert last_text(model.requests[1]) == error
         (result,) = bodies(bot, ToolResultEntry)
         assert not result.ok
 
@@ -171,11 +171,11 @@ async def test_a_tool_that_does_not_exist_is_an_error_for_the_model() -> None:
 
 
 async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
-    made, gate = Recorder(), Gate()
+    recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"))
     settings = RunSettings(limits=StepLimits(max_run_seconds=0.05))
     options = Options(settings=settings)
-    async with gateway(model, tools=[made.tool(then=gate)], options=options) as bot:
+    async with gateway(model, tools=[recorder.tool(then=gate)], options=options) as bot:
         await bot.channel.push("go")
         await gate.reached.wait()
         assert (await bot.channel.pop()).text
@@ -200,9 +200,9 @@ async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(
     options = Options(settings=RunSettings(limits=limits))
     async with gateway(model, tools=[recorder.tool()], options=options) as bot:
         await bot.channel.push("go")
-        said = (await bot.channel.pop()).text
-        assert said.startswith("So far.")
-        assert line in said
+        text = (await bot.channel.pop()).text
+        assert text.startswith("So far.")
+        assert line in text
 
 
 async def test_a_model_call_is_cut_at_the_runs_time_limit() -> None:
@@ -286,8 +286,8 @@ async def test_a_model_that_is_not_configured_is_a_clear_notice(bot: FakeGateway
 async def test_an_unexpected_failure_ends_only_that_run_with_a_word_to_the_person() -> None:
     async with gateway(ScriptedProvider(RuntimeError("a bug"))) as bot:
         await bot.channel.push("hello")
-        said = (await bot.channel.pop()).text
-        assert said.startswith("Something went wrong inside me (RuntimeError).")
+        text = (await bot.channel.pop()).text
+        assert text.startswith("Something went wrong inside me (RuntimeError).")
         await bot.channel.push("again")
         assert (await bot.channel.pop()).text == "echo: again"
 
@@ -317,9 +317,9 @@ async def test_a_persona_that_fails_ends_only_that_run() -> None:
 
 @pytest.mark.parametrize("text", ["half \ud83d an emoji", "nul \0 nul"])
 async def test_what_no_store_can_hold_is_replaced_in_what_the_model_says(text: str) -> None:
-    made = Recorder()
+    recorder = Recorder()
     call = Completion(text=text, tool_calls=(ToolCall("\ud83d", "exec", f'{{"text":"{text}"}}'),))
-    async with gateway(ScriptedProvider(call, text), tools=[made.tool()]) as bot:
+    async with gateway(ScriptedProvider(call, text), tools=[recorder.tool()]) as bot:
         await bot.channel.push("hello")
         assert "\ufffd" in (await bot.channel.pop()).text
 
@@ -389,9 +389,9 @@ async def test_new_starts_a_conversation_that_sees_nothing_of_the_old_one() -> N
 
 
 async def test_what_the_same_sender_says_meanwhile_is_taken_in_before_the_next_call() -> None:
-    made, gate = Recorder(), Gate()
+    recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"), "both")
-    async with gateway(model, tools=[made.tool(then=gate)]) as bot:
+    async with gateway(model, tools=[recorder.tool(then=gate)]) as bot:
         await bot.channel.push("one")
         await gate.reached.wait()
         await bot.channel.push("two")
@@ -404,10 +404,10 @@ async def test_what_the_same_sender_says_meanwhile_is_taken_in_before_the_next_c
 
 
 async def test_without_steering_what_comes_meanwhile_is_the_next_run() -> None:
-    made, gate = Recorder(), Gate()
+    recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"), "first")
     options = Options(settings=RunSettings(steer=False))
-    async with gateway(model, tools=[made.tool(then=gate)], options=options) as bot:
+    async with gateway(model, tools=[recorder.tool(then=gate)], options=options) as bot:
         await bot.channel.push("one")
         await gate.reached.wait()
         await bot.channel.push("two")
@@ -462,9 +462,9 @@ async def test_stop_ends_the_run_and_keeps_what_was_said() -> None:
 
 
 async def test_stop_while_a_tool_runs_kills_it_and_says_nothing_twice() -> None:
-    made, gate = Recorder(), Gate()
+    recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec", "Let me see."))
-    async with gateway(model, tools=[made.tool(then=gate)]) as bot:
+    async with gateway(model, tools=[recorder.tool(then=gate)]) as bot:
         await bot.channel.push("go")
         await gate.reached.wait()
         await bot.channel.push("/stop")
@@ -489,9 +489,9 @@ async def test_stop_drops_what_its_sender_had_waiting_and_nobody_elses(held: Hel
 
 
 async def test_watchers_are_told_what_happens_in_order_and_that_it_ended() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider(asks_for("exec"), "the answer is long enough for two pieces")
-    async with gateway(model, tools=[made.tool()]) as bot:
+    async with gateway(model, tools=[recorder.tool()]) as bot:
         watching = bot.bus.subscribe("fake:1")
         await bot.channel.push("go")
         seen = []
@@ -516,23 +516,23 @@ async def test_watchers_are_told_what_happens_in_order_and_that_it_ended() -> No
 
 
 async def test_a_run_resumed_after_a_crash_in_a_tool_is_told_that_it_was_interrupted() -> None:
-    made, gate = Recorder(), Gate()
+    recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"), "I will check.")
-    async with gateway(model, tools=[made.tool(then=gate)]) as first:
+    async with gateway(model, tools=[recorder.tool(then=gate)]) as first:
         await first.channel.push("go")
         await gate.reached.wait()
         home = first.home
         first.crash()
         await first.settle()
-        async with gateway(model, tools=[made.tool()], home=home) as second:
+        async with gateway(model, tools=[recorder.tool()], home=home) as second:
             assert (await second.channel.pop()).text == "I will check."
-            assert made.calls == ["exec"]
+            assert recorder.calls == ["exec"]
             assert last_text(model.requests[1]) == INTERRUPTED
 
 
 async def test_what_a_program_says_is_never_taken_for_a_command(bot: FakeGateway) -> None:
-    asked = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
-    results = [one async for one in bot.programs.stream(asked)]
+    request = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
+    results = [item async for item in bot.programs.stream(request)]
     assert isinstance(results[-1], RunResult)
     assert results[-1].message == "echo: /new or /compact?"
 

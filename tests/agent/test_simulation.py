@@ -170,7 +170,7 @@ class Life:
         self._every_answer_arrived_once_or_says_so()
         self._effects_happened_once()
         for chat in CHATS:
-            if any(said[0] == chat for said in self._said):
+            if any(row[0] == chat for row in self._said):
                 assert self.home.verify(f"fake:{chat}") > 0
 
     def _every_message_is_in_the_log_once(self) -> None:
@@ -179,9 +179,9 @@ class Life:
                 entry.body.text for entry in self.logs[chat] if isinstance(entry.body, UserEntry)
             ]
             for sender in (OWNER, MEMBER):
-                said = [t for c, s, t in self._said if (c, s) == (chat, sender)]
-                assert [text for text in logged if text in said] == said
-            assert len(logged) == sum(said[0] == chat for said in self._said)
+                heard = [t for c, s, t in self._said if (c, s) == (chat, sender)]
+                assert [text for text in logged if text in heard] == heard
+            assert len(logged) == sum(row[0] == chat for row in self._said)
 
     def _every_run_owes_one_answer(self) -> None:
         runs, outbound = schema.runs.c, schema.outbound.c
@@ -197,12 +197,12 @@ class Life:
         query = sa.select(o.key, o.chat_id, o.state, o.maybe_duplicate).order_by(o.id)
         rows = self.home.do(lambda connection: connection.execute(query).all())
         first: dict[str, list[str]] = {}
-        for one in self.channel.sent:
-            key = one.key.removesuffix(":r").rpartition(":")[0]
-            seen = first.setdefault(one.address.chat_id, [])
+        for message in self.channel.sent:
+            key = message.key.removesuffix(":r").rpartition(":")[0]
+            seen = first.setdefault(message.address.chat_id, [])
             if key not in seen:
                 seen.append(key)
-        again = Counter(one.key for one in self.channel.sent)
+        again = Counter(message.key for message in self.channel.sent)
         for row in rows:
             # Dead: refused as formatted and as plain text.
             assert row.state in ("sent", "dead")
@@ -214,7 +214,7 @@ class Life:
             assert keys == [row.key for row in rows if row.chat_id == chat and row.key in keys]
         if self.channel.capabilities.reconciles:
             assert max(again.values()) == 1
-            assert all(REPEAT_LINE not in one.text for one in self.channel.sent)
+            assert all(REPEAT_LINE not in message.text for message in self.channel.sent)
 
     def _effects_happened_once(self) -> None:
         world = [
@@ -256,19 +256,19 @@ async def test_a_thousand_more_lives(block: int) -> None:
 
 
 async def test_the_same_seed_is_the_same_life() -> None:
-    one, two = Life(3), Life(3)
-    for life in (one, two):
+    first, second = Life(3), Life(3)
+    for life in (first, second):
         await life.whole()
         life.judge()
         await life.home.close()
-    assert one.logs == two.logs
-    assert one.channel.sent == two.channel.sent
+    assert first.logs == second.logs
+    assert first.channel.sent == second.channel.sent
 
 
 async def test_the_lives_are_as_hard_as_they_are_meant_to_be() -> None:
     lives = [await live(seed) for seed in range(10)]
     assert sum(life.crashes for life in lives) > 20
-    assert any(REPEAT_LINE in one.text for life in lives for one in life.channel.sent)
+    assert any(REPEAT_LINE in message.text for life in lives for message in life.channel.sent)
     assert all(len(life.provider.requests) > 5 for life in lives)
     logs = [entry.body for life in lives for chat in CHATS for entry in life.logs[chat]]
     assert sum(isinstance(body, UserEntry) and body.steered for body in logs) > 2

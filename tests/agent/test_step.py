@@ -19,9 +19,9 @@ def after(*bodies: Body, limits: StepLimits = USUAL) -> Step:
 
 
 def refusals(*bodies: Body, limits: StepLimits = USUAL) -> list[str | None]:
-    found = after(*bodies, limits=limits)
-    assert isinstance(found, RunTools)
-    return [call.refusal for call in found.calls]
+    upcoming = after(*bodies, limits=limits)
+    assert isinstance(upcoming, RunTools)
+    return [call.refusal for call in upcoming.calls]
 
 
 def test_a_new_run_asks_the_model() -> None:
@@ -40,24 +40,27 @@ def test_a_reply_without_calls_is_the_answer() -> None:
     ("reason", "word"), [("length", "max_tokens"), ("content_filter", "filter")]
 )
 def test_an_answer_that_was_cut_says_so(reason: FinishReason, word: str) -> None:
-    found = after(user(), asking(1), reply(1, "hi", finish=reason))
-    assert isinstance(found, Finish)
-    assert found.text == "hi"
-    assert found.warning
-    assert word in found.warning
+    upcoming = after(user(), asking(1), reply(1, "hi", finish=reason))
+    assert isinstance(upcoming, Finish)
+    assert upcoming.text == "hi"
+    assert upcoming.warning
+    assert word in upcoming.warning
 
 
 def test_calls_are_made_in_order() -> None:
-    found = after(user(), asking(1), reply(1, "", "a", "b"))
-    assert isinstance(found, RunTools)
-    assert [(c.model_call, c.index, c.call.name) for c in found.calls] == [(1, 0, "a"), (1, 1, "b")]
-    assert [c.refusal for c in found.calls] == [None, None]
+    upcoming = after(user(), asking(1), reply(1, "", "a", "b"))
+    assert isinstance(upcoming, RunTools)
+    assert [(c.model_call, c.index, c.call.name) for c in upcoming.calls] == [
+        (1, 0, "a"),
+        (1, 1, "b"),
+    ]
+    assert [c.refusal for c in upcoming.calls] == [None, None]
 
 
 def test_only_the_calls_without_a_result_are_left() -> None:
-    found = after(user(), asking(1), reply(1, "", "a", "b"), result(1, 0))
-    assert isinstance(found, RunTools)
-    assert [c.index for c in found.calls] == [1]
+    upcoming = after(user(), asking(1), reply(1, "", "a", "b"), result(1, 0))
+    assert isinstance(upcoming, RunTools)
+    assert [c.index for c in upcoming.calls] == [1]
 
 
 def test_once_all_calls_have_results_the_model_is_asked_again() -> None:
@@ -139,9 +142,9 @@ def test_the_limit_of_model_calls_ends_the_run_with_what_there_is() -> None:
 
 def test_the_limit_of_rounds_stops_before_the_round_over_it() -> None:
     limits = StepLimits(max_tool_rounds=1)
-    one = (user(), asking(1), reply(1, "a", "look"))
-    assert isinstance(after(*one, limits=limits), RunTools)
-    two = (*one, result(1), asking(2), reply(2, "b", "look"))
+    first = (user(), asking(1), reply(1, "a", "look"))
+    assert isinstance(after(*first, limits=limits), RunTools)
+    two = (*first, result(1), asking(2), reply(2, "b", "look"))
     assert after(*two, limits=limits) == Stop("limit_tool_rounds", "b")
 
 

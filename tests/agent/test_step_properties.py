@@ -75,18 +75,18 @@ bodies: st.SearchStrategy[Body | None] = st.one_of(
 @given(st.lists(st.tuples(st.sampled_from([RUN, "other"]), bodies), max_size=25))
 def test_it_has_an_answer_for_every_log(rows: list[tuple[str, Body | None]]) -> None:
     entries = [Entry(seq, run_id, 0.0, body) for seq, (run_id, body) in enumerate(rows, 1)]
-    found = next_step(RUN, entries, LIMITS)
-    assert found == next_step(RUN, entries, LIMITS)
-    if isinstance(found, RunTools):
+    decided = next_step(RUN, entries, LIMITS)
+    assert decided == next_step(RUN, entries, LIMITS)
+    if isinstance(decided, RunTools):
         done = {
             (e.body.call, e.body.index)
             for e in entries
             if e.run_id == RUN and isinstance(e.body, ToolResultEntry)
         }
-        assert found.calls
-        assert not done & {(c.model_call, c.index) for c in found.calls}
+        assert decided.calls
+        assert not done & {(c.model_call, c.index) for c in decided.calls}
     if any(e.run_id == RUN and isinstance(e.body, CancelEntry) for e in entries):
-        assert found == Stop("cancelled")
+        assert decided == Stop("cancelled")
 
 
 class Model:
@@ -98,12 +98,12 @@ class Model:
 
     def answer(self, entries: list[Entry]) -> ReplyEntry:
         """By what it has been told, as models do; the number of the call means nothing to it."""
-        told = [
+        known = [
             (type(e.body).__name__, e.body.text)
             for e in entries
             if isinstance(e.body, UserEntry | ReplyEntry | ToolResultEntry)
         ]
-        chance = random.Random(f"{self._seed} {told}")
+        chance = random.Random(f"{self._seed} {known}")
         call = sum(isinstance(e.body, ModelCallEntry) for e in entries)
         names = [chance.choice(NAMES) for _ in range(chance.randint(1, 3))]
         if self._stubborn or chance.random() < 0.7:
@@ -112,8 +112,8 @@ class Model:
         return reply(call, f"done {chance.random()}", ms=10)
 
     def run(self, call: step.PendingCall, entries: list[Entry]) -> str:
-        made = sum(isinstance(e.body, ToolResultEntry) for e in entries)
-        return f"{call.call.name} gave {random.Random(f'{self._seed} {made}').randint(0, 9)}"
+        results = sum(isinstance(e.body, ToolResultEntry) for e in entries)
+        return f"{call.call.name} gave {random.Random(f'{self._seed} {results}').randint(0, 9)}"
 
 
 Write = Callable[[list[Entry], Body], None]
@@ -203,15 +203,15 @@ def test_a_crash_between_two_entries_changes_nothing_that_was_said(
             continue
         break
     assert again is not None
-    said = [e.body for e in entries if isinstance(e.body, ReplyEntry | ToolResultEntry)]
-    if any(isinstance(b, ToolResultEntry) and b.text == step.INTERRUPTED for b in said):
+    outcomes = [e.body for e in entries if isinstance(e.body, ReplyEntry | ToolResultEntry)]
+    if any(isinstance(b, ToolResultEntry) and b.text == step.INTERRUPTED for b in outcomes):
         return
     if isinstance(again, Stop) and again != end:
         # A model call that was lost counts, so this run may reach its limit earlier.
         assert again.reason == "limit_iterations"
         return
     assert again == end
-    assert [texts(b) for b in said] == [
+    assert [texts(b) for b in outcomes] == [
         texts(e.body) for e in whole if isinstance(e.body, ReplyEntry | ToolResultEntry)
     ]
 

@@ -56,8 +56,8 @@ def install(bot: FakeGateway, failing: FailsOnce, when: str) -> None:
 @pytest.mark.parametrize("verb", RUN_VERBS)
 @pytest.mark.parametrize("nth", [1, 2])
 async def test_a_run_survives_a_store_that_fails_once(verb: str, when: str, nth: int) -> None:
-    made, held = Recorder(), Held()
-    tools = [made.tool("exec"), made.tool("look", Effect.NONE)]
+    recorder, held = Recorder(), Held()
+    tools = [recorder.tool("exec"), recorder.tool("look", Effect.NONE)]
     model = ScriptedProvider(held)
     async with gateway(model, tools=tools) as bot:
         failing = FailsOnce(verb, nth)
@@ -76,11 +76,15 @@ async def test_a_run_survives_a_store_that_fails_once(verb: str, when: str, nth:
         await bot.settle()
         assert failing.reached >= nth or verb in ("take_pending", "finish", "begin_send", "receipt")
         assert text.startswith("the answer")
-        unmarked = Counter(one.key for one in bot.channel.sent if REPEAT_LINE not in one.text)
+        unmarked = Counter(
+            message.key for message in bot.channel.sent if REPEAT_LINE not in message.text
+        )
         assert max(unmarked.values(), default=0) <= 1
-        assert len({one.key for one in bot.channel.sent}) <= 2
+        assert len({message.key for message in bot.channel.sent}) <= 2
         assert len(bot.channel.sent) <= 3
-        assert all(made.calls.count(call) == 1 for call in set(made.calls) if "exec" in call)
+        assert all(
+            recorder.calls.count(call) == 1 for call in set(recorder.calls) if "exec" in call
+        )
         assert bot.loop.running == []
         bot.home.verify("fake:1")
 

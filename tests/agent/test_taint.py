@@ -27,28 +27,28 @@ async def test_a_result_from_outside_taints_the_calls_after_it(recorder: Recorde
 
 
 async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not() -> None:
-    made = Recorder()
-    found = ToolOutput("found", tainted=True)
+    recorder = Recorder()
+    output = ToolOutput("found", tainted=True)
 
     async def run(args: Args, context: CallContext) -> ToolOutput:
-        return found if args.text else ToolOutput("nothing")
+        return output if args.text else ToolOutput("nothing")
 
     search = Tool(
         name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE, taints=False
     )
-    look = made.tool("look", Effect.NONE)
+    look = recorder.tool("look", Effect.NONE)
     some = asks_for("find", "", text="x")
     model = ScriptedProvider(asks_for("find"), asks_for("look"), some, asks_for("look"), "done")
     async with gateway(model, tools=[search, look]) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
-    assert [context.tainted for context in made.contexts] == [False, True]
+    assert [context.tainted for context in recorder.contexts] == [False, True]
 
 
 async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversation() -> None:
-    made = Recorder()
-    fetch = msgspec.structs.replace(made.tool("fetch", Effect.NONE), taints=True)
-    look = made.tool("look", Effect.NONE)
+    recorder = Recorder()
+    fetch = msgspec.structs.replace(recorder.tool("fetch", Effect.NONE), taints=True)
+    look = recorder.tool("look", Effect.NONE)
     model = ScriptedProvider(
         asks_for("fetch"), "one", asks_for("look"), "two", asks_for("look"), "three"
     )
@@ -56,7 +56,7 @@ async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversatio
         for text in ("fetch it", "look", "/new", "look"):
             await bot.channel.push(text)
             await bot.channel.pop()
-        assert [context.tainted for context in made.contexts] == [False, True, False]
+        assert [context.tainted for context in recorder.contexts] == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,8 @@ def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], Befor
     """The model may ask memory."""
 
     def before(bot: FakeGateway) -> Before:
-        made = AskingRecall(Recall(memory, 5), AuxiliaryModels(bot.provider), rounds)
-        bot.tools.register(made.tool())
-        return Stages(asking=made)
+        recall = AskingRecall(Recall(memory, 5), AuxiliaryModels(bot.provider), rounds)
+        bot.tools.register(recall.tool())
+        return Stages(asking=recall)
 
     return before

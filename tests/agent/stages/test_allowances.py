@@ -64,8 +64,8 @@ def model(decision: Any = REPLY) -> ScriptedProvider:
 
 
 async def test_triage_is_counted_by_what_it_took_and_is_part_of_the_run() -> None:
-    asked = model(Completion(text=REPLY, usage=TOOK))
-    async with gateway(asked, options=deciding()) as bot:
+    provider = model(Completion(text=REPLY, usage=TOOK))
+    async with gateway(provider, options=deciding()) as bot:
         assert await say(bot) == "Hello."
         assert rows(bot) == [("settled", 1, 7, 5)]
         (run, *_) = await bot.records.runs(session="", state="", limit=1)
@@ -74,11 +74,11 @@ async def test_triage_is_counted_by_what_it_took_and_is_part_of_the_run() -> Non
 
 
 async def test_triage_that_a_budget_refuses_leaves_it_to_the_run_which_says_why() -> None:
-    asked = model()
-    async with gateway(asked, options=limited(deciding(), requests_per_day=1)) as bot:
+    provider = model()
+    async with gateway(provider, options=limited(deciding(), requests_per_day=1)) as bot:
         assert await say(bot) == "Hello."
         assert "1 model request a day is used up" in await say(bot)
-        assert len(asked.requests) == 1
+        assert len(provider.requests) == 1
         entry = bodies(bot, TriageEntry)[-1]
         assert (entry.decision, entry.reason, entry.usage) == ("act", "", None)
         assert any("a day is used up" in note.text for note in bodies(bot, AuxiliaryFailedEntry))
@@ -136,11 +136,13 @@ SHORT = Options(settings=RunSettings(max_history=4))
 async def test_a_window_is_cut_without_a_summary_where_a_budget_refuses_it() -> None:
     price = Price(prompt=0.0, completion=1.0, cached=0.0)
     profile = ModelProfile(name="scripted", provider="test", price=price)
-    asked = ScriptedProvider(otherwise=lambda _: Completion(text="ok", usage=TOOK), model=profile)
+    provider = ScriptedProvider(
+        otherwise=lambda _: Completion(text="ok", usage=TOOK), model=profile
+    )
     settings = RunSettings(max_history=4, max_tokens=64)
     budgets = Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, requests_per_day=4))
     options = Options(settings=settings, budgets=budgets)
-    async with gateway(asked, options=options) as bot:
+    async with gateway(provider, options=options) as bot:
         for text in ("one", "two", "three"):
             await say(bot, text)
         # One call is left: the summary takes it, so the answer is refused, and says so.
@@ -148,17 +150,17 @@ async def test_a_window_is_cut_without_a_summary_where_a_budget_refuses_it() -> 
         assert len(bodies(bot, SummaryEntry)) == 1
         # Nothing is left: neither is made.
         assert "is used up" in await say(bot, "five")
-        assert len([one for one in asked.requests if is_compacting(one)]) == 1
+        assert len([request for request in provider.requests if is_compacting(request)]) == 1
         assert len(bodies(bot, ModelCallEntry)) == 3
         assert all(state == "settled" for state, *_ in rows(bot))
 
 
 async def test_compact_says_which_budget_does_not_allow_it() -> None:
-    asked = ScriptedProvider()
-    async with gateway(asked, options=limited(requests_per_day=1)) as bot:
+    provider = ScriptedProvider()
+    async with gateway(provider, options=limited(requests_per_day=1)) as bot:
         await say(bot, "one")
         assert (await say(bot, "/compact")).startswith("I cannot answer now: the budget of 1 model")
-        assert len(asked.requests) == 1
+        assert len(provider.requests) == 1
 
 
 async def test_a_summary_of_nothing_is_noted_and_counted() -> None:
@@ -187,32 +189,32 @@ def later(bot: FakeGateway, seconds: float = 61.0) -> None:
 
 
 async def test_what_a_budget_does_not_let_be_remembered_waits_for_the_next_day() -> None:
-    asked = ScriptedProvider(
+    provider = ScriptedProvider(
         otherwise=lambda request: Completion(
             text="Ada likes tea." if is_summing(request) else "ok", usage=TOOK
         )
     )
     memory = FakeMemory()
-    async with gateway(asked, options=limited(requests_per_day=1)) as bot:
+    async with gateway(provider, options=limited(requests_per_day=1)) as bot:
         service = remembering(bot, memory)
         await say(bot, "I like tea")
         for _ in range(4):
             later(bot, 1_200)
             await service.look()
-        assert not summings(asked)
+        assert not summings(provider)
         assert not memory.texts
         later(bot, 86_400)
         await service.look()
-        assert len(summings(asked)) == 1
+        assert len(summings(provider)) == 1
         assert len(bodies(bot, RememberEntry)) == 1
         assert rows(bot) == [("settled", 1, 7, 5)] * 2
 
 
 async def test_a_failed_remembering_leaves_nothing_reserved() -> None:
-    asked = ScriptedProvider(
+    provider = ScriptedProvider(
         otherwise=lambda request: ModelUnreachable("no") if is_summing(request) else "ok"
     )
-    async with gateway(asked) as bot:
+    async with gateway(provider) as bot:
         await say(bot)
         later(bot)
         await remembering(bot, FakeMemory()).look()

@@ -40,8 +40,8 @@ def started(conversation: str | None = "fake:1") -> ScriptedProvider:
 async def test_the_reply_comes_at_once_and_the_end_is_told_where_it_was_asked_for() -> None:
     async with gateway(started(), options=Options(before=mind, types=(SLEEP,))) as bot:
         await bot.channel.push("sleep")
-        said = sorted([(await bot.channel.pop()).text for _ in range(2)])
-        assert said == ["At once.", "Task completed: Nap\n\nsaid hi"]
+        texts = sorted([(await bot.channel.pop()).text for _ in range(2)])
+        assert texts == ["At once.", "Task completed: Nap\n\nsaid hi"]
         (task,) = await tasks_of(bot)
         assert (task.state, task.type, task.parent_session) == (
             RunState.COMPLETED,
@@ -55,8 +55,8 @@ async def test_the_reply_comes_at_once_and_the_end_is_told_where_it_was_asked_fo
 async def test_a_failure_is_told_by_its_template() -> None:
     async with gateway(started(), options=Options(before=mind, types=(RESTLESS,))) as bot:
         await bot.channel.push("sleep")
-        said = [(await bot.channel.pop()).text for _ in range(2)]
-        assert any(text.startswith("Task failed: Nap") and "no bed" in text for text in said)
+        texts = [(await bot.channel.pop()).text for _ in range(2)]
+        assert any(text.startswith("Task failed: Nap") and "no bed" in text for text in texts)
 
 
 async def test_without_a_conversation_it_opens_an_unread_one() -> None:
@@ -65,7 +65,7 @@ async def test_without_a_conversation_it_opens_an_unread_one() -> None:
         assert (await bot.channel.pop()).text == "At once."
         await bot.settle()
         sessions = await bot.records.sessions(limit=9, unread=True)
-        assert "Task completed: Nap" in [one.title for one in sessions]
+        assert "Task completed: Nap" in [session.title for session in sessions]
 
 
 async def test_a_type_that_is_not_there_is_refused_with_the_reply() -> None:

@@ -45,24 +45,24 @@ async def say(bot: FakeGateway, text: str, **fields: Any) -> str:
 
 
 async def test_what_fits_the_message_stands_beside_it_and_stays_there() -> None:
-    memory, asked = FakeMemory(), ScriptedProvider()
+    memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.", "The car is red.")
-    async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
         await say(bot, "what does ada drink?")
-        first = seen(asked.requests[0])
+        first = seen(provider.requests[0])
         assert "Ada likes tea." in first[1]
         assert first[1].startswith("[from memory, by the gateway")
         assert "car" not in first[1]
         (entry,) = bodies(bot, RecallEntry)
         assert entry.memories == (0,)
         await say(bot, "thanks")
-        assert seen(asked.requests[1])[: len(first)] == first
+        assert seen(provider.requests[1])[: len(first)] == first
 
 
 async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> None:
-    memory, asked = FakeMemory(), ScriptedProvider()
+    memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.")
-    async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
         await say(bot, "does ada like tea?")
         memory.know(OWN, "Bob likes tea.")
         await say(bot, "who else likes tea?")
@@ -73,20 +73,20 @@ async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> Non
 
 
 async def test_nothing_that_fits_adds_nothing() -> None:
-    memory, asked = FakeMemory(), ScriptedProvider()
-    async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+    memory, provider = FakeMemory(), ScriptedProvider()
+    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
         await say(bot, "hello")
-        assert len(seen(asked.requests[0])) == 1
+        assert len(seen(provider.requests[0])) == 1
         assert bodies(bot, RecallEntry) == []
 
 
 async def test_a_group_is_never_told_what_the_owner_said_alone() -> None:
-    memory, asked = FakeMemory(), ScriptedProvider()
+    memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "The code is 1234.")
-    async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
         await say(bot, "what is the code", group=True, addressed=True)
         assert [scope for scope, _ in memory.asked] == ["chats/fake/1"]
-        assert "1234" not in str(asked.requests)
+        assert "1234" not in str(provider.requests)
 
 
 async def test_a_memory_that_fails_costs_nothing_but_itself(memory: FakeMemory) -> None:
@@ -98,9 +98,9 @@ async def test_a_memory_that_fails_costs_nothing_but_itself(memory: FakeMemory) 
 async def test_what_came_from_outside_taints_the_run_that_recalls_it() -> None:
     memory, recorder = FakeMemory(), Recorder()
     memory.know(OWN, "Ada likes tea.", tainted=True)
-    asked = ScriptedProvider(asks_for("look"), "done")
+    provider = ScriptedProvider(asks_for("look"), "done")
     tools = [recorder.tool("look")]
-    async with gateway(asked, tools=tools, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, tools=tools, options=Options(before=recalling(memory))) as bot:
         await say(bot, "ada")
         assert recorder.contexts[0].tainted
 
@@ -117,8 +117,8 @@ async def test_a_small_model_is_told_less(memory: FakeMemory) -> None:
     sizes = []
     for small in (True, False):
         profile = ModelProfile(name="scripted", provider="test", short_prompt=small)
-        asked = ScriptedProvider(model=profile)
-        async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+        provider = ScriptedProvider(model=profile)
+        async with gateway(provider, options=Options(before=recalling(memory))) as bot:
             await say(bot, "ada")
             (entry,) = bodies(bot, RecallEntry)
             sizes.append(len(entry.memories))
@@ -128,11 +128,11 @@ async def test_a_small_model_is_told_less(memory: FakeMemory) -> None:
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("verb", ["record_result", "start_model", "finish"])
 async def test_a_crash_around_it_recalls_once_and_shows_the_same(verb: str, moment: str) -> None:
-    memory, asked = FakeMemory(), ScriptedProvider()
+    memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.")
     chosen = Options(before=recalling(memory))
     async with MemoryHome() as home:
-        async with gateway(asked, home=home, options=chosen) as bot:
+        async with gateway(provider, home=home, options=chosen) as bot:
 
             def crash(done: str) -> None:
                 if done == verb:
@@ -141,10 +141,10 @@ async def test_a_crash_around_it_recalls_once_and_shows_the_same(verb: str, mome
             setattr(bot.process, moment, crash)
             await bot.channel.push("ada")
             await bot.settle()
-        async with gateway(asked, home=home, options=chosen) as bot:
+        async with gateway(provider, home=home, options=chosen) as bot:
             assert (await bot.channel.pop()).text == "echo: - Ada likes tea.]"
             assert len(bodies(bot, RecallEntry)) == 1
-            assert len({tuple(seen(request)) for request in asked.requests}) == 1
+            assert len({tuple(seen(request)) for request in provider.requests}) == 1
 
 
 def _user(text: str) -> UserEntry:
@@ -171,8 +171,8 @@ def test_with_recalled_entries_each_call_begins_with_the_one_before(
     snapshot = PromptSnapshot(system="s", tools=())
     profile = ModelProfile(name="m", provider="p")
     before: tuple[object, ...] = ()
-    for number, (asked, recalled, answer) in enumerate(turns):
-        made = [_user(asked), RecallEntry(text=recalled) if recalled else None]
+    for number, (question, recalled, answer) in enumerate(turns):
+        both = [_user(question), RecallEntry(text=recalled) if recalled else None]
         call = ModelCallEntry(
             call=1,
             prompt="d",
@@ -182,7 +182,7 @@ def test_with_recalled_entries_each_call_begins_with_the_one_before(
             temperature=0.0,
             max_tokens=10,
         )
-        for body in (*made, call):
+        for body in (*both, call):
             if body is not None:
                 entries.append(Entry(len(entries) + 1, f"run-{number}", 0.0, body))
         shown = context(entries, snapshot, call)
@@ -212,17 +212,17 @@ def results(bot: FakeGateway) -> list[str]:
 async def test_a_need_is_answered_from_memory_and_anything_else_is_the_answer() -> None:
     memory = FakeMemory()
     memory.know(OWN, "Ada likes tea.")
-    asked = ScriptedProvider(needs("ada"), "Tea.")
-    async with gateway(asked, options=Options(before=asking(memory))) as bot:
+    provider = ScriptedProvider(needs("ada"), "Tea.")
+    async with gateway(provider, options=Options(before=asking(memory))) as bot:
         assert await say(bot, "what does she drink?") == "Tea."
-        (found,) = results(bot)
-        assert "Ada likes tea." in found
-        assert [tool.name for tool in asked.requests[0].tools] == ["need_information"]
+        (result,) = results(bot)
+        assert "Ada likes tea." in result
+        assert [tool.name for tool in provider.requests[0].tools] == ["need_information"]
 
 
 async def test_that_there_is_nothing_is_an_answer_too() -> None:
-    asked = ScriptedProvider(needs("bob"), "I do not know.")
-    async with gateway(asked, options=Options(before=asking(FakeMemory()))) as bot:
+    provider = ScriptedProvider(needs("bob"), "I do not know.")
+    async with gateway(provider, options=Options(before=asking(FakeMemory()))) as bot:
         assert await say(bot, "who is bob?") == "I do not know."
         assert results(bot)[0].startswith("Nothing is known")
 
@@ -230,8 +230,8 @@ async def test_that_there_is_nothing_is_an_answer_too() -> None:
 async def test_after_so_many_rounds_asking_is_over(memory: FakeMemory) -> None:
     memory.know(OWN, "ada")
     script = [needs(f"ada {number}") for number in range(4)]
-    asked = ScriptedProvider(*script, "Enough.")
-    async with gateway(asked, options=Options(before=asking(memory, rounds=3))) as bot:
+    provider = ScriptedProvider(*script, "Enough.")
+    async with gateway(provider, options=Options(before=asking(memory, rounds=3))) as bot:
         assert await say(bot, "ada?") == "Enough."
         assert len(memory.asked) == 3
         assert results(bot)[3].startswith("Asking is over")
@@ -252,30 +252,32 @@ async def test_any_other_action_ends_asking_at_once() -> None:
 async def test_an_action_beside_a_need_is_made_and_ends_asking() -> None:
     memory, recorder = FakeMemory(), Recorder()
     both = (ToolCall("a", "need_information", '{"query": "x"}'), ToolCall("b", "look", "{}"))
-    asked = ScriptedProvider(Completion(text="", tool_calls=both, finish_reason="tool_calls"), "ok")
+    provider = ScriptedProvider(
+        Completion(text="", tool_calls=both, finish_reason="tool_calls"), "ok"
+    )
     tools = [recorder.tool("look")]
-    async with gateway(asked, tools=tools, options=Options(before=asking(memory))) as bot:
+    async with gateway(provider, tools=tools, options=Options(before=asking(memory))) as bot:
         await say(bot, "ada?")
         assert recorder.calls == ["look"]
         assert memory.asked == []
 
 
 async def test_rounds_are_counted_over_a_crash(memory: FakeMemory, held: Held) -> None:
-    asked = ScriptedProvider(needs("a"), needs("b"), held, needs("c"), needs("d"), "Enough.")
+    provider = ScriptedProvider(needs("a"), needs("b"), held, needs("c"), needs("d"), "Enough.")
     chosen = Options(before=asking(memory, rounds=3))
     async with MemoryHome() as home:
-        async with gateway(asked, home=home, options=chosen) as bot:
+        async with gateway(provider, home=home, options=chosen) as bot:
             await bot.channel.push("ada?")
             await held.reached.wait()
             bot.crash()
-        async with gateway(asked, home=home, options=chosen) as bot:
+        async with gateway(provider, home=home, options=chosen) as bot:
             assert (await bot.channel.pop()).text == "Enough."
             assert [query for _, query in memory.asked] == ["a", "b", "c"]
 
 
 async def test_a_model_too_small_for_it_is_not_offered_the_tool() -> None:
     profile = ModelProfile(name="scripted", provider="test", helper_calls=False)
-    asked = ScriptedProvider(model=profile)
-    async with gateway(asked, options=Options(before=asking(FakeMemory()))) as bot:
+    provider = ScriptedProvider(model=profile)
+    async with gateway(provider, options=Options(before=asking(FakeMemory()))) as bot:
         await say(bot, "ada?")
-        assert asked.requests[0].tools == ()
+        assert provider.requests[0].tools == ()

@@ -58,22 +58,24 @@ def later(bot: FakeGateway, seconds: float = 61.0) -> None:
     bot.home.clock.advance(seconds)
 
 
-def summings(asked: ScriptedProvider) -> list[str]:
-    return [str(one.messages[1].content) for one in asked.requests if is_summing(one)]
+def summings(provider: ScriptedProvider) -> list[str]:
+    return [
+        str(request.messages[1].content) for request in provider.requests if is_summing(request)
+    ]
 
 
 async def test_a_quiet_conversation_is_summed_up_once_over_all_that_is_new() -> None:
-    asked, memory = model(), FakeMemory()
-    async with gateway(asked) as bot:
+    provider, memory = model(), FakeMemory()
+    async with gateway(provider) as bot:
         service = remembering(bot, memory)
         await say(bot, "I am Ada", "I like tea")
         later(bot, 30)
         await service.look()
-        assert not summings(asked)
+        assert not summings(provider)
         later(bot)
         for _ in range(3):
             await service.look()
-        (summing,) = summings(asked)
+        (summing,) = summings(provider)
         assert "I am Ada" in summing
         assert "I like tea" in summing
         ((text, provenance, state, kind),) = memory.texts["owner"]
@@ -84,8 +86,8 @@ async def test_a_quiet_conversation_is_summed_up_once_over_all_that_is_new() -> 
         await say(bot, "and cake")
         later(bot)
         await service.look()
-        assert len(summings(asked)) == 2
-        assert "tea" not in summings(asked)[1]
+        assert len(summings(provider)) == 2
+        assert "tea" not in summings(provider)[1]
         assert bot.home.verify("fake:1")
 
 
@@ -102,23 +104,23 @@ async def test_it_leaves_a_read_conversation_read() -> None:
 
 
 async def test_where_nothing_is_worth_it_nothing_is_kept() -> None:
-    asked, memory = model("NOTHING."), FakeMemory()
-    async with gateway(asked) as bot:
+    provider, memory = model("NOTHING."), FakeMemory()
+    async with gateway(provider) as bot:
         service = remembering(bot, memory)
         await say(bot, "Hi")
         later(bot)
         await service.look()
         await service.look()
-        assert len(summings(asked)) == 1
+        assert len(summings(provider)) == 1
         assert memory.texts == {}
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("verb", ["remember", "remembered"])
 async def test_a_crash_at_any_record_keeps_one_memory(verb: str, moment: str) -> None:
-    asked, memory = model(), FakeMemory()
+    provider, memory = model(), FakeMemory()
     async with MemoryHome() as home:
-        async with gateway(asked, home=home) as bot:
+        async with gateway(provider, home=home) as bot:
             await say(bot, "I like tea")
             later(bot)
 
@@ -129,13 +131,13 @@ async def test_a_crash_at_any_record_keeps_one_memory(verb: str, moment: str) ->
             setattr(bot.process, moment, crash)
             with pytest.raises(NanobotError):
                 await remembering(bot, memory).look()
-        async with gateway(asked, home=home) as bot:
+        async with gateway(provider, home=home) as bot:
             service = remembering(bot, memory)
             await service.look()
             await service.look()
             assert len(memory.texts["owner"]) == 1
             assert len(bodies(bot, RememberEntry)) == 1
-            assert len(summings(asked)) == (2 if (verb, moment) == ("remember", "before") else 1)
+            assert len(summings(provider)) == (2 if (verb, moment) == ("remember", "before") else 1)
 
 
 async def test_two_processes_over_one_store_keep_one_summary(memory: FakeMemory) -> None:
@@ -155,13 +157,13 @@ async def test_two_processes_over_one_store_keep_one_summary(memory: FakeMemory)
 
 
 async def test_a_heartbeat_that_said_nothing_is_not_remembered() -> None:
-    asked = model()
-    async with gateway(asked) as bot:
+    provider = model()
+    async with gateway(provider) as bot:
         (lane, run) = await _silent(bot)
         assert run
         later(bot)
         await remembering(bot, FakeMemory()).look()
-        assert not summings(asked)
+        assert not summings(provider)
         assert await records(bot).due(60.0) == []
         assert lane
 
@@ -177,12 +179,12 @@ async def _silent(bot: FakeGateway) -> tuple[str, str]:
 
 
 async def test_a_heartbeat_that_told_somebody_something_is_remembered() -> None:
-    asked = model()
-    async with gateway(asked) as bot:
+    provider = model()
+    async with gateway(provider) as bot:
         await say(bot, "beat", origin=Origin.HEARTBEAT)
         later(bot)
         await remembering(bot, FakeMemory()).look()
-        assert len(summings(asked)) == 1
+        assert len(summings(provider)) == 1
 
 
 async def test_a_group_is_remembered_for_itself(memory: FakeMemory) -> None:
@@ -205,15 +207,15 @@ async def test_what_came_from_outside_waits_for_a_person() -> None:
 
 async def test_a_background_run_is_remembered_where_its_end_was_told_alone() -> None:
     spawning = asks_for("spawn", task="look at the moon", label="The moon")
-    asked, memory = ScriptedProvider(spawning, otherwise=otherwise), FakeMemory()
-    async with gateway(asked, options=Options(spawn=True)) as bot:
+    provider, memory = ScriptedProvider(spawning, otherwise=otherwise), FakeMemory()
+    async with gateway(provider, options=Options(spawn=True)) as bot:
         await say(bot, "how far is the moon?")
         await answered(bot)
         later(bot)
         service = remembering(bot, memory)
         await service.look()
         await service.look()
-        (summing,) = summings(asked)
+        (summing,) = summings(provider)
         assert "how far is the moon?" in summing
         assert list(memory.texts) == ["owner"]
         assert await records(bot).due(60.0) == []
@@ -231,12 +233,12 @@ async def test_whatever_is_kept_is_proposed_where_a_person_wants_to_be_asked() -
 
 
 async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
-    asked = model(helper_calls=False)
-    async with gateway(asked) as bot:
+    provider = model(helper_calls=False)
+    async with gateway(provider) as bot:
         await say(bot, "Hi")
         later(bot)
         await remembering(bot, FakeMemory()).look()
-        assert not summings(asked)
+        assert not summings(provider)
         (due,) = await records(bot).due(60.0)
         assert isinstance(due, DueSession)
 
@@ -244,9 +246,9 @@ async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
 @pytest.mark.parametrize("part", ["model", "memory"])
 async def test_what_fails_is_tried_again_later(part: str, memory: FakeMemory) -> None:
     broken = part == "model"
-    asked = ScriptedProvider("ok", *([ModelUnreachable("no")] if broken else []), "Tea.")
+    provider = ScriptedProvider("ok", *([ModelUnreachable("no")] if broken else []), "Tea.")
     memory.fails = None if broken else NanobotError("no space")
-    async with gateway(asked) as bot:
+    async with gateway(provider) as bot:
         service = remembering(bot, memory)
         await say(bot, "Hi")
         later(bot)
@@ -257,4 +259,4 @@ async def test_what_fails_is_tried_again_later(part: str, memory: FakeMemory) ->
         later(bot, 601)
         await service.look()
         assert [kept[0] for kept in memory.texts["owner"]] == ["Tea."]
-        assert len(summings(asked)) == (2 if broken else 1)
+        assert len(summings(provider)) == (2 if broken else 1)

@@ -39,8 +39,8 @@ def made(folder: Path, model: OpenAIServer, clock: ManualClock) -> Gateway:
 
 
 async def say(gateway: Parts, text: str, session: str = "api:tea") -> str:
-    asked = RunInput(messages=[{"role": "user", "content": text}], session_key=session)
-    *_, last = [item async for item in gateway.programs.stream(asked)]
+    request = RunInput(messages=[{"role": "user", "content": text}], session_key=session)
+    *_, last = [item async for item in gateway.programs.stream(request)]
     assert isinstance(last, RunResult)
     return last.message
 
@@ -70,9 +70,13 @@ async def test_a_quiet_conversation_is_remembered_once_and_what_is_new_once_more
         clock.advance(30.0)
         assert remembered(model) == 0
         await eventually(clock, lambda: any((tmp_path / "workspace/memory").glob("*.md")))
-        (one,) = await known(gateway)
-        assert (one.text, one.kind, one.scope) == ("Ann drinks green tea.", "summary", "owner")
-        assert one.provenance.session_key == "api:tea"
+        (memory,) = await known(gateway)
+        assert (memory.text, memory.kind, memory.scope) == (
+            "Ann drinks green tea.",
+            "summary",
+            "owner",
+        )
+        assert memory.provenance.session_key == "api:tea"
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 120)
         assert remembered(model) == 1
@@ -128,10 +132,12 @@ async def test_what_an_event_taught_is_kept_and_its_run_summed_up(
         await eventually(clock, lambda: remembered(model) == 1)
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 120)
-        memories = {one.text: one for one in await known(gateway)}
+        memories = {memory.text: memory for memory in await known(gateway)}
         assert memories["nginx is restarted by hand."].kind == "fact"
         assert memories["Ann drinks green tea."].kind == "summary"
-        assert {(one.state, one.scope) for one in memories.values()} == {("active", "owner")}
+        assert {(memory.state, memory.scope) for memory in memories.values()} == {
+            ("active", "owner")
+        }
         assert remembered(model) == 1
         await publisher.publish("say:NOTHING_TO_SAY")
         before = clock.now()
@@ -149,7 +155,7 @@ async def test_what_an_event_taught_stays_with_the_group_that_it_is_told_to(
         await eventually(clock, lambda: remembered(model) == 1)
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 60)
-        assert {one.scope for one in await known(gateway)} == {"chats/telegram/-7"}
+        assert {memory.scope for memory in await known(gateway)} == {"chats/telegram/-7"}
 
 
 async def test_what_the_run_at_the_start_answers_is_remembered(
@@ -162,6 +168,6 @@ async def test_what_the_run_at_the_start_answers_is_remembered(
         await eventually(clock, lambda: remembered(model) == 1)
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 60)
-        (one,) = await known(gateway)
-        assert (one.kind, one.scope, one.state) == ("summary", "owner", "active")
-        assert one.provenance.session_key == "lifecycle:boot"
+        (memory,) = await known(gateway)
+        assert (memory.kind, memory.scope, memory.state) == ("summary", "owner", "active")
+        assert memory.provenance.session_key == "lifecycle:boot"

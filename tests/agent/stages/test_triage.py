@@ -66,8 +66,8 @@ async def said(bot: FakeGateway, text: str = "Hi") -> str:
 
 
 async def test_a_reply_ends_the_run_and_starts_nothing() -> None:
-    asked, starter = model(), FakeStarter()
-    async with gateway(asked, options=options(starter)) as bot:
+    provider, starter = model(), FakeStarter()
+    async with gateway(provider, options=options(starter)) as bot:
         assert await said(bot) == "Hello there."
         assert not starter.started
         assert bodies(bot, ModelCallEntry) == []
@@ -75,7 +75,7 @@ async def test_a_reply_ends_the_run_and_starts_nothing() -> None:
         assert reply.text == "Hello there."
         await said(bot, "And now?")
         # What was said so is part of the conversation.
-        assert "assistant: Hello there." in str(asked.requests[-1].messages[1].content)
+        assert "assistant: Hello there." in str(provider.requests[-1].messages[1].content)
 
 
 async def test_a_run_is_started_and_said_so(starter: FakeStarter) -> None:
@@ -154,8 +154,8 @@ async def test_what_is_not_a_decision_falls_through_to_acting_with_a_note(why: s
 
 async def test_a_late_decision_falls_through_to_acting() -> None:
     starter, late = FakeStarter(), Held()
-    asked = ScriptedProvider(late, "acted")
-    async with gateway(asked, options=options(starter, timeout_seconds=0.01)) as bot:
+    provider = ScriptedProvider(late, "acted")
+    async with gateway(provider, options=options(starter, timeout_seconds=0.01)) as bot:
         assert await said(bot) == "acted"
         (note,) = bodies(bot, AuxiliaryFailedEntry)
         assert note.text == "no decision within 0.01 s"
@@ -185,11 +185,13 @@ async def test_reply_only_says_sorry_or_the_reply_with_why_there_is_no_run() -> 
 
 
 async def test_it_sees_the_message_the_history_the_facts_and_the_last_runs() -> None:
-    asked, memory = model("{}"), FakeMemory("Ada likes tea.")
-    async with gateway(asked, options=options(FakeStarter(), memory)) as bot:
+    provider, memory = model("{}"), FakeMemory("Ada likes tea.")
+    async with gateway(provider, options=options(FakeStarter(), memory)) as bot:
         for number in range(12):
             await said(bot, f"message {number}")
-        seen = str([one for one in asked.requests if is_triage(one)][-1].messages[1].content)
+        seen = str(
+            [request for request in provider.requests if is_triage(request)][-1].messages[1].content
+        )
         assert "## message\nmessage 11" in seen
         assert "Ada likes tea." in seen
         assert "message 10\nassistant: acted" in seen
@@ -201,34 +203,34 @@ async def test_its_tokens_count_for_the_run() -> None:
     answer = Completion(text=REPLY, usage=Usage(100, 20))
     async with gateway(model(answer), options=options(FakeStarter())) as bot:
         await said(bot)
-        (one,) = await bot.records.runs(session=SESSION, state="", limit=10)
-        assert one.usage is not None
-        assert (one.usage.prompt_tokens, one.usage.completion_tokens) == (100, 20)
+        (view,) = await bot.records.runs(session=SESSION, state="", limit=10)
+        assert view.usage is not None
+        assert (view.usage.prompt_tokens, view.usage.completion_tokens) == (100, 20)
 
 
 async def test_a_small_model_is_spared_it() -> None:
-    asked = model(helper_calls=False)
-    async with gateway(asked, options=options(FakeStarter())) as bot:
+    provider = model(helper_calls=False)
+    async with gateway(provider, options=options(FakeStarter())) as bot:
         assert await said(bot) == "acted"
-        assert not any(is_triage(request) for request in asked.requests)
+        assert not any(is_triage(request) for request in provider.requests)
 
 
 async def test_guests_are_answered_as_usual() -> None:
-    asked = model()
-    async with gateway(asked, options=options(FakeStarter())) as bot:
+    provider = model()
+    async with gateway(provider, options=options(FakeStarter())) as bot:
         await bot.channel.push("Hi", sender="3")
         assert (await bot.channel.pop()).text == "acted"
 
 
 async def test_the_same_words_twice_in_a_moment_start_one_run() -> None:
-    asked, starter = model(RUN), FakeStarter()
-    async with gateway(asked, options=options(starter)) as bot:
+    provider, starter = model(RUN), FakeStarter()
+    async with gateway(provider, options=options(starter)) as bot:
         for _ in range(2):
             assert (
                 await said(bot, "Sleep a bit") == "Started: Nap; I will tell you when it is done."
             )
         assert len(starter.started) == 1
-        assert len([one for one in asked.requests if is_triage(one)]) == 1
+        assert len([request for request in provider.requests if is_triage(request)]) == 1
 
 
 async def test_the_same_words_later_start_another_run(starter: FakeStarter) -> None:
@@ -247,22 +249,22 @@ class _Dies(FakeStarter):
         self.bot: FakeGateway | None = None
 
     async def start(self, wanted: Any) -> str:
-        made = await super().start(wanted)
+        run_id = await super().start(wanted)
         if self.bot is not None:
             bot, self.bot = self.bot, None
             bot.crash()
-        return made
+        return run_id
 
 
 async def test_a_crash_after_the_decision_asks_nobody_again_and_starts_one_run() -> None:
-    asked, starter = model(BOTH), _Dies()
+    provider, starter = model(BOTH), _Dies()
     async with MemoryHome() as home:
-        async with gateway(asked, home=home, options=options(starter)) as bot:
+        async with gateway(provider, home=home, options=options(starter)) as bot:
             starter.bot = bot
             await bot.channel.push("Hi")
             await bot.settle()
-        async with gateway(asked, home=home, options=options(starter)) as bot:
+        async with gateway(provider, home=home, options=options(starter)) as bot:
             assert (await bot.channel.pop()).text == "At once."
-            assert len([one for one in asked.requests if is_triage(one)]) == 1
+            assert len([request for request in provider.requests if is_triage(request)]) == 1
             assert (starter.calls, len(starter.started)) == (2, 1)
             assert len(bodies(bot, TriageEntry)) == 1

@@ -29,8 +29,8 @@ def storm() -> ScriptedProvider:
     numbers = itertools.count()
 
     def answer(request: ModelRequest) -> Completion:
-        asked = asks_for("spawn", task=f"task {next(numbers)}", label="More")
-        return msgspec.structs.replace(asked, usage=Usage(1, request.max_tokens))
+        call = asks_for("spawn", task=f"task {next(numbers)}", label="More")
+        return msgspec.structs.replace(call, usage=Usage(1, request.max_tokens))
 
     profile = ModelProfile(name="scripted", provider="test", price=PRICE)
     return ScriptedProvider(otherwise=answer, model=profile)
@@ -52,23 +52,23 @@ async def ended(bot: FakeGateway) -> None:
     ],
 )
 async def test_a_storm_of_subagents_passes_no_limit_of_a_day(limits: dict[str, Any]) -> None:
-    asked = storm()
-    async with gateway(asked, options=limited(**limits)) as bot:
+    provider = storm()
+    async with gateway(provider, options=limited(**limits)) as bot:
         await bot.channel.push("go")
         await ended(bot)
-        assert len(asked.requests) == 7
+        assert len(provider.requests) == 7
         (row,) = await bot.spending.rows("person", "2027-01-15", {})
         assert (row.name, row.requests) == ("fake:1001", 7)
 
 
 async def test_a_storm_of_subagents_passes_not_the_cost_of_one_answer() -> None:
-    asked = storm()
-    async with gateway(asked, options=limited(max_run_cost=20_000.0)) as bot:
+    provider = storm()
+    async with gateway(provider, options=limited(max_run_cost=20_000.0)) as bot:
         await bot.channel.push("go")
         await ended(bot)
         (row,) = await bot.spending.rows("day", "2027-01-15", {})
         assert 10_000 < row.cost <= 20_000
-        assert len(asked.requests) > 2
+        assert len(provider.requests) > 2
         await bot.channel.push("something else")
         await ended(bot)
         (row,) = await bot.spending.rows("day", "2027-01-15", {})
@@ -80,7 +80,7 @@ async def test_a_report_that_meets_a_limit_is_told_as_it_came() -> None:
     async with gateway(model, options=limited(requests_per_day=3)) as bot:
         await bot.channel.push("how far is the moon?")
         assert (await bot.channel.pop()).text.startswith("I am on it.")
-        told = (await bot.channel.pop()).text
-        assert "Task completed: The moon\n\nthe moon is 384,400 km away" in told
-        assert "(I stopped here: the budget of 3 model requests a day is used up" in told
+        text = (await bot.channel.pop()).text
+        assert "Task completed: The moon\n\nthe moon is 384,400 km away" in text
+        assert "(I stopped here: the budget of 3 model requests a day is used up" in text
         assert len(model.requests) == 3

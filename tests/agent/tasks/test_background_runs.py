@@ -45,9 +45,9 @@ async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered
         assert (run.state, run.type, run.title) == (RunState.COMPLETED, "agent", "The moon")
         assert run.session_key == f"task:{run.id}"
         assert run.parent_session == "fake:1"
-        told = [one for one in bodies(bot, UserEntry) if one.origin is Origin.RUN]
-        assert len(told) == 1
-        assert f"[background run {run.id}] Task completed: The moon" in told[0].text
+        reports = [entry for entry in bodies(bot, UserEntry) if entry.origin is Origin.RUN]
+        assert len(reports) == 1
+        assert f"[background run {run.id}] Task completed: The moon" in reports[0].text
         assert len(bot.channel.sent) == 2
         bot.home.verify("fake:1")
         bot.home.verify(run.session_key)
@@ -95,9 +95,9 @@ async def test_the_end_of_a_run_is_posted_where_it_was_started() -> None:
         assert (await the_run(bot, run_id)).state is RunState.COMPLETED
 
 
-@pytest.mark.parametrize(("origin", "told"), [(Origin.USER, 3), (Origin.CRON, 1)])
+@pytest.mark.parametrize(("origin", "sent"), [(Origin.USER, 3), (Origin.CRON, 1)])
 async def test_a_report_that_a_person_was_promised_is_never_held_back(
-    origin: Origin, told: int, held: Held
+    origin: Origin, sent: int, held: Held
 ) -> None:
     limits = QuietHours(QuietSettings(max_per_hour=1))
     options = msgspec.structs.replace(with_types(say()), quiet=limits)
@@ -109,8 +109,8 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
         for text in "abc":
             await bot.starter.start(msgspec.structs.replace(wanted(text, by=by), key=text))
             await bot.settle()
-        assert len(bot.channel.sent) == told
-        assert len(await bot.records.outbox(state="held", limit=9)) == 3 - told
+        assert len(bot.channel.sent) == sent
+        assert len(await bot.records.outbox(state="held", limit=9)) == 3 - sent
         held.answer("done")
 
 
@@ -119,7 +119,7 @@ async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered(bot: F
     await publisher.publish("back up")
     await bot.settle()
     unread = await bot.records.sessions(limit=9, unread=True)
-    assert [one.key for one in unread] == ["backup"]
+    assert [session.key for session in unread] == ["backup"]
     await bot.cron.fire()
     assert (await bot.channel.pop()).text.startswith("echo: ")
     await bot.settle()
@@ -128,7 +128,7 @@ async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered(bot: F
     await publisher.publish("again")
     await bot.settle()
     unread = await bot.records.sessions(limit=9, unread=True)
-    assert [one.key for one in unread] == ["backup"]
+    assert [session.key for session in unread] == ["backup"]
 
 
 async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> None:
@@ -169,8 +169,8 @@ async def test_a_failure_is_tried_again_with_growing_pauses_then_told() -> None:
 
     async with gateway(options=with_types(say(fail))) as bot:
         await bot.starter.start(wanted("hi", by=parent()))
-        told = await bot.channel.pop()
-        assert told.text == "Task failed: Say hi\n\nthe server is down"
+        message = await bot.channel.pop()
+        assert message.text == "Task failed: Say hi\n\nthe server is down"
         assert tried == ["hi"] * 3
         assert bot.home.clock.sleeps == [2.0, 8.0]  # type: ignore[attr-defined]
 
@@ -220,7 +220,9 @@ async def test_what_a_platform_delivered_counts_as_read(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hello")
         await held.reached.wait()
-        assert [one.key for one in await bot.records.sessions(limit=9, unread=True)] == ["fake:1"]
+        assert [session.key for session in await bot.records.sessions(limit=9, unread=True)] == [
+            "fake:1"
+        ]
         held.answer("hi")
         await answered(bot)
         assert await bot.records.sessions(limit=9, unread=True) == []
@@ -229,19 +231,19 @@ async def test_what_a_platform_delivered_counts_as_read(held: Held) -> None:
 async def test_taint_and_role_go_to_the_child_and_taint_comes_back() -> None:
     model = ScriptedProvider(otherwise=delegating())
     async with gateway(model, options=SPAWNING) as bot:
-        asked = TaskRequest(
+        request = TaskRequest(
             type="agent",
             title="Look",
             input={"task": "look"},
             key="k",
             parent=parent(role=Role.MEMBER, tainted=True),
         )
-        run_id = await bot.starter.start(asked)
+        run_id = await bot.starter.start(request)
         await bot.channel.pop()
         (first,) = bodies(bot, UserEntry, f"task:{run_id}")
         assert (first.role, first.tainted) == (Role.MEMBER, True)
-        (told,) = bodies(bot, UserEntry)
-        assert (told.role, told.tainted) == (Role.MEMBER, True)
+        (entry,) = bodies(bot, UserEntry)
+        assert (entry.role, entry.tainted) == (Role.MEMBER, True)
 
 
 async def test_the_report_steers_a_run_of_the_same_person() -> None:
@@ -250,15 +252,15 @@ async def test_the_report_steers_a_run_of_the_same_person() -> None:
     async with gateway(model, options=SPAWNING) as bot:
         await bot.channel.push("hello")
         await busy.reached.wait()
-        asked = TaskRequest(
+        request = TaskRequest(
             type="agent", title="Look", input={"task": "look"}, key="k", parent=parent()
         )
-        await bot.starter.start(asked)
+        await bot.starter.start(request)
         await bot.settle()
         busy.answer(asks_for("spawn", task="more", label="More"))
         await bot.settle()
-        steered = [one for one in bodies(bot, UserEntry) if one.steered]
-        assert [one.origin for one in steered] == [Origin.RUN]
+        steered = [entry for entry in bodies(bot, UserEntry) if entry.steered]
+        assert [entry.origin for entry in steered] == [Origin.RUN]
         # Nobody wrote meanwhile, so nobody is told that what they wrote is taken in.
         assert "takes in what you wrote" not in (await bot.channel.pop()).text
 

@@ -41,8 +41,8 @@ def web(site: WebServer) -> AnyTool:
 
 async def test_sleep_says_its_message_when_the_time_is_over(tmp_path: Path) -> None:
     async with MemoryHome() as home:
-        made = options(home, tmp_path)
-        async with gateway(home=home, options=made) as bot:
+        chosen = options(home, tmp_path)
+        async with gateway(home=home, options=chosen) as bot:
             run_id = await bot.starter.start(
                 asked("sleep", seconds=60, message="The tea is ready.")
             )
@@ -50,7 +50,7 @@ async def test_sleep_says_its_message_when_the_time_is_over(tmp_path: Path) -> N
             assert (await the_run(bot, run_id)).state is RunState.QUEUED
             bot.crash()
         home.clock.advance(61.0)  # type: ignore[attr-defined]
-        async with gateway(home=home, options=made) as bot:
+        async with gateway(home=home, options=chosen) as bot:
             assert (await bot.channel.pop()).text == "Task completed: It\n\nThe tea is ready."
             await bot.settle()
             assert len(bodies(bot, PostEntry)) == 1
@@ -73,8 +73,8 @@ async def test_a_conversation_is_summed_up_by_the_model(tmp_path: Path) -> None:
         await bot.channel.push("Hello, I am Ann.")
         await bot.channel.pop()
         await bot.starter.start(asked("summarize_conversation"))
-        told = (await bot.channel.pop()).text
-        assert told == "Task completed: It\n\nThey greeted each other."
+        text = (await bot.channel.pop()).text
+        assert text == "Task completed: It\n\nThey greeted each other."
         question = str(model.requests[-1].messages[-1].content)
         assert "Hello, I am Ann." in question
         assert "assistant: Hi." in question
@@ -87,8 +87,8 @@ async def test_a_member_has_no_other_conversation_summed_up(tmp_path: Path) -> N
         await bot.channel.pop()
         by = parent(role=Role.MEMBER)
         await bot.starter.start(asked("summarize_conversation", by, session_key="fake:2"))
-        told = (await bot.channel.pop(chat="1")).text
-        assert told == "Task failed: It\n\nonly owners have other conversations summed up"
+        text = (await bot.channel.pop(chat="1")).text
+        assert text == "Task failed: It\n\nonly owners have other conversations summed up"
 
 
 async def test_a_page_is_fetched_and_is_content_from_outside(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_page_is_fetched_and_is_content_from_outside(tmp_path: Path) -> 
         gateway(tools=[web(site)], home=home, options=options(home, tmp_path)) as bot,
     ):
         site.page("/owls", b"<p>Owls see well.</p>" + b"<p>More.</p>" * 2_000, "text/html")
-        told = bot.bus.subscribe(None, frozenset({EventKind.STATUS}))
+        watching = bot.bus.subscribe(None, frozenset({EventKind.STATUS}))
         await bot.starter.start(asked("fetch_web", url=site.url("/owls")))
         text = (await bot.channel.pop()).text
         assert text.startswith(f"Task completed: It\n\n{site.url('/owls')}")
@@ -107,8 +107,8 @@ async def test_a_page_is_fetched_and_is_content_from_outside(tmp_path: Path) -> 
         assert bodies(bot, PostEntry)[0].tainted
         notes: list[str] = []
         while not any("fetching" in note for note in notes):
-            notes.append(str((await anext(aiter(told))).payload.get("text", "")))
-        bot.bus.unsubscribe(told)
+            notes.append(str((await anext(aiter(watching))).payload.get("text", "")))
+        bot.bus.unsubscribe(watching)
 
 
 async def test_a_folder_is_listed_in_a_note(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ async def test_a_folder_is_listed_in_a_note(tmp_path: Path) -> None:
         gateway(tools=tools, home=home, options=options(home, tmp_path)) as bot,
     ):
         await bot.starter.start(asked("index_repo", path="src"))
-        told = (await bot.channel.pop()).text
-        assert told.endswith("src: 2 files, 15 bytes. The list is in notes/index-src.md.")
+        text = (await bot.channel.pop()).text
+        assert text.endswith("src: 2 files, 15 bytes. The list is in notes/index-src.md.")
         note = (tmp_path / "notes/index-src.md").read_text()
         assert "a.py 10" in note
         assert "- .py 10" in note
@@ -153,15 +153,15 @@ async def test_watchers_are_told_how_far_a_run_is_and_what_it_tries_again() -> N
         return TaskResult(text="done")
 
     async with gateway(options=with_types(say(work))) as bot:
-        told = bot.bus.subscribe(None, frozenset({EventKind.STATUS}))
+        watching = bot.bus.subscribe(None, frozenset({EventKind.STATUS}))
         await bot.starter.start(wanted("hi", by=parent()))
         await bot.channel.pop()
         notes: list[str] = []
         while "try 2" not in notes:
-            event = await anext(aiter(told))
+            event = await anext(aiter(watching))
             if event.payload.get("state") == "progress":
                 notes.append(str(event.payload["text"]))
-        bot.bus.unsubscribe(told)
+        bot.bus.unsubscribe(watching)
         assert notes == ["try 1", "the line is busy; trying again in 2 s", "try 2"]
 
 

@@ -44,8 +44,8 @@ async def test_a_kill_around_a_verb_leaves_one_report(verb: str, side: str) -> N
 
 async def look_into(bot: FakeGateway, held: Held) -> str:
     """A subagent at work."""
-    asked = TaskRequest(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
-    run_id = await bot.starter.start(asked)
+    request = TaskRequest(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
+    run_id = await bot.starter.start(request)
     await held.reached.wait()
     return run_id
 
@@ -57,8 +57,8 @@ async def test_stop_leaves_children_running_and_stop_all_ends_them(held: Held) -
         await bot.channel.pop()
         assert (await the_run(bot, run_id)).state is RunState.MODEL_RUNNING
         await bot.channel.push("/stop all")
-        told = {(await bot.channel.pop()).text, (await bot.channel.pop()).text}
-        assert told == {"Stopped.", "Task cancelled: Look"}
+        texts = {(await bot.channel.pop()).text, (await bot.channel.pop()).text}
+        assert texts == {"Stopped.", "Task cancelled: Look"}
         await bot.settle()
         assert (await the_run(bot, run_id)).state is RunState.ABORTED
         assert bot.engine.running() == []

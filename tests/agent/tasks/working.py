@@ -73,9 +73,9 @@ def wanted(
 
 async def the_run(bot: FakeGateway, run_id: str) -> RunView:
     """One run as people see it."""
-    found = await bot.records.run(run_id)
-    assert found is not None
-    return found
+    run = await bot.records.run(run_id)
+    assert run is not None
+    return run
 
 
 async def tasks_of(bot: FakeGateway) -> list[RunView]:
@@ -92,13 +92,13 @@ def delegating(child: Completion | str | Held = "the moon is 384,400 km away") -
     it tells the person what came of it."""
 
     def answer(request: ModelRequest) -> Completion | str | Held:
-        said = last_text(request)
-        if said.startswith("Started #"):
+        text = last_text(request)
+        if text.startswith("Started #"):
             return "I am on it."
-        if "[background run" in said:
-            return f"It says: {said.rpartition(chr(10))[2]}"
-        if "You work on this in the background" in said:
+        if "[background run" in text:
+            return f"It says: {text.rpartition(chr(10))[2]}"
+        if "You work on this in the background" in text:
             return child
-        return asks_for("spawn", task=f"find out: {said}", label="The moon")
+        return asks_for("spawn", task=f"find out: {text}", label="The moon")
 
     return answer
