@@ -106,27 +106,27 @@ def homes(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Homes]:
     """The stores, closed in the end."""
-    made = Homes(tmp_path_factory.mktemp("homes"), request)
-    yield made
-    made.close()
+    stores = Homes(tmp_path_factory.mktemp("homes"), request)
+    yield stores
+    stores.close()
 
 
 @pytest.fixture(params=["file", "postgres"])
 async def home(request: pytest.FixtureRequest, homes: Homes) -> AsyncIterator[Home]:
     """A store that several writers may open, in a file and on a server (or what a test asks for:
     that in memory is the same code as the file)."""
-    made = await homes.get(request.param)
-    yield made
-    await made.check()
+    opened = await homes.get(request.param)
+    yield opened
+    await opened.check()
 
 
 @pytest.fixture
 async def new_home(tmp_path: Path) -> AsyncIterator[Home]:
     """A store in a file of its own, for tests that spoil it."""
-    made = Home(lambda: sqlite(tmp_path / "state.db"), shared=False)
-    yield made
-    await made.check()
-    await made.database.close()
+    opened = Home(lambda: sqlite(tmp_path / "state.db"), shared=False)
+    yield opened
+    await opened.check()
+    await opened.database.close()
 
 
 @pytest.fixture

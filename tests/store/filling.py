@@ -106,7 +106,7 @@ def build(revision: str, path: Path, source: sa.Connection) -> None:
         target.execute(sa.delete(schema.meta))
         for name, names in columns(target).items():
             table = schema.metadata.tables[name]
-            rows = source.execute(sa.select(*(table.c[one] for one in names))).all()
+            rows = source.execute(sa.select(*(table.c[column] for column in names))).all()
             if rows:
                 target.execute(sa.insert(table), [dict(row._mapping) for row in rows])
 
@@ -125,7 +125,7 @@ async def main(folder: Path) -> None:
     home = Home(opened, shared=False)
     await fill(home.journal(), home.eraser())
     await home.do(complete)
-    missing = [one for one in OURS.revisions if not (REVISIONS / f"{one}.db.gz").exists()]
+    missing = [kept for kept in OURS.revisions if not (REVISIONS / f"{kept}.db.gz").exists()]
     for revision in missing:
         path = folder / f"{revision}.db"
         await home.do(partial(build, revision, path))

@@ -111,7 +111,8 @@ async def admit(
 ) -> list[Admitted]:
     """Let messages in."""
     admissions = [
-        one if isinstance(one, Admission) else let_in(one, session_key) for one in messages
+        message if isinstance(message, Admission) else let_in(message, session_key)
+        for message in messages
     ]
     return await journal.admit(channel, admissions, cursor, lane_limit)
 

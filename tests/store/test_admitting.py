@@ -29,9 +29,9 @@ from tests.store.making import (
 
 
 async def test_a_message_is_waiting_once_it_was_let_in(journal: SqlJournal) -> None:
-    (one,) = await admit(journal, said("hello"))
-    assert (one.fresh, one.session_key, one.kind) == (True, KEY, RunKind.CHAT)
-    assert (one.refused, one.owes, one.stopped) == (False, None, None)
+    (admitted,) = await admit(journal, said("hello"))
+    assert (admitted.fresh, admitted.session_key, admitted.kind) == (True, KEY, RunKind.CHAT)
+    assert (admitted.refused, admitted.owes, admitted.stopped) == (False, None, None)
     row = await journal.session(KEY)
     assert row is not None
     assert (row.title, row.waiting, row.entries, row.run) == ("hello", 1, 0, None)
@@ -47,7 +47,7 @@ async def test_the_same_message_again_changes_nothing(home: Home, journal: SqlJo
 
 async def test_the_same_message_twice_in_one_batch_is_taken_once(home: Home) -> None:
     done = await admit(home.journal(), said("a"), said("b"), said("a"))
-    assert [one.fresh for one in done] == [True, True, False]
+    assert [admitted.fresh for admitted in done] == [True, True, False]
     assert await home.column("SELECT dedupe_key FROM inbound ORDER BY id") == ["a", "b"]
 
 
@@ -73,7 +73,7 @@ async def test_an_equal_key_in_another_chat_or_channel_is_another_message(home: 
         said("x", address=Address("telegram", "8")),
         said("x", address=Address("slack", "7")),
     )
-    assert [one.fresh for one in done] == [True, True, True]
+    assert [admitted.fresh for admitted in done] == [True, True, True]
 
 
 async def test_the_thread_does_not_make_a_message_another_one(home: Home) -> None:
@@ -82,7 +82,7 @@ async def test_the_thread_does_not_make_a_message_another_one(home: Home) -> Non
         said("x", address=Address("telegram", "7", "1")),
         said("x", address=Address("telegram", "7", "2")),
     )
-    assert [one.fresh for one in done] == [True, False]
+    assert [admitted.fresh for admitted in done] == [True, False]
 
 
 async def test_an_answer_to_a_message_known_already_is_not_owed_again(journal: SqlJournal) -> None:
@@ -135,7 +135,7 @@ async def test_text_with_zero_bytes_is_taken_in_like_any_other(journal: SqlJourn
 async def test_past_the_lane_limit_the_sender_is_told_and_nothing_waits(home: Home) -> None:
     journal = home.journal()
     done = await admit(journal, said("a"), said("b"), said("c"), lane_limit=2)
-    assert [one.refused for one in done] == [False, False, True]
+    assert [admitted.refused for admitted in done] == [False, False, True]
     assert done[2].fresh
     assert done[2].owes == CHAT
     row = await following(journal)
@@ -160,13 +160,13 @@ async def test_a_message_refused_once_is_refused_for_good_and_told_once(home: Ho
 async def test_what_a_run_has_taken_does_not_count_against_the_limit(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b"), lane_limit=2)
     await claim(journal)
-    (one,) = await admit(journal, said("c"), lane_limit=2)
-    assert not one.refused
+    (admitted,) = await admit(journal, said("c"), lane_limit=2)
+    assert not admitted.refused
 
 
 async def test_the_limit_is_each_lanes_own(journal: SqlJournal) -> None:
     done = await admit(journal, let_in(said("a"), "s1"), let_in(said("b"), "s2"), lane_limit=1)
-    assert [one.refused for one in done] == [False, False]
+    assert [admitted.refused for admitted in done] == [False, False]
 
 
 async def test_an_answered_message_is_settled_with_its_answer(home: Home) -> None:
@@ -174,8 +174,8 @@ async def test_an_answered_message_is_settled_with_its_answer(home: Home) -> Non
     order = Admission(
         message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
     )
-    (one,) = await admit(journal, order)
-    assert (one.fresh, one.owes) == (True, CHAT)
+    (admitted,) = await admit(journal, order)
+    assert (admitted.fresh, admitted.owes) == (True, CHAT)
     assert await home.column("SELECT state FROM inbound") == ["settled"]
     row = await following(journal)
     assert row.message.text == "Help."
@@ -193,15 +193,15 @@ async def test_an_answered_message_leaves_the_run_of_its_lane_alone(journal: Sql
 
 @pytest.mark.parametrize("origin", [Origin.USER, Origin.API, Origin.APPROVAL])
 async def test_what_people_say_runs_as_chat(home: Home, origin: Origin) -> None:
-    (one,) = await admit(home.journal(), said("a", origin=origin))
-    assert one.kind is RunKind.CHAT
+    (admitted,) = await admit(home.journal(), said("a", origin=origin))
+    assert admitted.kind is RunKind.CHAT
 
 
 @in_memory
 @pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.USER, Origin.API, Origin.APPROVAL}))
 async def test_what_happens_by_itself_runs_in_the_background(home: Home, origin: Origin) -> None:
-    (one,) = await admit(home.journal(), said("a", origin=origin))
-    assert one.kind is RunKind.TASK
+    (admitted,) = await admit(home.journal(), said("a", origin=origin))
+    assert admitted.kind is RunKind.TASK
 
 
 async def test_every_lane_with_something_to_do_is_ready_in_order_of_arrival(home: Home) -> None:
@@ -209,7 +209,7 @@ async def test_every_lane_with_something_to_do_is_ready_in_order_of_arrival(home
     await admit(journal, let_in(said("a"), "s1"), let_in(said("b", BEN), "s2"))
     await admit(journal, let_in(said("c", ANN, origin=Origin.CRON), "s3"))
     ready = await journal.ready()
-    assert [(one.session_key, one.kind, one.attempts) for one in ready] == [
+    assert [(lane.session_key, lane.kind, lane.attempts) for lane in ready] == [
         ("s1", RunKind.CHAT, 0),
         ("s2", RunKind.CHAT, 0),
         ("s3", RunKind.TASK, 0),
@@ -270,7 +270,12 @@ async def test_another_account_of_a_channel_counts_its_messages_for_itself(home:
     assert await journal.cursor("telegram") is None
     (other,) = await admit(journal, said("of another bot", key="1"), cursor="3")
     (twice,) = await admit(journal, said("brought again", key="1"))
-    assert [one.fresh for one in (first, known, other, twice)] == [True, False, True, False]
+    assert [admitted.fresh for admitted in (first, known, other, twice)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
     await journal.account("telegram", "bot A")
     assert await journal.cursor("telegram") == "10"
     (known,) = await admit(journal, said("brought again", key="1"))

@@ -52,13 +52,13 @@ YES = ApprovalAnswer(state="approved", by="Ben")
 NO = ApprovalAnswer(state="denied", by="Ben")
 
 
-async def parked(home: Home, one: Approval | None = None) -> Claim:
+async def parked(home: Home, question: Approval | None = None) -> Claim:
     """A run of ANN's that waits."""
     journal = home.journal()
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
     await journal.record_reply(claimed.lane, claimed.run, reply())
-    done = await journal.park(claimed.lane, claimed.run, one or approval(run_id="r1"))
+    done = await journal.park(claimed.lane, claimed.run, question or approval(run_id="r1"))
     assert isinstance(done, Parked)
     assert done.owes == (CHAT,)
     return claimed
@@ -94,7 +94,7 @@ async def test_parking_asks_in_the_chat_and_lets_go_of_the_lane(home: Home) -> N
     assert row.message.kind is OutboundKind.APPROVAL
     (number,) = await home.column("SELECT id FROM approvals")
     says = [f"/approve {number}", f"/deny {number}", f"/approve {number} always"]
-    assert [one.say for one in row.message.choices] == says
+    assert [choice.say for choice in row.message.choices] == says
     assert isinstance((await home.bodies(KEY))[-1], ApprovalEntry)
     with pytest.raises(Fenced):
         await home.journal().record_result(claimed.lane, claimed.run, [])
@@ -113,8 +113,8 @@ async def test_an_approval_lets_exactly_that_run_go_on(home: Home) -> None:
     await parked(home)
     done = await decided(home, YES)
     assert done.fresh
-    told = DecisionEntry(id=done.approval.id, verdict="approved", by="Ben")
-    assert (await home.bodies(KEY))[-1] == told
+    entry = DecisionEntry(id=done.approval.id, verdict="approved", by="Ben")
+    assert (await home.bodies(KEY))[-1] == entry
     claimed = await claim(home.journal(), "other")
     assert (claimed.run.id, claimed.run.attempts) == ("r1", 1)
     assert await states(home) == ("tool_running", "approved")
@@ -132,11 +132,11 @@ async def test_a_refusal_is_the_result_of_the_call(home: Home) -> None:
 async def test_the_first_answer_counts(home: Home) -> None:
     await parked(home)
     async with asyncio.TaskGroup() as tasks:
-        given = [tasks.create_task(decided(home, one)) for one in (YES, NO)]
+        given = [tasks.create_task(decided(home, verdict)) for verdict in (YES, NO)]
     both = [task.result() for task in given]
-    assert sorted(one.fresh for one in both) == [False, True]
-    (first,) = [one.approval.state for one in both if one.fresh]
-    (second,) = [one.approval.state for one in both if not one.fresh]
+    assert sorted(decision.fresh for decision in both) == [False, True]
+    (first,) = [decision.approval.state for decision in both if decision.fresh]
+    (second,) = [decision.approval.state for decision in both if not decision.fresh]
     assert first == second == (await states(home))[1]
 
 

@@ -37,9 +37,9 @@ async def test_what_a_dead_process_had_started_is_found_with_all_that_is_known(h
     first, second = await dead.started(command("sleep 1")), await dead.started(command("sleep 2"))
     await dead.ended(first)
     await silence(home)
-    (found,) = await records(home).lost(SILENT_FOR)
-    assert found.id == second
-    assert (found.command, found.address, found.role) == (
+    (lost,) = await records(home).lost(SILENT_FOR)
+    assert lost.id == second
+    assert (lost.command, lost.address, lost.role) == (
         "sleep 2",
         Address("telegram", "1", "7"),
         Role.MEMBER,

@@ -71,8 +71,8 @@ async def test_of_a_batch_only_the_unit_that_fails_is_undone(home: Home) -> None
             tasks.create_task(attempt(home, "b", Noted())),
             tasks.create_task(attempt(home, "c")),
         ]
-    got = [task.result() for task in outcomes]
-    assert (got[0], type(got[1]), got[2]) == ("a", Noted, "c")
+    results = [task.result() for task in outcomes]
+    assert (results[0], type(results[1]), results[2]) == ("a", Noted, "c")
     assert await noted(home) == ["a", "c"]
 
 
@@ -80,8 +80,8 @@ async def test_of_a_batch_only_the_unit_that_fails_is_undone(home: Home) -> None
 async def test_of_a_batch_only_the_unit_with_the_broken_statement_is_undone(home: Home) -> None:
     async with together(home) as tasks:
         outcomes = [tasks.create_task(attempt(home, key)) for key in ("a", "b", "a", "c")]
-    got = [task.result() for task in outcomes]
-    assert isinstance(got[2], StoreError)
+    results = [task.result() for task in outcomes]
+    assert isinstance(results[2], StoreError)
     assert await noted(home) == ["a", "b", "c"]
 
 

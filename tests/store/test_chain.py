@@ -261,7 +261,7 @@ async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(new_home: Home
     for seq in (1, 67, 119, 16, 104, 121):
         await new_home.records().erase(KEY, seq, "1001")
     (file,) = await new_home.column("SELECT file FROM pragma_database_list WHERE name = 'main'")
-    stored = b"".join(found.read_bytes() for found in Path(file).parent.iterdir())
+    stored = b"".join(path.read_bytes() for path in Path(file).parent.iterdir())
     said_once = [f"{kind}-{number:03}" for kind in ("asked", "given") for number in range(60)]
     gone = {text for text in [*said_once, "posted-001"] if text.encode() not in stored}
     assert gone == set(texts)

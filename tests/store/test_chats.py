@@ -59,9 +59,11 @@ async def test_a_chat_is_known_by_who_spoke_there_what_was_said_and_what_goes_on
     await journal.post(KEY, post)
     home.clock.advance(60)
     now = await chats(home).around(address, 5)
-    assert [one.text for one in now.said] == ["an answer", "a post in lines"]
+    assert [line.text for line in now.said] == ["an answer", "a post in lines"]
     assert now.active == home.clock.now() - 60
-    assert [one.text for one in (await chats(home).around(address, 1)).said] == ["a post in lines"]
+    assert [line.text for line in (await chats(home).around(address, 1)).said] == [
+        "a post in lines"
+    ]
     assert not await chats(home).busy(KEY)
 
 

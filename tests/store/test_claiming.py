@@ -303,7 +303,7 @@ async def test_a_post_into_a_lane_that_runs_disturbs_nobody(home: Home) -> None:
 async def test_the_newest_claim_fences_those_before_it(home: Home) -> None:
     claims: list[Claim] = [await begun(home.doomed())]
     claims += [await claim(home.doomed()) for _ in range(3)]
-    tokens = [one.lane.token for one in claims]
+    tokens = [claimed.lane.token for claimed in claims]
     assert tokens == sorted(set(tokens))
     for old in claims[:-1]:
         with pytest.raises(Fenced):

@@ -51,8 +51,8 @@ TRACES = {
 def count(home: Path, trace: str) -> int:
     """How many such rows a home has."""
     with closing(sqlite3.connect(home / "state.db")) as connection:
-        (found,) = connection.execute(f"SELECT count(*) {trace}").fetchone()
-    return int(found)
+        (number,) = connection.execute(f"SELECT count(*) {trace}").fetchone()
+    return int(number)
 
 
 def chain_holds(home: Path) -> None:
@@ -78,10 +78,10 @@ def test_a_process_killed_at_a_verb_leaves_it_whole_or_not_at_all(
         assert lock.unclean
 
 
-@pytest.mark.parametrize(("when", "found"), [("before", 1), ("after", 2)])
-def test_the_nth_time_is_counted(tmp_path: Path, when: str, found: int) -> None:
+@pytest.mark.parametrize(("when", "expected"), [("before", 1), ("after", 2)])
+def test_the_nth_time_is_counted(tmp_path: Path, when: str, expected: int) -> None:
     assert ending_of(live, tmp_path, f"admit:2:{when}") == -signal.SIGKILL
-    assert count(tmp_path, "FROM inbound") == found
+    assert count(tmp_path, "FROM inbound") == expected
 
 
 def test_without_a_crash_point_a_process_ends_by_itself(tmp_path: Path) -> None:

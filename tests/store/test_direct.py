@@ -51,10 +51,10 @@ async def test_a_message_whose_taker_died_is_taken_again(home: Home) -> None:
     await admit(home.journal(), said("a"))
     dead = home.doomed()
     lost = await dead.take_inbound(None)
-    found = await home.journal().take_inbound(None)
+    again = await home.journal().take_inbound(None)
     assert lost is not None
-    assert found is not None
-    assert (lost.message, lost.inbound_id) == (found.message, found.inbound_id)
+    assert again is not None
+    assert (lost.message, lost.inbound_id) == (again.message, again.inbound_id)
     with pytest.raises(Fenced):
         await dead.take_inbound(lost)
 

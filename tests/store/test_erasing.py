@@ -128,7 +128,7 @@ def spoken(word: Planted, blob: str) -> Any:
 
 def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
     """Rows of the conversation in the tables that its verbs do not fill here."""
-    asked = msgspec.structs.replace(
+    question = msgspec.structs.replace(
         approval(), arguments=word("approvals.body arguments"), why=word("approvals.body why")
     )
     answer = msgspec.structs.replace(
@@ -146,7 +146,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
                 "session_key": KEY,
                 "run_id": "r1",
                 "state": "denied",
-                "body": msgspec.json.encode(asked),
+                "body": msgspec.json.encode(question),
             },
         ),
         (

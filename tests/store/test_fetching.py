@@ -110,8 +110,8 @@ async def test_who_starts_meanwhile_looks_at_the_lane_when_the_five_minutes_are_
 
 
 async def test_an_album_waits_for_all_of_its_parts(home: Home, journal: SqlJournal) -> None:
-    one, two = with_file("one", group="album"), with_file("two", group="album")
-    first, second = await journal.admit("telegram", [one, two], None, 50, Busy())
+    front, two = with_file("one", group="album"), with_file("two", group="album")
+    first, second = await journal.admit("telegram", [front, two], None, 50, Busy())
     home.clock.advance(1.0)
     await journal.fetched(first.inbound_id, [msgspec.structs.replace(HERE, ref="one")])
     assert await journal.claim(KEY, "r1", "UTC") is None
@@ -135,8 +135,8 @@ async def test_a_file_that_will_not_come_lets_the_message_go_on(journal: SqlJour
 async def test_with_one_of_two_here_it_waits_for_the_other(journal: SqlJournal) -> None:
     files = (Attachment("image", ref="photo"), Attachment("document", ref="paper"))
     message = msgspec.structs.replace(said("both"), attachments=files)
-    asked = msgspec.structs.replace(let_in(message), awaiting_files=True)
-    (done,) = await admit(journal, asked)
+    awaiting = msgspec.structs.replace(let_in(message), awaiting_files=True)
+    (done,) = await admit(journal, awaiting)
     assert await journal.fetched(done.inbound_id, [HERE]) is None
     assert await journal.claim(KEY, "r1", "UTC") is None
     (waiting,) = await journal.unfetched("telegram")

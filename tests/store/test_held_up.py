@@ -102,10 +102,10 @@ async def test_a_connection_that_says_nothing_is_cut_and_a_new_one_taken(
         assert [lane.session_key for lane in await journal.ready()] == [KEY]
         proxy.silent = True
         async with asyncio.timeout(10):
-            asked = asyncio.create_task(journal.ready())
+            listing = asyncio.create_task(journal.ready())
             await asyncio.sleep(0.3)
             proxy.silent = False  # for new connections; what was sent meanwhile is lost
-            assert [lane.session_key for lane in await asked] == [KEY]
+            assert [lane.session_key for lane in await listing] == [KEY]
         assert proxy.connections == 2
         await database.close()
 

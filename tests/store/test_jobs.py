@@ -40,12 +40,12 @@ MINUTE = 60.0
 
 def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
     now = home.clock.now()
-    found = parse(schedule, "UTC", now)
-    made = Plan(
+    read = parse(schedule, "UTC", now)
+    described = Plan(
         name="look",
-        schedule=found.text,
+        schedule=read.text,
         zone="UTC",
-        anchor=getattr(found, "anchor", now),
+        anchor=getattr(read, "anchor", now),
         text="Look at it.",
         address=CHAT,
         session_key="fake:1",
@@ -54,11 +54,11 @@ def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
         by="fake:1001",
         terms=RunOptions(direct=True, history=()),
     )
-    return msgspec.structs.replace(made, **more)
+    return msgspec.structs.replace(described, **more)
 
 
-async def add(home: Home, made: Plan, key: str = "") -> Job:
-    return await home.jobs().add(made, following(made, home.clock.now()), key, 100)
+async def add(home: Home, described: Plan, key: str = "") -> Job:
+    return await home.jobs().add(described, following(described, home.clock.now()), key, 100)
 
 
 async def look(home: Home, after: float = 0.0, *, owner: str = "us") -> Fired:
@@ -68,8 +68,8 @@ async def look(home: Home, after: float = 0.0, *, owner: str = "us") -> Fired:
 
 
 async def statuses(home: Home, job: Job) -> list[str]:
-    found = await home.jobs().history(job_id=job.id, limit=1_000)
-    return [one.status for one in sorted(found, key=lambda one: one.scheduled_at)]
+    firings = await home.jobs().history(job_id=job.id, limit=1_000)
+    return [firing.status for firing in sorted(firings, key=lambda firing: firing.scheduled_at)]
 
 
 async def latest(home: Home, job: Job) -> OccurrenceView:
@@ -82,19 +82,21 @@ async def run(home: Home, job: Job, ending: Ending) -> list[str]:
     key = f"cron:{job.id}"
     claim = await journal.claim(key, home.ids.run_id(), "UTC")
     assert claim is not None
-    asked = [e.body.text for e in claim.entries if isinstance(e.body, UserEntry)]
+    texts = [e.body.text for e in claim.entries if isinstance(e.body, UserEntry)]
     await journal.finish(claim.lane, claim.run, replied(ending, claim.run.reply_key))
-    return asked[-1:]
+    return texts[-1:]
 
 
 def replied(ending: Ending, key: str) -> Ending:
-    outbound = tuple(msgspec.structs.replace(one, key=key, address=CHAT) for one in ending.outbound)
+    outbound = tuple(
+        msgspec.structs.replace(message, key=key, address=CHAT) for message in ending.outbound
+    )
     return msgspec.structs.replace(ending, outbound=outbound)
 
 
 def answer(text: str, state: RunState = RunState.FAILED) -> Ending:
-    said = OutboundMessage(address=CHAT, text=text, key="", direct=True)
-    return Ending(state=state, outbound=(said,), error="x" if state is RunState.FAILED else None)
+    reply = OutboundMessage(address=CHAT, text=text, key="", direct=True)
+    return Ending(state=state, outbound=(reply,), error="x" if state is RunState.FAILED else None)
 
 
 FAILED = Ending(state=RunState.FAILED, error="limit_seconds")
@@ -111,8 +113,12 @@ async def test_a_due_time_is_its_row_its_message_and_the_next_time_at_once(home:
     assert await statuses(home, job) == ["running"]
     assert await run(home, job, FAILED) == ["Look at it."]
     await look(home)
-    one = await latest(home, job)
-    assert (one.status, one.error, one.scheduled_at) == ("failed", "limit_seconds", job.next_at)
+    firing = await latest(home, job)
+    assert (firing.status, firing.error, firing.scheduled_at) == (
+        "failed",
+        "limit_seconds",
+        job.next_at,
+    )
     assert (await look(home)).wakes == ()
 
 
@@ -128,7 +134,7 @@ async def test_a_text_is_sent_as_it_is_and_stands_in_the_chats_history(home: Hom
 
 
 @pytest.mark.parametrize(
-    ("said", "owed"),
+    ("text", "owed"),
     [
         ("The build is red.", "The build is red."),
         ("NOTHING_TO_SAY", None),
@@ -137,12 +143,12 @@ async def test_a_text_is_sent_as_it_is_and_stands_in_the_chats_history(home: Hom
     ],
 )
 async def test_what_a_run_of_its_own_said_is_posted_unless_it_is_nothing(
-    home: Home, said: str, owed: str | None
+    home: Home, text: str, owed: str | None
 ) -> None:
     job = await add(home, plan(home))
     await look(home, HOUR)
     assert await home.journal().next_outbound(CHAT) is None
-    await run(home, job, answer(said))
+    await run(home, job, answer(text))
     for _ in range(2):
         await look(home)
     row = await home.journal().next_outbound(CHAT)
@@ -199,7 +205,7 @@ async def test_a_time_that_comes_too_early_is_treated_as_the_job_says(
         home.clock.advance(HOUR)
         stopped += (await look(home)).stopped
     assert await statuses(home, job) == expected
-    assert [one.id for one in stopped] == (["run-a"] if overlap == "replace" else [])
+    assert [ended_run.id for ended_run in stopped] == (["run-a"] if overlap == "replace" else [])
 
 
 async def test_no_more_than_ten_times_wait_for_each_other(home: Home) -> None:
@@ -220,8 +226,8 @@ async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
         assert (await look(home)).wakes == (f"cron:{job.id}",)
     await run(home, job, FAILED)
     await look(home)
-    one = await latest(home, job)
-    assert (one.status, one.attempt) == ("failed", 3)
+    firing = await latest(home, job)
+    assert (firing.status, firing.attempt) == ("failed", 3)
 
 
 @pytest.mark.parametrize("taken", [False, True])
@@ -305,10 +311,10 @@ async def test_a_job_is_done_on_request_once_a_call(home: Home) -> None:
 
 
 async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) -> None:
-    made = plan(home, name="hook:ci", overlap="queue", waiting=2)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    hook = plan(home, name="hook:ci", overlap="queue", waiting=2)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
-    again = CronService(home.jobs("us"), Bus(home.journal()), home.clock).publisher(made)
+    again = CronService(home.jobs("us"), Bus(home.journal()), home.clock).publisher(hook)
     assert await again.publish("Build 1 failed.", key="1") == "known"
     assert await again.publish("Build 2 failed.", key="2") == "taken"
     job = await home.jobs().found("hook:ci")
@@ -334,9 +340,9 @@ async def test_an_erased_message_of_a_job_is_gone_from_what_was_scheduled_too(ho
 
 
 async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> None:
-    made = plan(home, name="hook:ci", overlap="queue", waiting=100)
+    hook = plan(home, name="hook:ci", overlap="queue", waiting=100)
     home.clock.set_by(0.1234)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     for number in range(60):
         home.clock.advance(0.001 * (number % 3 == 0))
         assert await publisher.publish(f"Build {number}.", key=str(number)) == "taken"
@@ -346,8 +352,8 @@ async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> 
 
 
 async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) -> None:
-    made = plan(home, name="hook:ci", overlap="queue", waiting=2)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    hook = plan(home, name="hook:ci", overlap="queue", waiting=2)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     keys = [await publisher.publish("Once more.", key=str(n)) for n in (1, 2, 3)]
     assert keys == ["taken", "taken", "full"]
     job = await home.jobs().found("hook:ci")
@@ -365,9 +371,9 @@ async def test_what_a_trigger_makes_is_woken_by_the_next_firing_and_what_ended_i
     assert (await jobs.trigger(job.id, at=None, key="1", text="Build 1 failed."))[0] == "taken"
     assert (await look(home)).wakes == (session,)
     lane, run = await claimed(home, session)
-    said = OutboundMessage(address=CHAT, text="The net.", key=f"{run.id}:0", direct=True)
+    reply = OutboundMessage(address=CHAT, text="The net.", key=f"{run.id}:0", direct=True)
     await home.journal().finish(
-        lane, run, Ending(state=RunState.FAILED, outbound=(said,), error="x")
+        lane, run, Ending(state=RunState.FAILED, outbound=(reply,), error="x")
     )
     assert (await jobs.trigger(job.id, at=None, key="2", text="Build 2 failed."))[0] == "taken"
     fired = await look(home)
@@ -428,9 +434,9 @@ async def test_a_month_of_minutes_is_worked_off_in_pieces(home: Home) -> None:
     while (await home.jobs().fire()).more:
         pieces += 1
     assert pieces > 5
-    found = await home.jobs().history(job_id=job.id, limit=10_000)
-    assert len(found) == len({one.scheduled_at for one in found}) == 3 * 1_440
-    assert sum(one.status == "done" for one in found) == 1
+    firings = await home.jobs().history(job_id=job.id, limit=10_000)
+    assert len(firings) == len({firing.scheduled_at for firing in firings}) == 3 * 1_440
+    assert sum(firing.status == "done" for firing in firings) == 1
 
 
 @in_file
@@ -524,7 +530,9 @@ async def test_a_job_that_cannot_be_read_is_paused_its_owner_is_told_once_and_ot
     job = await home.jobs().found("broken")
     assert (job.state, job.next_at, job.reason) == ("paused", None, failed.error)
     assert job.reason
-    shown = {one.id: one.state for one in await home.jobs().listed(state="", by="", limit=9)}
+    shown = {
+        listed.id: listed.state for listed in await home.jobs().listed(state="", by="", limit=9)
+    }
     assert shown == {broken.id: "paused", sound.id: "active"}
     texts = [text for text in await told(home) if text != "Stretch!"]
     assert len(texts) == 1
@@ -676,8 +684,8 @@ async def test_an_owner_whose_only_chat_is_gone_is_spoken_for_by_the_gateways_ow
 async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not_paid_for(
     home: Home,
 ) -> None:
-    made = plan(home, name="hook:ci", overlap="queue")
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    hook = plan(home, name="hook:ci", overlap="queue")
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     await refused(home)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
     job = await home.jobs().found("hook:ci")
@@ -692,8 +700,8 @@ async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not
 async def test_a_damaged_row_does_not_stop_a_trigger_that_the_configuration_describes(
     home: Home, how: str
 ) -> None:
-    made = plan(home, name="hook:ci", overlap="queue")
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    hook = plan(home, name="hook:ci", overlap="queue")
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
     job = await home.jobs().found("hook:ci")
     await damage(home, job, how)

@@ -58,24 +58,24 @@ def url(postgres: Postgres) -> str:
 
 
 async def test_everybody_hears_what_is_for_all_and_one_what_is_for_it(url: str) -> None:
-    async with listening(url, "one") as one, listening(url, "two") as two:
+    async with listening(url, "one") as first, listening(url, "two") as two:
         longest = "x" * MAX_BYTES
-        await one.notices.send([("", "hello"), (two.notices.own, longest), ("", "good bye")])
+        await first.notices.send([("", "hello"), (two.notices.own, longest), ("", "good bye")])
         await two.until("hello", longest, "good bye")
-        await one.until("hello", "good bye")
-        assert longest not in one.heard
+        await first.until("hello", "good bye")
+        assert longest not in first.heard
 
 
 async def test_a_line_that_was_cut_stands_again(url: str) -> None:
-    async with listening(url, "one") as one, listening(url, "two") as two:
+    async with listening(url, "one") as first, listening(url, "two") as two:
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
             )
         await two.stands(2)
-        await one.stands(2)
-        await one.notices.send([("", "again")])
+        await first.stands(2)
+        await first.notices.send([("", "again")])
         await two.until("again")
 
 
@@ -83,18 +83,18 @@ async def test_assistants_in_two_schemas_of_one_database_do_not_hear_each_other(
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("CREATE SCHEMA ann")
     other = f"{url}&options=-csearch_path%3Dann"
-    async with listening(url, "one") as one, listening(other, "two") as two:
-        await one.notices.send([("", "hello")])
+    async with listening(url, "one") as first, listening(other, "two") as two:
+        await first.notices.send([("", "hello")])
         await two.notices.send([("", "who is there")])
-        await one.until("hello")
+        await first.until("hello")
         await two.until("who is there")
-        assert one.heard == ["hello"]
+        assert first.heard == ["hello"]
         assert two.heard == ["who is there"]
 
 
 @pytest.mark.slow
 async def test_a_line_on_which_nothing_is_heard_is_begun_anew(url: str) -> None:
-    async with listening(url, "one") as one:
-        await one.stands(2)
-        await one.notices.send([("", "hello")])
-        await one.until("hello")
+    async with listening(url, "one") as listener:
+        await listener.stands(2)
+        await listener.notices.send([("", "hello")])
+        await listener.until("hello")

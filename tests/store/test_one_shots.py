@@ -72,7 +72,7 @@ async def test_runs_are_found_by_words_of_their_session_or_their_failure(home: H
     await done(home, KEY, "r1")
     await done(home, named(7), "r2")
     records = home.records()
-    (found,) = await records.runs(session="", state="", limit=9, find="ONCE-0")
-    assert found.id == "r2"
+    (view,) = await records.runs(session="", state="", limit=9, find="ONCE-0")
+    assert view.id == "r2"
     assert await records.runs(session=KEY, state="", limit=9, find="once") == []
     assert await records.runs(session="", state="", limit=9, find="_") == []

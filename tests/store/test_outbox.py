@@ -43,12 +43,12 @@ async def test_a_chat_is_sent_its_messages_in_the_order_they_were_owed(home: Hom
     journal = await owed(home, "a", "b")
     claimed = await begun(journal)
     await answered(journal, claimed, "c", "d")
-    got = []
+    texts = []
     row = await journal.next_outbound(CHAT)
     while row is not None:
-        got.append(row.message.text)
+        texts.append(row.message.text)
         row = await sent(journal, row)
-    assert got == ["a", "b", "c", "d"]
+    assert texts == ["a", "b", "c", "d"]
     assert await states(home) == ["sent"] * 4
 
 
@@ -108,8 +108,8 @@ async def test_each_receipt_is_kept_and_begins_the_next_part(home: Home) -> None
     row = await following(journal)
     await journal.begin_send(row, rendered("one", "two"), 0, duplicate=False)
     assert await journal.receipt(row, 0, "m1", begin=1) is None
-    found = (await following(journal)).parts
-    assert [(part.state, part.receipt) for part in found] == [("sent", "m1"), ("sending", None)]
+    parts = (await following(journal)).parts
+    assert [(part.state, part.receipt) for part in parts] == [("sent", "m1"), ("sending", None)]
 
 
 async def test_after_the_last_part_comes_the_next_message(home: Home) -> None:

@@ -33,9 +33,9 @@ async def asked(
     pairings: SqlPairingStore, chat: Address = CHAT, sender: Sender = EVE
 ) -> PairingRequest:
     """An open request."""
-    made = await pairings.ask(chat, sender)
-    assert isinstance(made, PairingRequest)
-    return made
+    request = await pairings.ask(chat, sender)
+    assert isinstance(request, PairingRequest)
+    return request
 
 
 async def test_a_request_is_the_same_until_it_expires_and_then_another(home: Home) -> None:
@@ -49,15 +49,15 @@ async def test_a_request_is_the_same_until_it_expires_and_then_another(home: Hom
     second = await asked(pairings)
     assert second.code != first.code
     assert second.expires_at == home.clock.now() + VALID_SECONDS
-    assert [one.state for one in await pairings.listed(state="", limit=10)] == ["asked"]
+    assert [request.state for request in await pairings.listed(state="", limit=10)] == ["asked"]
 
 
 async def test_an_approved_stranger_has_a_role_and_is_owed_a_word(home: Home) -> None:
     pairings = home.pairings()
     request = await asked(pairings)
     assert await pairings.role("telegram", "666") is None
-    found, chat = await pairings.approve(request.code, Role.MEMBER, "1001")
-    assert (found.who, found.state, found.role, found.decided_by) == (
+    pairing, chat = await pairings.approve(request.code, Role.MEMBER, "1001")
+    assert (pairing.who, pairing.state, pairing.role, pairing.decided_by) == (
         "telegram:666",
         "approved",
         Role.MEMBER,
@@ -92,8 +92,8 @@ async def test_a_code_that_two_approve_at_once_is_used_once(pairings: SqlPairing
         *(pairings.approve(request.code, Role.MEMBER, by) for by in ("1", "2", "3")),
         return_exceptions=True,
     )
-    assert sum(not isinstance(one, BaseException) for one in done) == 1
-    assert sum(isinstance(one, NanobotError) for one in done) == 2
+    assert sum(not isinstance(outcome, BaseException) for outcome in done) == 1
+    assert sum(isinstance(outcome, NanobotError) for outcome in done) == 2
 
 
 async def test_whoever_is_revoked_may_only_ask_again(pairings: SqlPairingStore) -> None:
@@ -176,11 +176,13 @@ async def test_requests_that_came_to_nothing_are_forgotten_and_pairings_are_not(
     await asked(pairings, CHAT, Sender("1"))
     home.clock.advance(VALID_SECONDS + KEPT_SECONDS)
     await asked(pairings, CHAT, Sender("2"))
-    assert {one.who for one in await pairings.listed(state="", limit=10)} == {
+    assert {request.who for request in await pairings.listed(state="", limit=10)} == {
         "telegram:666",
         "telegram:2",
     }
-    assert [one.role for one in await pairings.listed(state="approved", limit=10)] == [Role.GUEST]
+    assert [request.role for request in await pairings.listed(state="approved", limit=10)] == [
+        Role.GUEST
+    ]
 
 
 async def test_a_list_is_as_long_as_it_was_asked_for(home: Home, pairings: SqlPairingStore) -> None:
@@ -188,14 +190,14 @@ async def test_a_list_is_as_long_as_it_was_asked_for(home: Home, pairings: SqlPa
         home.clock.advance(1)
         await asked(pairings, CHAT, Sender(str(number)))
     listed = await pairings.listed(state="asked", limit=2)
-    assert [one.who for one in listed] == ["telegram:2", "telegram:1"]
+    assert [request.who for request in listed] == ["telegram:2", "telegram:1"]
     assert await pairings.listed(state="revoked", limit=2) == []
 
 
 async def test_a_name_of_any_length_is_kept_short(pairings: SqlPairingStore) -> None:
     await asked(pairings, CHAT, msgspec.structs.replace(EVE, name="E" * 5_000))
-    (one,) = await pairings.listed(state="", limit=1)
-    assert one.name == "E" * 100
+    (request,) = await pairings.listed(state="", limit=1)
+    assert request.name == "E" * 100
 
 
 async def test_what_another_process_changed_holds_here_after_seconds(home: Home) -> None:

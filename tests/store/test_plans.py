@@ -61,7 +61,11 @@ class Statements:
 
     async def slow(self) -> dict[str, str]:
         """The statements that go through a table, or for live runs through ended ones."""
-        statements = [one for one in self._seen if re.match("SELECT|UPDATE|DELETE|WITH", one)]
+        statements = [
+            statement
+            for statement in self._seen
+            if re.match("SELECT|UPDATE|DELETE|WITH", statement)
+        ]
 
         def explain(connection: sa.Connection) -> dict[str, str]:
             driver = connection.connection.driver_connection
@@ -99,8 +103,8 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.record_reply(claimed.lane, claimed.run, reply())
     await journal.park(claimed.lane, claimed.run, approval(run_id="r2"))
     await journal.held(KEY)
-    (asked,) = await records.approvals(session="", state="open", limit=10)
-    await journal.answer(asked.id, ApprovalAnswer(state="denied", by="1"))
+    (question,) = await records.approvals(session="", state="open", limit=10)
+    await journal.answer(question.id, ApprovalAnswer(state="denied", by="1"))
     await claim(journal, "x")
     await records.cancel("r2", Ending(state=RunState.ABORTED), "1")
     await journal.post(KEY, told("news", "p1"))

@@ -104,15 +104,15 @@ def at_noon(home: Home) -> Home:
 
 
 async def test_an_hour_with_100_posts_is_the_limit_and_one_digest(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=6, max_per_day=30))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=6, max_per_day=30))
     for _ in range(100):
-        await told.post()
+        await process.post()
         home.clock.advance(30)
-        await told.look()
+        await process.look()
     home.clock.advance(20 * 60)
-    (text,) = await told.look()
-    assert told.texts[:6] == [f"news {n}." for n in range(1, 7)]
-    assert len(told.texts) == 7
+    (text,) = await process.look()
+    assert process.texts[:6] == [f"news {n}." for n in range(1, 7)]
+    assert len(process.texts) == 7
     assert text.startswith("94 messages were held back")
     assert "- 69 earlier ones" in text
     assert "news 100" in text
@@ -122,57 +122,57 @@ async def test_an_hour_with_100_posts_is_the_limit_and_one_digest(home: Home) ->
         f"news {n}." for n in range(1, 101)
     ]
     home.clock.advance(DAY)
-    assert await told.look() == []
+    assert await process.look() == []
 
 
 async def test_what_is_held_back_alone_comes_as_it_was_said(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
-    await told.post()
-    await told.post("The whole of it.\n\nWith a second paragraph.")
-    assert await told.look() == ["news 1."]
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    await process.post()
+    await process.post("The whole of it.\n\nWith a second paragraph.")
+    assert await process.look() == ["news 1."]
     home.clock.advance(HOUR + 1)
-    assert await told.look() == ["The whole of it.\n\nWith a second paragraph."]
+    assert await process.look() == ["The whole of it.\n\nWith a second paragraph."]
 
 
 async def test_a_repeated_post_is_neither_held_twice_nor_told_twice(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     for _ in range(3):
-        told.posted = 0
+        process.posted = 0
         for _ in range(3):
-            await told.post()
-    await told.look()
+            await process.post()
+    await process.look()
     home.clock.advance(HOUR + 1)
-    (text,) = await told.look()
+    (text,) = await process.look()
     assert text.startswith("2 messages")
-    told.posted = 1
-    await told.post()
-    assert await told.look() == []
+    process.posted = 1
+    await process.post()
+    assert await process.look() == []
 
 
 async def test_in_the_night_all_is_held_back_until_the_morning(home: Home) -> None:
     settings = QuietSettings(quiet_from="22:00", quiet_until="08:00", zone="Europe/Berlin")
-    told = Told(at_noon(home), settings)
+    process = Told(at_noon(home), settings)
     home.clock.advance(10 * HOUR)  # 23:00 in Berlin
     for _ in range(9):
-        await told.post()
+        await process.post()
         home.clock.advance(HOUR - 1)
-        assert await told.look() == []
+        assert await process.look() == []
     home.clock.advance(9)
-    (text,) = await told.look()
+    (text,) = await process.look()
     assert text.startswith("9 messages")
     assert "Tue 23:00 news 1" in text
     assert "Wed 06:59 news 9" in text
 
 
 async def test_answers_questions_and_what_was_asked_for_are_never_held_back(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1, max_per_day=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1, max_per_day=1))
     for kind in (OutboundKind.REPLY, OutboundKind.APPROVAL, OutboundKind.NOTICE):
-        await told.post(kind=kind)
+        await process.post(kind=kind)
     for _ in range(3):
-        await told.post(asked=True)
-    await told.post()
-    await told.post()
-    assert await told.look() == [f"news {n}." for n in range(1, 8)]
+        await process.post(asked=True)
+    await process.post()
+    await process.post()
+    assert await process.look() == [f"news {n}." for n in range(1, 8)]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_answers_questions_and_what_was_asked_for_are_never_held_back(home
 async def test_reminders_always_come_and_so_does_what_a_chat_asked_for_itself(
     home: Home, more: dict[str, Any], heard: int
 ) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     plan = Plan(
         name="tea",
         zone="UTC",
@@ -201,14 +201,14 @@ async def test_reminders_always_come_and_so_does_what_a_chat_asked_for_itself(
     )
     plan = msgspec.structs.replace(plan, **more)
     for number in range(5):
-        one = msgspec.structs.replace(plan, name=f"tea {number}")
-        await told.jobs.add(one, NOON + HOUR, "", 100)
+        reminder = msgspec.structs.replace(plan, name=f"tea {number}")
+        await process.jobs.add(reminder, NOON + HOUR, "", 100)
     home.clock.advance(HOUR)
-    assert len(await told.look()) == heard
+    assert len(await process.look()) == heard
 
 
 async def test_chats_have_limits_of_their_own_and_people_one_over_all_theirs(home: Home) -> None:
-    told = Told(
+    process = Told(
         at_noon(home),
         QuietSettings(
             max_per_hour=3,
@@ -218,18 +218,18 @@ async def test_chats_have_limits_of_their_own_and_people_one_over_all_theirs(hom
     )
     for chat, hears in (("9", 5), ("8", 9), ("7", 3)):
         for _ in range(9):
-            await told.post(to=Address("fake", chat))
-        assert len(await told.look()) == hears
+            await process.post(to=Address("fake", chat))
+        assert len(await process.look()) == hears
     first, second = Address("fake", "a1"), Address("fake", "a2")
     for address in (first, second):
-        await told.hears("anna", address)
+        await process.hears("anna", address)
         for _ in range(3):
-            await told.post(to=address)
-    assert len(await told.look()) == 4
+            await process.post(to=address)
+    assert len(await process.look()) == 4
     group = Address("fake", "g")
-    await told.hears("anna", group, group=True)
-    await told.post(to=group)
-    assert len(await told.look()) == 1
+    await process.hears("anna", group, group=True)
+    await process.post(to=group)
+    assert len(await process.look()) == 1
 
 
 def no_limit() -> QuietLimitSettings:
@@ -237,23 +237,23 @@ def no_limit() -> QuietLimitSettings:
 
 
 async def test_a_day_has_its_limit_and_the_digest_takes_a_place_in_it(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=0, max_per_day=3))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=0, max_per_day=3))
     for _ in range(5):
-        await told.post()
+        await process.post()
         home.clock.advance(HOUR)
-        await told.look()
-    assert len(told.texts) == 3
+        await process.look()
+    assert len(process.texts) == 3
     home.clock.advance(DAY - 5 * HOUR + 1)
-    assert (await told.look())[0].startswith("2 messages")
-    await told.post()
-    assert await told.look() == []
+    assert (await process.look())[0].startswith("2 messages")
+    await process.post()
+    assert await process.look() == []
 
 
 async def test_without_limits_nothing_is_held_and_what_was_comes_at_once(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     for _ in range(4):
-        await told.post()
-    await told.look()
+        await process.post()
+    await process.look()
     free = Told(home, QuietSettings(max_per_hour=0, max_per_day=0))
     assert (await free.look())[0].startswith("3 messages")
     free.posted = 100
@@ -263,16 +263,16 @@ async def test_without_limits_nothing_is_held_and_what_was_comes_at_once(home: H
 
 
 async def test_a_digest_brings_all_files_and_what_is_from_outside_marks_it(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
-    await told.post()
-    await told.post("**Look** at `this`\nand that", tainted=True)
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    await process.post()
+    await process.post("**Look** at `this`\nand that", tainted=True)
     for name in ("a.pdf", "b.pdf"):
         file = Attachment(kind="document", name=name, blob="0" * 64)
-        await told.post(" ", attachments=(file,))
-    await told.look()
+        await process.post(" ", attachments=(file,))
+    await process.look()
     home.clock.advance(HOUR + 1)
-    await told.cron.fire()
-    row = await told.journal.next_outbound(CHAT)
+    await process.cron.fire()
+    row = await process.journal.next_outbound(CHAT)
     assert row is not None
     assert [file.name for file in row.message.attachments] == ["a.pdf", "b.pdf"]
     assert row.message.tainted
@@ -281,50 +281,50 @@ async def test_a_digest_brings_all_files_and_what_is_from_outside_marks_it(home:
 
 
 async def test_each_thread_has_its_digest(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=2))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=2))
     threads = [Address("fake", "1", thread) for thread in ("x", "y")]
     for _ in range(4):
         for thread in threads:
-            await told.post(to=thread)
-    assert len(await told.look()) == 2
+            await process.post(to=thread)
+    assert len(await process.look()) == 2
     home.clock.advance(HOUR + 1)
-    assert [text.split()[0] for text in await told.look()] == ["3", "3"]
+    assert [text.split()[0] for text in await process.look()] == ["3", "3"]
 
 
 async def test_what_is_held_can_be_dropped_and_erased(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     for _ in range(4):
-        await told.post()
-    await told.look()
+        await process.post()
+    await process.look()
     held = await home.records().outbox(state="held", limit=9)
-    assert [one.state for one in held] == ["held"] * 3
+    assert [row.state for row in held] == ["held"] * 3
     assert await home.records().drop(held[0].id)
     await home.records().erase("fake:1", 3, "local")
     home.clock.advance(HOUR + 1)
-    assert await told.look() == ["news 2."]
+    assert await process.look() == ["news 2."]
 
 
 async def test_erasing_a_message_erases_the_digest_that_quotes_it(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     for text in ("one", "a secret that is long. " * 30, "three"):
-        await told.post(text)
-    await told.look()
+        await process.post(text)
+    await process.look()
     home.clock.advance(HOUR + 1)
-    await told.cron.fire()
+    await process.cron.fire()
     await home.records().erase("fake:1", 2, "local")
-    assert await told.look() == []
+    assert await process.look() == []
     everything = str(await home.everything())
     assert "a secret" not in everything
 
 
 @in_memory
 async def test_a_clock_that_was_a_year_ahead_holds_nothing_back(home: Home) -> None:
-    told = Told(at_noon(home), QuietSettings(max_per_hour=1))
+    process = Told(at_noon(home), QuietSettings(max_per_hour=1))
     home.clock.set_by(365 * DAY)
-    await told.post()
+    await process.post()
     home.clock.set_by(-365 * DAY)
-    await told.post()
-    assert len(await told.look()) == 2
+    await process.post()
+    assert len(await process.look()) == 2
 
 
 @settings(max_examples=15)
@@ -348,8 +348,8 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
         await last.jobs.release(None)
         rows = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
         posts = [entry.body for entry in home.entries("fake:1")]
-        said = [body.key for body in posts if isinstance(body, PostEntry)]
-        assert sorted(said) == sorted(row.key for row in rows if not row.key.startswith(DIGEST))
+        keys = [body.key for body in posts if isinstance(body, PostEntry)]
+        assert sorted(keys) == sorted(row.key for row in rows if not row.key.startswith(DIGEST))
         digests = [row.key.removeprefix(DIGEST).split("-") for row in rows if DIGEST in row.key]
         for row in rows:
             told_in = sum(int(first) <= row.id <= int(end) for first, end in digests)

@@ -57,7 +57,7 @@ async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
     assert await records.sessions(limit=10, unread=True) == []
     home.clock.advance(1)
     await journal.post(KEY, told("news", "p1"))
-    assert [one.key for one in await records.sessions(limit=10, unread=True)] == [KEY]
+    assert [session.key for session in await records.sessions(limit=10, unread=True)] == [KEY]
     assert not await records.mark_read("nowhere")
 
 
@@ -88,9 +88,9 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
     assert await records.retry(row.id) is None
     assert await records.drop(row.id)
     assert not await records.drop(row.id)
-    found = await records.owed(row.id)
-    assert found is not None
-    assert found.state == "dropped"
+    after = await records.owed(row.id)
+    assert after is not None
+    assert after.state == "dropped"
     assert await journal.next_outbound(CHAT) is None
 
 

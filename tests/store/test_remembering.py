@@ -25,10 +25,10 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     assert await store.due(60.0) == []
     home.clock.advance(61)
     (due,) = await store.due(60.0)
-    told = await store.exchanges(due)
-    assert (due.session_key, due.head, told.spoke) == (
+    exchanges = await store.exchanges(due)
+    assert (due.session_key, due.head, exchanges.spoke) == (
         KEY,
-        len(told.entries),
+        len(exchanges.entries),
         frozenset([claimed.run.id]),
     )
     entry = RememberEntry(text="they met", first=1, upto=due.head)

@@ -134,8 +134,8 @@ async def test_a_run_changes_its_state_along_the_one_table_only(
         before = await home.everything()
         if target in TRANSITIONS[state]:
             await MOVES[target](journal, claimed)
-            found = await home.column("SELECT state FROM runs WHERE session_key = :k", k=key)
-            assert found == [target]
+            states = await home.column("SELECT state FROM runs WHERE session_key = :k", k=key)
+            assert states == [target]
         else:
             with pytest.raises(Fenced):
                 await MOVES[target](journal, claimed)
@@ -153,7 +153,7 @@ async def test_nothing_is_recorded_for_a_run_that_has_ended(home: Home, state: R
 async def test_the_log_holds_every_step_of_a_run_in_order(home: Home, journal: SqlJournal) -> None:
     claimed = await begun(journal)
     lane, run = claimed.lane, claimed.run
-    made = [
+    entries = [
         *claimed.entries,
         *await journal.start_model(lane, run, [prompt(), call()], PROMPT),
         *await journal.record_reply(lane, run, reply("let me see")),
@@ -161,8 +161,8 @@ async def test_the_log_holds_every_step_of_a_run_in_order(home: Home, journal: S
         *await journal.record_result(lane, run, [RESULT, RESULT]),
         *await journal.start_model(lane, run, [call(2)], None),
     ]
-    assert await home.entries(KEY) == made
-    assert [entry.seq for entry in made] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert await home.entries(KEY) == entries
+    assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await home.verify(KEY) == 8
 
 

@@ -65,11 +65,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyData
     """An empty database."""
     if request.param == "postgres":
         server: Postgres = request.getfixturevalue("postgres")
-        made: AnyDatabase = PostgresDatabase(server.empty())
+        empty: AnyDatabase = PostgresDatabase(server.empty())
     else:
-        made = SqliteDatabase(tmp_path / "empty.db")
-    yield made
-    made.shut()
+        empty = SqliteDatabase(tmp_path / "empty.db")
+    yield empty
+    empty.shut()
 
 
 def described(connection: sa.Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -103,9 +103,9 @@ def test_the_revisions_make_the_tables_that_the_code_expects(database: AnyDataba
     expected = database.run_now(described)
     database.run_now(emptied)
     database.run_now(migrate.upgrade)
-    made = database.run_now(described)
-    assert made == expected
-    assert len(next(iter(made.values()))) > len(schema.metadata.tables)
+    upgraded = database.run_now(described)
+    assert upgraded == expected
+    assert len(next(iter(upgraded.values()))) > len(schema.metadata.tables)
 
 
 @pytest.mark.parametrize("revision", OURS.revisions)

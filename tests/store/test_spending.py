@@ -64,8 +64,8 @@ def asking_for_a_tool(number: int = 1) -> ReplyEntry:
 
 
 async def start(journal: Journal, claimed: Claim, body: ModelCallEntry) -> ModelCallEntry:
-    made = await journal.start_model(claimed.lane, claimed.run, [prompt(), body], PROMPT)
-    started = made[-1].body
+    entries = await journal.start_model(claimed.lane, claimed.run, [prompt(), body], PROMPT)
+    started = entries[-1].body
     assert isinstance(started, ModelCallEntry)
     return started
 
@@ -281,7 +281,7 @@ async def test_together_they_never_reserve_more_than_the_limit(
     claims = [await begun(journal, f"run{key}", key) for key in keys]
     refused: list[OverBudget] = []
 
-    async def one(claimed: Claim) -> None:
+    async def attempt(claimed: Claim) -> None:
         try:
             await start(journal, claimed, priced())
         except OverBudget as error:
@@ -289,13 +289,13 @@ async def test_together_they_never_reserve_more_than_the_limit(
 
     async with asyncio.TaskGroup() as tasks:
         for claimed in claims:
-            tasks.create_task(one(claimed))
+            tasks.create_task(attempt(claimed))
     ((requests, tokens, cost),) = await home.rows(
         "SELECT sum(requests), sum(tokens_in + tokens_out), sum(cost) FROM model_call_costs"
     )
-    made = {"tokens_per_day": tokens, "cost_per_day": cost, "requests_per_day": requests}
+    spent = {"tokens_per_day": tokens, "cost_per_day": cost, "requests_per_day": requests}
     ((key, limit),) = setting.items()
-    assert 0.8 * limit <= made[key] <= limit
+    assert 0.8 * limit <= spent[key] <= limit
     assert len(refused) == 50 - int(requests)
 
 
@@ -375,17 +375,17 @@ async def test_a_storm_of_children_passes_not_the_cost_of_one_answer(home: Home)
 
 async def allowed(journal: Journal, claims: list[Claim]) -> int:
     """How many of these may ask, all at once."""
-    made: list[Claim] = []
+    begun_claims: list[Claim] = []
 
-    async def one(claimed: Claim) -> None:
+    async def attempt(claimed: Claim) -> None:
         with suppress(OverBudget):
             await start(journal, claimed, priced())
-            made.append(claimed)
+            begun_claims.append(claimed)
 
     async with asyncio.TaskGroup() as tasks:
         for claimed in claims:
-            tasks.create_task(one(claimed))
-    return len(made)
+            tasks.create_task(attempt(claimed))
+    return len(begun_claims)
 
 
 async def fired(home: Home, name: str = "look") -> tuple[Claim, int]:
@@ -413,11 +413,11 @@ async def test_a_job_s_run_and_its_children_draw_on_the_job_by_its_name_or_id(
 
 async def test_each_job_has_what_is_set_for_any(home: Home) -> None:
     journal = home.journal(budgets=limits(job=AllowanceSettings(requests_per_day=1)))
-    one, _ = await fired(home, "one")
+    job, _ = await fired(home, "one")
     other, _ = await fired(home, "other")
-    assert await allowed(journal, [one, other]) == 2
+    assert await allowed(journal, [job, other]) == 2
     with pytest.raises(OverBudget):
-        await start(journal, one, priced(2))
+        await start(journal, job, priced(2))
 
 
 async def test_a_soft_limit_is_told_once_a_day_under_an_answer(home: Home) -> None:
@@ -426,8 +426,8 @@ async def test_a_soft_limit_is_told_once_a_day_under_an_answer(home: Home) -> No
         claimed = await begun(journal, f"run{number}")
         await start(journal, claimed, priced())
         await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
-    told = await home.column("SELECT body FROM outbound ORDER BY id")
-    texts = [msgspec.json.decode(body)["text"] for body in told]
+    bodies = await home.column("SELECT body FROM outbound ORDER BY id")
+    texts = [msgspec.json.decode(body)["text"] for body in bodies]
     line = (
         "(40 % of the budget of 5 model requests a day is used (2 model requests), "
         "until 00:00 on 2027-01-16 (UTC).)"
@@ -581,13 +581,15 @@ async def test_a_call_of_a_number_that_was_there_is_a_call_of_its_own(home: Home
 @on_postgres
 async def test_two_chats_that_are_answered_at_once_do_not_wait_for_each_other(home: Home) -> None:
     journal = home.journal()
-    one, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
-    for claimed in (one, other):
+    held_up, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
+    for claimed in (held_up, other):
         await start(journal, claimed, priced())
     written, go_on = threading.Event(), threading.Event()
 
     def first(connection: sa.Connection) -> None:
-        runs.finish(connection, journal.writer, one.lane, one.run, replied(one, answer()))
+        runs.finish(
+            connection, journal.writer, held_up.lane, held_up.run, replied(held_up, answer())
+        )
         written.set()
         assert go_on.wait(10)
 
@@ -609,11 +611,11 @@ async def test_calls_are_checked_side_by_side_only_far_from_a_limit(
     home: Home, tokens: int
 ) -> None:
     journal = home.journal(budgets=limits(tokens_per_day=tokens))
-    one, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
+    held_up, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
     checked, go_on = threading.Event(), threading.Event()
 
     def first(connection: sa.Connection) -> None:
-        runs.start_model(connection, journal.writer, one.lane, one.run, [priced()], None)
+        runs.start_model(connection, journal.writer, held_up.lane, held_up.run, [priced()], None)
         checked.set()
         assert go_on.wait(10)
 
@@ -643,9 +645,9 @@ async def test_a_limit_is_not_passed_where_calls_begin_to_be_checked_one_by_one(
     await home.execute("UPDATE model_call_costs SET tokens_in = :n, tokens_out = 0", n=used)
     journals = [home.journal(f"p{n}", budgets=limits(tokens_per_day=limit)) for n in range(2)]
     async with asyncio.TaskGroup() as tasks:
-        made = [tasks.create_task(allowed(journals[n % 2], claims[1 + n :: 2])) for n in range(2)]
+        tries = [tasks.create_task(allowed(journals[n % 2], claims[1 + n :: 2])) for n in range(2)]
     ((total,),) = await home.rows("SELECT sum(tokens_in + tokens_out) FROM model_call_costs")
-    assert sum(task.result() for task in made) == len(claims) - 1
+    assert sum(task.result() for task in tries) == len(claims) - 1
     assert used < int(total) <= limit
 
 

@@ -31,8 +31,8 @@ def of(parent: Claim, key: str = "k") -> NewTask:
         sender_id=run.sender_id,
         role=run.role,
     )
-    made = task(key)
-    return msgspec.structs.replace(made, wanted=msgspec.structs.replace(made.wanted, parent=by))
+    new = task(key)
+    return msgspec.structs.replace(new, wanted=msgspec.structs.replace(new.wanted, parent=by))
 
 
 def stop_all(by: str = ANN, *, key: str = "/stop", everyone: bool = False) -> Admission:

@@ -35,10 +35,10 @@ class Desk:
         claim = await self.journal.claim(f"task:{run_id}", "unused", "UTC")
         assert claim is not None
         assert claim.run.id == run_id
-        said = OutboundMessage(
+        reply = OutboundMessage(
             address=CHAT, text="42", key=claim.run.reply_key, kind=OutboundKind.REPLY, direct=True
         )
-        await self.journal.finish(claim.lane, claim.run, Ending(state=state, outbound=(said,)))
+        await self.journal.finish(claim.lane, claim.run, Ending(state=state, outbound=(reply,)))
 
 
 @pytest.fixture
@@ -50,17 +50,17 @@ def task(
     key: str = "k", *, report: Report = "post", orphan: bool = False, delay: float = 0.0
 ) -> NewTask:
     by = Parent(session_key=KEY, run_id="", address=CHAT, sender_id=ANN, role=Role.MEMBER)
-    asked = TaskRequest(
+    request = TaskRequest(
         type="say", title="Say it", input={}, key=key, parent=None if orphan else by
     )
     terms = RunOptions(direct=True, type="say")
-    return NewTask(wanted=asked, text="say it", terms=terms, report=report, delay=delay)
+    return NewTask(wanted=request, text="say it", terms=terms, report=report, delay=delay)
 
 
 async def test_a_run_is_kept_once_by_its_key(desk: Desk) -> None:
     first = await desk.tasks.create(task())
     assert await desk.tasks.create(task()) == first
-    assert [one.session_key for one in await desk.journal.ready()] == [f"task:{first}"]
+    assert [lane.session_key for lane in await desk.journal.ready()] == [f"task:{first}"]
     run = await desk.records.run(first)
     assert run is not None
     assert (run.state, run.type, run.title) == (RunState.QUEUED, "say", "Say it")
@@ -79,9 +79,9 @@ async def test_a_follow_up_waits_in_the_lane_of_the_parent(desk: Desk) -> None:
     claim = await desk.journal.claim(KEY, "next", "UTC")
     assert claim is not None
     assert (claim.run.role, claim.run.sender_id) == (Role.MEMBER, ANN)
-    (told,) = [entry.body for entry in claim.entries]
-    assert isinstance(told, UserEntry)
-    assert told.text == f"[background run {run_id}] Task failed: Say it\n\n42"
+    (report,) = [entry.body for entry in claim.entries]
+    assert isinstance(report, UserEntry)
+    assert report.text == f"[background run {run_id}] Task failed: Say it\n\n42"
     assert await desk.records.outbox(state="pending", limit=9) == []
 
 
@@ -90,7 +90,7 @@ async def test_what_is_cancelled_before_it_began_is_told_once(desk: Desk) -> Non
     ending = Ending(state=RunState.ABORTED, error="cancelled")
     assert await desk.records.cancel(run_id, ending, "ann") is not None
     assert await desk.records.cancel(run_id, ending, "ann") is None
-    texts = [one.text for one in await desk.records.outbox(state="", limit=9)]
+    texts = [row.text for row in await desk.records.outbox(state="", limit=9)]
     assert texts == ["Task cancelled: Say it"]
 
 
@@ -108,8 +108,8 @@ async def test_a_driver_that_lost_the_lane_reports_nothing(desk: Desk) -> None:
 async def test_a_run_of_nobody_becomes_an_unread_conversation(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(orphan=True))
     await desk.end(run_id)
-    (found,) = await desk.records.sessions(limit=9, unread=True)
-    assert (found.key, found.title) == (f"task:{run_id}", "Task completed: Say it")
+    (session,) = await desk.records.sessions(limit=9, unread=True)
+    assert (session.key, session.title) == (f"task:{run_id}", "Task completed: Say it")
 
 
 async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(desk: Desk) -> None:
@@ -125,7 +125,7 @@ async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(de
     assert len(await desk.records.outbox(state="pending", limit=9)) == 2
     assert await desk.records.mark_read(f"task:{run_id}")
     left = await desk.records.outbox(state="pending", limit=9)
-    assert [one.key for one in left] == ["q"]
+    assert [row.key for row in left] == ["q"]
     assert await desk.journal.owed_chats("cli") == [Address("cli", f"task:{run_id}")]
 
 
@@ -133,7 +133,7 @@ async def test_reading_leaves_what_a_platform_is_owed(desk: Desk) -> None:
     message = OutboundMessage(address=Address("telegram", "1"), text="Hi", key="p")
     await desk.journal.post("telegram:1", message)
     assert await desk.records.mark_read("telegram:1")
-    assert [one.key for one in await desk.records.outbox(state="pending", limit=9)] == ["p"]
+    assert [row.key for row in await desk.records.outbox(state="pending", limit=9)] == ["p"]
 
 
 async def test_a_run_is_not_claimed_before_its_time(home: Home, desk: Desk) -> None:
@@ -141,18 +141,18 @@ async def test_a_run_is_not_claimed_before_its_time(home: Home, desk: Desk) -> N
     key = f"task:{run_id}"
     assert await desk.journal.claim(key, "unused", "UTC") is None
     assert await desk.journal.held(key) == 50.0
-    assert [one.held for one in await desk.journal.ready()] == [50.0]
+    assert [lane.held for lane in await desk.journal.ready()] == [50.0]
     home.clock.advance(50.0)
     await desk.end(run_id)
 
 
 async def test_there_is_a_limit_for_each_conversation(desk: Desk) -> None:
-    made = [await desk.tasks.create(task(f"k{n}")) for n in range(MAX_OF_SESSION)]
+    run_ids = [await desk.tasks.create(task(f"k{n}")) for n in range(MAX_OF_SESSION)]
     with pytest.raises(ToolError, match="at most"):
         await desk.tasks.create(task("more"))
-    assert await desk.tasks.children(KEY, ANN) == made
+    assert await desk.tasks.children(KEY, ANN) == run_ids
     assert await desk.tasks.children(KEY, "somebody else") == []
-    await desk.end(made[0])
+    await desk.end(run_ids[0])
     assert await desk.tasks.create(task("more"))
 
 

@@ -20,9 +20,9 @@ PAIRS = ((Journal, SqlJournal), (Records, SqlRecords), (JobStore, SqlJobStore))
 def called_with(method: Any) -> list[tuple[str, Any, Any]]:
     """What a caller gives: its names, kinds and defaults."""
     return [
-        (one.name, one.kind, one.default)
-        for one in inspect.signature(method).parameters.values()
-        if one.name not in {"self", "connection", "writer"}
+        (value.name, value.kind, value.default)
+        for value in inspect.signature(method).parameters.values()
+        if value.name not in {"self", "connection", "writer"}
     ]
 
 

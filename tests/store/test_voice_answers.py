@@ -107,7 +107,7 @@ async def test_what_fails_goes_unasked_or_to_one_person_is_not_spoken(home: Home
 
 async def test_a_failure_is_told_once_a_chat_until_a_voice_message_is_made(home: Home) -> None:
     journal, store = voiced(home), store_of(home)
-    told = []
+    outcomes = []
     for number in range(4):
         await answered(journal, await begun(journal, said(f"q{number}"), f"r{number}"), "hi")
         owed = await store.take()
@@ -116,8 +116,8 @@ async def test_a_failure_is_told_once_a_chat_until_a_voice_message_is_made(home:
         if number == 2:
             await store.made(owed, note, CALL)
         else:
-            told.append(await store.failed(owed, note, CALL))
-    assert told == [True, False, True]
+            outcomes.append(await store.failed(owed, note, CALL))
+    assert outcomes == [True, False, True]
 
 
 async def test_of_a_deleted_conversation_nothing_is_spoken(home: Home) -> None:

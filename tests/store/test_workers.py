@@ -61,7 +61,7 @@ async def test_a_lane_claimed_by_several_at_once_has_one_winner(
             claims = [
                 tasks.create_task(workers[n % 2].claim(key, f"{key}-{n}", "UTC")) for n in range(6)
             ]
-        assert sum(one.result() is not None for one in claims) == 1
+        assert sum(attempt.result() is not None for attempt in claims) == 1
         assert await home.column("SELECT count(*) FROM runs WHERE session_key = :k", k=key) == [1]
 
 
@@ -71,7 +71,7 @@ async def test_of_several_who_resume_a_run_one_wins_and_it_counts_once(
     await begun(home.doomed(), "r1")
     async with asyncio.TaskGroup() as tasks:
         claims = [tasks.create_task(workers[n % 2].claim(KEY, "x", "UTC")) for n in range(6)]
-    (won,) = [one.result() for one in claims if one.result() is not None]
+    (won,) = [attempt.result() for attempt in claims if attempt.result() is not None]
     assert won is not None
     assert (won.run.id, won.run.attempts) == ("r1", 2)
 
@@ -87,8 +87,8 @@ async def test_a_message_let_in_by_two_at_once_is_taken_once(
                 tasks.create_task(admit(workers[0], *batch)),
                 tasks.create_task(admit(workers[1], *turned)),
             ]
-        taken: list[Admitted] = [one for task in done for one in task.result()]
-        assert sum(one.fresh for one in taken) == 5
+        taken: list[Admitted] = [admitted for task in done for admitted in task.result()]
+        assert sum(admitted.fresh for admitted in taken) == 5
     assert await home.column("SELECT count(*) FROM inbound") == [50]
 
 
@@ -257,8 +257,8 @@ async def test_two_processes_that_start_together_create_the_tables_once(
     url = postgres.empty()
     databases = [PostgresDatabase(url, workers=1) for _ in range(3)]
     async with asyncio.TaskGroup() as tasks:
-        made = [tasks.create_task(one.transact(migrate.prepare)) for one in databases]
-    assert [task.result() for task in made] == [False, False, False]
+        starting = [tasks.create_task(empty.transact(migrate.prepare)) for empty in databases]
+    assert [task.result() for task in starting] == [False, False, False]
     for database in databases:
         await database.close()
 
