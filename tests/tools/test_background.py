@@ -62,8 +62,8 @@ class Desk:
 
     async def exec(self, command: str, key: str = KEY, *, tainted: bool = False) -> int:
         arguments = json.dumps({"command": command, "background": True})
-        told = await self.registry.execute("exec", arguments, context(key, tainted=tainted))
-        return int(told.partition("#")[2].partition(".")[0])
+        text = await self.registry.execute("exec", arguments, context(key, tainted=tainted))
+        return int(text.partition("#")[2].partition(".")[0])
 
     async def process(self, action: str, number: int = 0, key: str = KEY, **more: object) -> str:
         arguments = json.dumps({"action": action, "id": number, **more})
@@ -79,10 +79,10 @@ class Desk:
     async def told(self, count: int = 1) -> list[str]:
         """What the session was told, once it was told so often."""
         async with asyncio.timeout(30):
-            while len(found := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
+            while len(messages := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
                 await asyncio.sleep(0.02)
-        assert all(one.message.origin is Origin.EVENT for one in found)
-        return [one.message.text for one in found]
+        assert all(message.message.origin is Origin.EVENT for message in messages)
+        return [message.message.text for message in messages]
 
     async def _waiting(self) -> list[inbox.Pending]:
         return await self.store.database.transact(lambda c: inbox.pending(c, KEY))
@@ -123,9 +123,9 @@ class Home:
         sandbox = kind(Bubblewrap(find_bwrap(), hidden=[self.path]))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(store.close)
-            made = Desk(store, self.workspace, sandbox, seconds)
-            await stack.enter_async_context(made.background.serving())
-            yield made
+            opened = Desk(store, self.workspace, sandbox, seconds)
+            await stack.enter_async_context(opened.background.serving())
+            yield opened
 
 
 @pytest.fixture
@@ -142,10 +142,10 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_the_session_is_told_of_the_end_with_the_output(home: Home) -> None:
     async with home.desk() as desk:
         number = await desk.exec("echo out; echo err >&2; exit 3")
-        (told,) = await desk.told()
-    assert told.startswith(f"Background command #{number} (`echo out; echo err >&2; exit 3`)")
-    assert "ended with exit code 3" in told
-    assert "out\nerr" in told
+        (text,) = await desk.told()
+    assert text.startswith(f"Background command #{number} (`echo out; echo err >&2; exit 3`)")
+    assert "ended with exit code 3" in text
+    assert "out\nerr" in text
 
 
 async def test_it_goes_on_after_exec_returned_and_its_output_can_be_read(home: Home) -> None:
@@ -177,24 +177,24 @@ async def test_stopping_kills_all_that_it_started(home: Home) -> None:
         number = await desk.exec("(sleep 313.25; touch late) & echo up; sleep 313.25")
         await desk.printed(number, "up")
         await desk.process("stop", number)
-        (told,) = await desk.told()
-        assert "stopped by the assistant" in told
+        (text,) = await desk.told()
+        assert "stopped by the assistant" in text
         await until(lambda: not _sleeping())
 
 
 async def test_one_that_takes_too_long_is_ended_and_told(home: Home) -> None:
     async with home.desk(seconds=0.3) as desk:
         await desk.exec("sleep 60")
-        (told,) = await desk.told()
-        assert "stopped by the limit of 0.3 s" in told
+        (text,) = await desk.told()
+        assert "stopped by the limit of 0.3 s" in text
 
 
 async def test_what_ran_when_the_process_ended_is_told_as_lost_once(home: Home) -> None:
     async with home.desk() as desk:
         await desk.exec("sleep 314.5")
     async with home.desk() as desk:
-        (told,) = await desk.told()
-        assert "is lost" in told
+        (text,) = await desk.told()
+        assert "is lost" in text
     async with home.desk() as desk:
         await asyncio.sleep(0.2)
         assert len(await desk.told()) == 1

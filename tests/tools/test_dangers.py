@@ -126,7 +126,7 @@ def test_a_harmless_command_is_let_alone(command: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("rm -f/$(){}|&;<>`'\"\\\n a*~=:[]!#")))
 def test_no_text_however_broken_makes_it_fail(text: str) -> None:
-    assert all(one.kind in KINDS for one in command_risks(text))
+    assert all(risk.kind in KINDS for risk in command_risks(text))
 
 
 @given(st.text())

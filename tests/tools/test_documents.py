@@ -153,9 +153,9 @@ async def test_long_documents_are_paged_by_lines(desk: Desk) -> None:
 
 def archive(**members: int) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, size in members.items():
-            made.writestr(f"word/{name}", b"\0" * size)
+            zipped.writestr(f"word/{name}", b"\0" * size)
     return file.getvalue()
 
 
@@ -240,7 +240,7 @@ def jpeg(wide: int, high: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "described"),
     [
         (png(640, 480), "a PNG image, 640 x 480 pixels"),
         (jpeg(1920, 1080), "a JPEG image, 1920 x 1080 pixels"),
@@ -261,8 +261,10 @@ def jpeg(wide: int, high: int) -> bytes:
         (b"\xff\xd8\xff\xe0\xff\xff", "a JPEG image, of unknown extent"),
     ],
 )
-async def test_a_picture_is_told_by_format_and_extent(desk: Desk, data: bytes, said: str) -> None:
-    assert await desk.read(desk.put("x", data)) == f"[{said}, {len(data):,} bytes]"
+async def test_a_picture_is_told_by_format_and_extent(
+    desk: Desk, data: bytes, described: str
+) -> None:
+    assert await desk.read(desk.put("x", data)) == f"[{described}, {len(data):,} bytes]"
 
 
 @settings(max_examples=300)
@@ -272,8 +274,8 @@ async def test_a_picture_is_told_by_format_and_extent(desk: Desk, data: bytes, s
 )
 def test_no_bytes_break_the_look_at_a_picture(magic: bytes, rest: bytes) -> None:
     data = magic + rest
-    said = image_line(data, 1)
-    assert said is None or said.endswith("1 bytes")
+    line = image_line(data, 1)
+    assert line is None or line.endswith("1 bytes")
     assert (kind_of(data, "x") == "pdf") is data.startswith(b"%PDF-")
 
 

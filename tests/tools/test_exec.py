@@ -71,15 +71,15 @@ async def shell(tmp_path: Path) -> Shell:
 
 def living(mark: str) -> list[str]:
     """The processes of this machine with `mark` in their command line."""
-    found = []
+    lines = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             line = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
         if mark in line:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -98,8 +98,8 @@ async def test_a_command_runs_in_the_workspace_and_its_exit_code_is_told(shell: 
 
 
 async def test_output_and_errors_come_in_the_order_they_were_written(shell: Shell) -> None:
-    said = await shell("echo one; echo two >&2; echo three; echo four >&2")
-    assert said == "one\ntwo\nthree\nfour\n[exit code 0]"
+    output = await shell("echo one; echo two >&2; echo three; echo four >&2")
+    assert output == "one\ntwo\nthree\nfour\n[exit code 0]"
 
 
 async def test_there_is_nothing_to_read_on_stdin(shell: Shell) -> None:
@@ -110,19 +110,19 @@ async def test_the_environment_of_the_gateway_is_hidden(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    said = await shell("env; cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/1/environ | wc -c")
-    assert SECRET not in said
-    assert "OPENAI" not in said
-    assert "PATH=" in said
+    output = await shell("env; cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/1/environ | wc -c")
+    assert SECRET not in output
+    assert "OPENAI" not in output
+    assert "PATH=" in output
 
 
 async def test_only_allowed_variables_are_passed_on(shell: Shell) -> None:
     given = {"TZ": "Europe/Vienna", "OPENAI_API_KEY": SECRET, "LD_PRELOAD": "x"}
     other = Shell(shell.home, Sandbox(Bubblewrap(find_bwrap()), environment=given))
-    said = await other("env")
-    assert "TZ=Europe/Vienna" in said
-    assert SECRET not in said
-    assert "LD_PRELOAD" not in said
+    output = await other("env")
+    assert "TZ=Europe/Vienna" in output
+    assert SECRET not in output
+    assert "LD_PRELOAD" not in output
 
 
 async def test_the_configuration_beside_the_workspace_cannot_be_read(shell: Shell) -> None:
@@ -161,29 +161,29 @@ async def test_a_workspace_that_holds_the_secrets_itself_is_a_wrong_configuratio
 
 
 async def test_home_and_other_peoples_files_are_hidden(shell: Shell) -> None:
-    said = await shell("ls /home /root /var /srv /opt /run 2>&1; ls /tmp | grep -v pytest")
-    assert said.count("No such file") == 6
+    output = await shell("ls /home /root /var /srv /opt /run 2>&1; ls /tmp | grep -v pytest")
+    assert output.count("No such file") == 6
 
 
 async def test_the_system_is_read_only_for_root_too(shell: Shell) -> None:
     # The value that is there already, lest this test changes the machine where it fails.
     kernel = "/proc/sys/vm/swappiness"
-    said = await shell(
+    output = await shell(
         f"v=$(cat {kernel}); for f in /usr/x /usr/bin/x {kernel}; do"
         "  (echo $v > $f) 2>&1 && echo WRITTEN $f; done; mount -t tmpfs x /usr"
     )
-    assert "WRITTEN" not in said
-    assert said.count("Read-only file system") >= 2
-    assert "[exit code 0]" not in said
+    assert "WRITTEN" not in output
+    assert output.count("Read-only file system") >= 2
+    assert "[exit code 0]" not in output
 
 
 async def test_there_are_no_capabilities_and_no_other_processes(shell: Shell) -> None:
-    said = await shell(
+    output = await shell(
         "grep -E 'Cap(Eff|Prm|Bnd)|NoNewPrivs' /proc/self/status; ls -d /proc/[0-9]*"
     )
-    assert said.count("0000000000000000") == 3
-    assert "NoNewPrivs:\t1" in said
-    assert f"/proc/{os.getpid()}\n" not in said
+    assert output.count("0000000000000000") == 3
+    assert "NoNewPrivs:\t1" in output
+    assert f"/proc/{os.getpid()}\n" not in output
 
 
 CONNECT = (
@@ -228,8 +228,8 @@ async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(shell
 
 async def test_what_a_command_leaves_running_ends_with_it(shell: Shell) -> None:
     mark = f"32{os.getpid()}2"
-    said = await shell(f"setsid sleep {mark} & setsid sleep {mark} >/dev/null 2>&1 & echo done")
-    assert said == "done\n[exit code 0]"
+    output = await shell(f"setsid sleep {mark} & setsid sleep {mark} >/dev/null 2>&1 & echo done")
+    assert output == "done\n[exit code 0]"
     await until(lambda: not living(mark))
 
 
@@ -251,37 +251,37 @@ async def test_a_command_killed_while_its_sandbox_is_set_up_leaves_nothing(shell
             await asyncio.sleep(rng.random() * 0.012)
             kill(started.process)
             await started.process.communicate()
-    commands = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
+    commands = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"])]
     assert not [words for words in commands if mark in " ".join(words or [])]
 
 
 async def test_a_flood_of_output_is_cut_off_and_keeps_both_ends(shell: Shell) -> None:
-    said = await shell("echo first; yes flood")
-    assert said.startswith("first\nflood\n")
-    assert "characters left out here" in said
-    assert said.endswith("filter it.]")
-    assert "killed: too much output" in said
-    assert len(said) <= 10_000
+    output = await shell("echo first; yes flood")
+    assert output.startswith("first\nflood\n")
+    assert "characters left out here" in output
+    assert output.endswith("filter it.]")
+    assert "killed: too much output" in output
+    assert len(output) <= 10_000
 
 
 async def test_long_output_keeps_both_ends_and_the_exit_code(shell: Shell) -> None:
-    said = await shell("seq 1 100000; exit 3")
-    assert said.startswith("1\n2\n3\n")
-    assert said.endswith("99999\n100000\n[exit code 3]")
-    assert len(said) <= 10_000
-    assert said.count("left out here") == 1
+    output = await shell("seq 1 100000; exit 3")
+    assert output.startswith("1\n2\n3\n")
+    assert output.endswith("99999\n100000\n[exit code 3]")
+    assert len(output) <= 10_000
+    assert output.count("left out here") == 1
     everything = "".join(f"{n}\n" for n in range(1, 100001))
-    head, _, rest = said.partition("\n\n[... ")
+    head, _, rest = output.partition("\n\n[... ")
     count, _, tail = rest.partition(" characters left out here.")
     tail = tail.partition("]\n\n")[2].removesuffix("\n[exit code 3]")
     assert int(count.replace(",", "")) == len(everything) - len(head) - len(tail) - 1
 
 
 async def test_binary_output_becomes_text_that_can_be_stored(shell: Shell) -> None:
-    said = await shell("printf 'a\\377\\000b'; head -c 3000 /dev/urandom")
-    said.encode()
-    assert said.startswith("a\ufffd\ufffdb")
-    assert "\0" not in said
+    output = await shell("printf 'a\\377\\000b'; head -c 3000 /dev/urandom")
+    output.encode()
+    assert output.startswith("a\ufffd\ufffdb")
+    assert "\0" not in output
 
 
 async def test_a_fork_bomb_ends_with_its_command(shell: Shell) -> None:
@@ -296,9 +296,9 @@ async def test_a_fork_bomb_ends_with_its_command(shell: Shell) -> None:
 
 async def test_memory_and_files_are_limited(shell: Shell) -> None:
     assert "MemoryError" in await shell("python3 -c 'bytearray(1 << 30)' 2>&1")
-    said = await shell("head -c 10000000 /dev/zero > big; echo $?; ulimit -c")
+    output = await shell("head -c 10000000 /dev/zero > big; echo $?; ulimit -c")
     assert (shell.workspace / "big").stat().st_size == 64 * 1024
-    assert "0\n[exit code 0]" in said
+    assert "0\n[exit code 0]" in output
 
 
 async def test_the_number_of_processes_is_limited(shell: Shell) -> None:
@@ -319,7 +319,7 @@ async def test_members_may_run_commands_once_an_owner_agrees_and_guests_never(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         ({"command": ""}, "command: expected string of length >= 1"),
         ({"command": "a\0b"}, "no NUL"),
@@ -330,12 +330,12 @@ async def test_members_may_run_commands_once_an_owner_agrees_and_guests_never(
     ],
 )
 async def test_a_command_that_cannot_be_run_is_refused(
-    tmp_path: Path, arguments: dict[str, object], said: str
+    tmp_path: Path, arguments: dict[str, object], reason: str
 ) -> None:
     shell = Shell(tmp_path, Sandbox(Bubblewrap(None)))
     with pytest.raises(ToolArgumentsError) as caught:
         await shell.registry.execute("exec", json.dumps(arguments), call_by())
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 def broken(folder: Path) -> str:
@@ -385,10 +385,10 @@ async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_conf
         with pytest.raises(ToolDenied, match="only in a sandbox"):
             await registry.execute("exec", arguments, call_by(approved=True))
         return
-    told = await registry.execute("exec", arguments, call_by(approved=True))
+    output = await registry.execute("exec", arguments, call_by(approved=True))
     folder = tmp_path / "workspace"
     seen = 1 if isolation == "off" or no_wall_alone() else 0
-    assert told == f"{folder}\n{folder}\n{seen}\n0\n[exit code 1]"
+    assert output == f"{folder}\n{folder}\n{seen}\n0\n[exit code 1]"
 
 
 async def test_the_probe_is_made_once(tmp_path: Path) -> None:
@@ -407,6 +407,6 @@ async def test_a_sandbox_that_disappears_is_an_error_for_the_model(tmp_path: Pat
 
 
 def test_bubblewrap_is_found_in_the_environment_or_the_system(tmp_path: Path) -> None:
-    found = find_bwrap()
-    assert found is not None
-    assert os.access(found, os.X_OK)
+    path = find_bwrap()
+    assert path is not None
+    assert os.access(path, os.X_OK)

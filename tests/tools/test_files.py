@@ -268,8 +268,8 @@ def test_without_permission_it_says_so(tmp_path: Path) -> None:
         "    try: act()\n"
         "    except ToolError as error: print(error)\n"
     )
-    said = output_of(script, str(workspace))
-    assert said.count("no permission") == 3
+    output = output_of(script, str(workspace))
+    assert output.count("no permission") == 3
 
 
 async def test_a_file_comes_back_as_it_was_written(desk: Desk) -> None:
@@ -394,35 +394,35 @@ def test_a_failed_write_leaves_the_old_content_and_no_temporary_file(tmp_path: P
         "try: ConfinedFiles(Path(sys.argv[1])).write('a.txt', b'x' * 5000)\n"
         "except ToolError as error: print(error)\n"
     )
-    said = output_of(script, str(workspace))
-    assert "would be too large" in said
+    output = output_of(script, str(workspace))
+    assert "would be too large" in output
     assert names_in(workspace) == ["a.txt"]
     assert (workspace / "a.txt").read_bytes() == b"old"
 
 
 async def test_an_edit_replaces_the_one_passage(desk: Desk) -> None:
     (desk.workspace / "a.py").write_text("one = 1\ntwo = 2\nthree = 3\n")
-    said = await desk.call("edit_file", path="a.py", old_text="two = 2", new_text="two = 22")
-    assert said == 'Edited "a.py" at line 2.'
+    text = await desk.call("edit_file", path="a.py", old_text="two = 2", new_text="two = 22")
+    assert text == 'Edited "a.py" at line 2.'
     assert (desk.workspace / "a.py").read_text() == "one = 1\ntwo = 22\nthree = 3\n"
 
 
 async def test_an_edit_that_matches_nothing_shows_the_nearest_lines(desk: Desk) -> None:
     (desk.workspace / "a.py").write_text("def one():\n    return 1\n\ndef two():\n    return 2\n")
-    said = await desk.refused(
+    text = await desk.refused(
         "edit_file", path="a.py", old_text="def one(x):\n  return 1", new_text="x"
     )
-    assert "1: def one():" in said
-    assert "to the last space" in said
-    said = await desk.refused("edit_file", path="a.py", old_text="zebra", new_text="x")
-    assert "No line is like it" in said
+    assert "1: def one():" in text
+    assert "to the last space" in text
+    text = await desk.refused("edit_file", path="a.py", old_text="zebra", new_text="x")
+    assert "No line is like it" in text
 
 
 async def test_an_edit_that_matches_twice_says_how_often(desk: Desk) -> None:
     (desk.workspace / "a").write_text("aaa x\naaa y\n")
-    said = await desk.refused("edit_file", path="a", old_text="aa", new_text="b")
-    assert "4 times" in said
-    assert "more of the lines around it" in said
+    text = await desk.refused("edit_file", path="a", old_text="aa", new_text="b")
+    assert "4 times" in text
+    assert "more of the lines around it" in text
     assert (desk.workspace / "a").read_text() == "aaa x\naaa y\n"
 
 
@@ -454,8 +454,8 @@ async def test_an_edit_keeps_line_ends_mark_and_encoding(
 
 async def test_an_edit_that_the_encoding_cannot_hold_changes_nothing(desk: Desk) -> None:
     (desk.workspace / "a").write_bytes(b"\xe9 b\n")
-    said = await desk.refused("edit_file", path="a", old_text="b", new_text="世")
-    assert "Latin-1 text, which cannot hold" in said
+    text = await desk.refused("edit_file", path="a", old_text="b", new_text="世")
+    assert "Latin-1 text, which cannot hold" in text
     assert (desk.workspace / "a").read_bytes() == b"\xe9 b\n"
 
 

@@ -23,10 +23,10 @@ async def weather(
     return f"{city}: {days} days in {unit}"
 
 
-async def called(made: AnyTool, arguments: str) -> str:
+async def called(given: AnyTool, arguments: str) -> str:
     registry = ToolRegistry()
-    registry.register(made)
-    return await registry.execute(made.name, arguments, context())
+    registry.register(given)
+    return await registry.execute(given.name, arguments, context())
 
 
 def test_the_signature_is_the_schema() -> None:

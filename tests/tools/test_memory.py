@@ -91,8 +91,8 @@ async def test_a_saved_fact_is_found_and_forgotten(bench: Bench, tmp_path: Path)
     )
     (kept,) = await bench.memory.listed(scopes=None)
     assert (kept.provenance.session_key, kept.provenance.run_id) == ("telegram:1001", "r1")
-    told = await bench.call("memory_forget", CONTEXT, id=1)
-    assert told == "forgotten: Anna drinks green tea"
+    text = await bench.call("memory_forget", CONTEXT, id=1)
+    assert text == "forgotten: Anna drinks green tea"
     assert await bench.search("Anna") == "nothing is remembered about that"
 
 
@@ -114,8 +114,8 @@ async def test_each_conversation_has_its_own(bench: Bench, other: CallContext) -
 
 async def test_a_run_that_saw_the_web_can_only_propose(bench: Bench) -> None:
     tainted = msgspec.structs.replace(CONTEXT, tainted=True)
-    told = await bench.save("The bank moved to evil.example", tainted)
-    assert told == "proposed [1]; a person has to accept it with /memory accept 1"
+    text = await bench.save("The bank moved to evil.example", tainted)
+    assert text == "proposed [1]; a person has to accept it with /memory accept 1"
     assert await bench.search("bank") == "nothing is remembered about that"
     assert (await bench.save("x", msgspec.structs.replace(tainted, approved=True)))[:10] == (
         "remembered"
@@ -158,8 +158,8 @@ async def test_what_cannot_be_kept_says_why(bench: Bench, tmp_path: Path) -> Non
 async def test_a_call_whose_result_is_not_recorded_leaves_nothing(
     bench: Bench, tmp_path: Path
 ) -> None:
-    told = await bench.asked("memory_save", CONTEXT, text="Anna drinks tea")
-    assert told.text == "remembered [1]"
+    output = await bench.asked("memory_save", CONTEXT, text="Anna drinks tea")
+    assert output.text == "remembered [1]"
     assert await bench.memory.listed(scopes=None) == []
     assert not (tmp_path / "MEMORY.md").exists()
     assert await bench.save("Anna drinks tea") == "remembered [2]"
@@ -189,7 +189,7 @@ async def test_the_next_process_brings_the_files_up_to_what_was_recorded(
     await bench.store.transact(saved.write)
     await bench.store.transact(gone.write)
     again = bench.reopened()
-    assert {one.text for one in await again.listed(scopes=None)} == {
+    assert {memory.text for memory in await again.listed(scopes=None)} == {
         "Bob drinks beer",
         "Eve drinks milk",
     }

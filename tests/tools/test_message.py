@@ -55,14 +55,14 @@ async def test_a_members_message_to_another_chat_needs_an_owners_word() -> None:
         await bot.channel.push("hello", chat="9")
         await bot.channel.pop("9")
         await bot.channel.push("tell chat 2", sender=MEMBER)
-        asked = (await bot.channel.pop("9")).text
-        assert "members write to their own chat only" in asked
+        text = (await bot.channel.pop("9")).text
+        assert "members write to their own chat only" in text
         await bot.channel.push("/approve 1", chat="9")
         assert (await bot.channel.pop("2")).text == "psst"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reason"),
     [
         ({"content": " "}, "there is nothing to say"),
         ({"content": ""}, "there is nothing to say"),
@@ -71,12 +71,12 @@ async def test_a_members_message_to_another_chat_needs_an_owners_word() -> None:
         ({"content": "x", "chat_id": " "}, "chat_id: must name a chat"),
     ],
 )
-async def test_what_cannot_be_sent_is_told(arguments: dict[str, str], told: str) -> None:
+async def test_what_cannot_be_sent_is_told(arguments: dict[str, str], reason: str) -> None:
     model = ScriptedProvider(asks_for("message", **arguments), "no")
     async with gateway(model, tools=TOOLS) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
-        assert told in results(bot)[0]
+        assert reason in results(bot)[0]
         await bot.settle()
         assert len(bot.channel.sent) == 1
 
@@ -131,11 +131,11 @@ async def test_a_crash_before_its_receipt_is_known_sends_it_once() -> None:
             bot.process.after = crash
             await bot.channel.push("go")
             await bot.settle()
-            assert [one.text for one in bot.channel.sent] == ["once"]
+            assert [message.text for message in bot.channel.sent] == ["once"]
         async with gateway(model, tools=TOOLS, home=home) as bot:
             assert (await bot.channel.pop("1")).text == "done"
             await bot.settle()
-            assert [one.text for one in bot.channel.sent] == ["done"]
+            assert [message.text for message in bot.channel.sent] == ["done"]
             assert results(bot) == ["delivered as message m2"]
 
 
@@ -175,10 +175,10 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
         gateway(model, platform, tools=tools, options=options, home=home) as bot,
     ):
         await bot.channel.push("send me the report")
-        await platform.until(lambda: any(one.text == "done" for one in platform.sent))
-        assert [one.file.name for one in platform.files] == files
+        await platform.until(lambda: any(message.text == "done" for message in platform.sent))
+        assert [upload.file.name for upload in platform.files] == files
         assert platform.files[0].content == b"%PDF-1.7 ..."
-        assert [one.text for one in bot.channel.sent if one.text] == ["here", "done"]
+        assert [message.text for message in bot.channel.sent if message.text] == ["here", "done"]
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "missing.txt", "empty.txt", "folder"])

@@ -105,15 +105,15 @@ def test_what_only_looks_like_it_is_not(path: str) -> None:
 def test_every_call_has_a_verdict_and_a_named_reason(
     role: Role, tool: str, tainted: bool, elsewhere: bool, risky: bool
 ) -> None:
-    found = judged(tool, role, tainted=tainted, elsewhere=elsewhere, risky=risky)
-    assert found.rule.startswith("built-in: ")
-    assert found.why
-    assert (found.verdict is Verdict.DENY) == (role is GUESTS)
+    judgement = judged(tool, role, tainted=tainted, elsewhere=elsewhere, risky=risky)
+    assert judgement.rule.startswith("built-in: ")
+    assert judgement.why
+    assert (judgement.verdict is Verdict.DENY) == (role is GUESTS)
 
 
-@given(st.sampled_from([one.name for one in DEFAULTS]))
+@given(st.sampled_from([rule.name for rule in DEFAULTS]))
 def test_the_names_of_the_built_in_rules_are_unique(name: str) -> None:
-    assert [one.name for one in DEFAULTS].count(name) == 1
+    assert [rule.name for rule in DEFAULTS].count(name) == 1
 
 
 # The configuration's
@@ -125,8 +125,8 @@ def allows(**fields: Any) -> RuleSettings:
 
 def command(rule: RuleSettings, text: str) -> bool:
     """Whether the rule decides about a command."""
-    found = judged("exec", MEMBERS, (rule,), arguments={"command": text})
-    return found.configured
+    judgement = judged("exec", MEMBERS, (rule,), arguments={"command": text})
+    return judgement.configured
 
 
 GIT = {"command": "git *"}
@@ -194,8 +194,8 @@ def test_no_command_with_a_separator_is_ever_allowed_by_a_pattern(text: str) -> 
 )
 def test_patterns_of_paths(pattern: str, path: str, *, fits: bool) -> None:
     rule = allows(tool="write_file", args={"path": pattern})
-    found = judged("write_file", MEMBERS, (rule,), arguments={"path": path})
-    assert found.configured is fits
+    judgement = judged("write_file", MEMBERS, (rule,), arguments={"path": path})
+    assert judgement.configured is fits
 
 
 def test_a_path_that_is_no_pattern_is_a_mistake_of_the_configuration() -> None:
@@ -235,8 +235,12 @@ def test_the_first_rule_that_fits_decides_and_is_named() -> None:
         RuleSettings(verdict="ask", tool="exec", why="it is late"),
         RuleSettings(verdict="allow"),
     )
-    found = judged("exec", OWNERS, rules)
-    assert (found.verdict, found.rule, found.why) == ("ask", "policy.rules, rule 2", "it is late")
+    judgement = judged("exec", OWNERS, rules)
+    assert (judgement.verdict, judgement.rule, judgement.why) == (
+        "ask",
+        "policy.rules, rule 2",
+        "it is late",
+    )
     assert judged("read_file", GUESTS, rules).rule == "policy.rules, rule 3"
 
 
@@ -259,14 +263,14 @@ def test_rules_are_read_from_the_configuration(tmp_path: Path) -> None:
     roles = ["member"]
     verdict = "allow"
     """
-    found = loaded(tmp_path, text)
-    assert (found.approvers, found.approval_seconds) == (("members", "telegram:7"), 60)
-    (rule,) = found.rules
+    policy = loaded(tmp_path, text)
+    assert (policy.approvers, policy.approval_seconds) == (("members", "telegram:7"), 60)
+    (rule,) = policy.rules
     assert (rule.verdict, rule.args, rule.roles) == ("allow", {"command": "git *"}, ("member",))
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "reason"),
     [
         ('verdict = "alow"', 'rules.2.verdict is "alow", but must be one of "allow", "ask"'),
         ('tool = "exec"', 'rules.2.verdict is missing. It must be one of "allow"'),
@@ -276,12 +280,12 @@ def test_rules_are_read_from_the_configuration(tmp_path: Path) -> None:
     ],
 )
 def test_a_rule_that_is_wrong_stops_the_start_and_is_named(
-    tmp_path: Path, rule: str, said: str
+    tmp_path: Path, rule: str, reason: str
 ) -> None:
     text = f'[[policy.rules]]\nverdict = "ask"\n[[policy.rules]]\n{rule}\n'
     with pytest.raises(ConfigError) as caught:
         loaded(tmp_path, text)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     assert "config.toml" in str(caught.value)
 
 
@@ -300,12 +304,12 @@ def registry() -> ToolRegistry:
 
 
 async def test_it_says_which_rule_decides_about_a_call() -> None:
-    found = await explain(
+    explained = await explain(
         registry(), PolicyQuestion(tool="exec", text="git push role=member tainted=yes")
     )
-    assert (found.verdict, found.arguments) == ("ask", '{"command":"git push"}')
-    assert found.rule == "built-in: no sandbox"
-    assert found.because == "commands run without a sandbox on this machine"
+    assert (explained.verdict, explained.arguments) == ("ask", '{"command":"git push"}')
+    assert explained.rule == "built-in: no sandbox"
+    assert explained.because == "commands run without a sandbox on this machine"
     guest = await explain(
         registry(), PolicyQuestion(tool="exec", text='{"command": "ls"}', role="guest")
     )
@@ -313,7 +317,7 @@ async def test_it_says_which_rule_decides_about_a_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("question", "reason"),
     [
         (PolicyQuestion(tool="exce", text="x"), "Did you mean exec?"),
         (PolicyQuestion(tool="exec"), "command: required"),
@@ -324,16 +328,16 @@ async def test_it_says_which_rule_decides_about_a_call() -> None:
         ),
     ],
 )
-async def test_what_cannot_be_explained_is_told(asked: PolicyQuestion, said: str) -> None:
+async def test_what_cannot_be_explained_is_told(question: PolicyQuestion, reason: str) -> None:
     with pytest.raises(UsageError) as caught:
-        await explain(registry(), asked)
-    assert said in str(caught.value)
+        await explain(registry(), question)
+    assert reason in str(caught.value)
 
 
 async def test_it_is_explained_in_a_chat() -> None:
     tools = [exec_tool(Sandbox(Bubblewrap(None)), Path("/nowhere"))]
     async with gateway(ScriptedProvider(), tools=tools) as bot:
         await bot.channel.push("/policy explain exec git push role=member", sender=OWNER)
-        said = (await bot.channel.pop()).text
-        assert "Verdict: ask" in said
-        assert "Rule: built-in: no sandbox" in said
+        text = (await bot.channel.pop()).text
+        assert "Verdict: ask" in text
+        assert "Rule: built-in: no sandbox" in text

@@ -95,8 +95,8 @@ def test_the_secrets_are_those_of_the_configuration_and_the_environment(tmp_path
         """
     )
     environ = {"NANOBOT_HOME": str(tmp_path), "X_KEY": "x-x-x-x-x", "PATH": "/usr/bin/secretly"}
-    found = secrets_of(config.load(environ), environ)
-    assert found == {"pass/word1", "x-x-x-x-x", "telegram-token", "brave-brave"}
+    secrets = secrets_of(config.load(environ), environ)
+    assert secrets == {"pass/word1", "x-x-x-x-x", "telegram-token", "brave-brave"}
 
 
 def test_passwords_and_keys_within_addresses_and_arguments_are_secrets(tmp_path: Path) -> None:

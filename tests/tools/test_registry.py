@@ -114,10 +114,10 @@ def test_definitions_are_in_the_function_format_and_may_be_changed_by_the_caller
 
 
 def test_lists_are_sorted_and_the_same_bytes_in_whatever_order_tools_came() -> None:
-    one = registry_with(echo_tool("b"), echo_tool("a"), echo_tool("c"))
+    first = registry_with(echo_tool("b"), echo_tool("a"), echo_tool("c"))
     other = registry_with(echo_tool("c"), echo_tool("b"), echo_tool("a"))
-    assert [spec.name for spec in one.specs()] == ["a", "b", "c"]
-    assert msgspec.json.encode(one.specs()) == msgspec.json.encode(other.specs())
+    assert [spec.name for spec in first.specs()] == ["a", "b", "c"]
+    assert msgspec.json.encode(first.specs()) == msgspec.json.encode(other.specs())
 
 
 def test_a_role_sees_only_what_it_may_use() -> None:
@@ -177,7 +177,7 @@ def test_no_text_counts_as_no_arguments(empty: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         ('{"path": 5}', "path: expected string, got number"),
         ('{"path": ["a"]}', "path: expected string, got array"),
@@ -201,10 +201,10 @@ def test_no_text_counts_as_no_arguments(empty: str) -> None:
         ('{"path": "a", "times": 1e999}', "out of range"),
     ],
 )
-async def test_wrong_arguments_say_what_is_wrong_and_where(arguments: str, said: str) -> None:
+async def test_wrong_arguments_say_what_is_wrong_and_where(arguments: str, reason: str) -> None:
     with pytest.raises(ToolArgumentsError) as caught:
         await registry_with(echo_tool()).execute("echo", arguments, call_by())
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class Bench:
         return [spec.name for spec in self.registry.specs()]
 
     def view(self, name: str = "it") -> ServerView:
-        return next(one for one in self.servers.views() if one.name == name)
+        return next(view for view in self.servers.views() if view.name == name)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(60):
@@ -97,10 +97,10 @@ async def working(
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
     place = ServerPlace(folder / "servers", folder / "workspace")
     blobs = MemoryBlobs()
-    made = McpServers(servers, registry, clock or SystemClock(), environ, place, blobs)
-    bench = Bench(made, registry, folder)
-    async with made.serving():
-        await bench.until(lambda: all(view.state in wait for view in made.views()))
+    manager = McpServers(servers, registry, clock or SystemClock(), environ, place, blobs)
+    bench = Bench(manager, registry, folder)
+    async with manager.serving():
+        await bench.until(lambda: all(view.state in wait for view in manager.views()))
         yield bench
 
 

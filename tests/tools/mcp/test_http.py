@@ -21,9 +21,9 @@ from tests.tools.mcp.conftest import ROOT, working
 def free_port() -> int:
     import socket  # noqa: PLC0415
 
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 @asynccontextmanager
@@ -81,11 +81,11 @@ async def test_a_server_is_used_again_once_it_is_back(folder: Path) -> None:
     ids=["404", "500", "null", "packed", "huge", "elsewhere", "noise"],
 )
 async def test_what_is_no_server_is_told_and_tried_again(folder: Path, answer: bytes) -> None:
-    asked: list[bytes] = []
+    requests: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            asked.append(await reader.readuntil(b"\r\n\r\n"))
+            requests.append(await reader.readuntil(b"\r\n\r\n"))
             writer.write(answer)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -99,7 +99,7 @@ async def test_what_is_no_server_is_told_and_tried_again(folder: Path, answer: b
         async with working(folder, ("failed",), it=at(port, timeout=5.0)) as bench:
             assert bench.view().error
             assert bench.names == ["call_tool", "find_tools", "mcp_read"]
-            first = len(asked)
-            await bench.until(lambda: len(asked) > first)
+            first = len(requests)
+            await bench.until(lambda: len(requests) > first)
     finally:
         web.close()

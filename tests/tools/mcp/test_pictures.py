@@ -79,9 +79,9 @@ sandbox = "off"
         environ = {"NANOBOT_HOME": str(home), "PATH": os.defpath}
         gateway = Gateway(load(environ), environ, channels=False)
         async with gateway.serving("test", lambda _: None) as parts:
-            made = World(parts, model, home)
-            await made.connected()
-            yield made
+            connected_world = World(parts, model, home)
+            await connected_world.connected()
+            yield connected_world
 
 
 async def test_a_model_that_sees_is_shown_the_picture_of_a_result(tmp_path: Path) -> None:

@@ -45,36 +45,36 @@ def environ(home: Home, **more: str) -> dict[str, str]:
 async def client(home: Home) -> AsyncIterator[Client]:
     command, *arguments = (*COMMAND, "mcp", "serve")
     server = StdioServerParameters(command=command, args=arguments, env=environ(home))
-    async with asyncio.timeout(60), Client(server) as made:
-        yield made
+    async with asyncio.timeout(60), Client(server) as opened:
+        yield opened
 
 
-async def call(made: Client, name: str, **arguments: Any) -> tuple[str, bool]:
-    result = await made.call_tool(name, arguments)
+async def call(opened: Client, name: str, **arguments: Any) -> tuple[str, bool]:
+    result = await opened.call_tool(name, arguments)
     (block,) = result.content
     assert isinstance(block, TextContent)
     return block.text, not result.is_error
 
 
 async def test_a_message_gets_its_answer_whether_or_not_a_gateway_serves(home: Home) -> None:
-    async with client(home) as made:
-        text, ok = await call(made, "send_message", text="say: alone", session="mcp:work")
+    async with client(home) as session:
+        text, ok = await call(session, "send_message", text="say: alone", session="mcp:work")
         assert (text, ok) == ("alone", True)
         async with home.gateway():
-            text, ok = await call(made, "send_message", text="say: served", session="mcp:work")
+            text, ok = await call(session, "send_message", text="say: served", session="mcp:work")
             assert (text, ok) == ("served", True)
-            listed, ok = await call(made, "sessions_list")
-            assert [one["key"] for one in json.loads(listed)] == ["mcp:work"]
-            shown, ok = await call(made, "sessions_show", session="mcp:work")
+            listed, ok = await call(session, "sessions_list")
+            assert [row["key"] for row in json.loads(listed)] == ["mcp:work"]
+            shown, ok = await call(session, "sessions_show", session="mcp:work")
             assert "say: served" in shown
-            runs, _ = await call(made, "runs_list", session="mcp:work")
-            assert [one["state"] for one in json.loads(runs)] == ["completed", "completed"]
+            runs, _ = await call(session, "runs_list", session="mcp:work")
+            assert [load["state"] for load in json.loads(runs)] == ["completed", "completed"]
 
 
 @asynccontextmanager
 async def in_memory(served: Server[Any]) -> AsyncIterator[Client]:
-    async with Client(served) as made:
-        yield made
+    async with Client(served) as opened:
+        yield opened
 
 
 @asynccontextmanager
@@ -89,9 +89,11 @@ async def over_http(served: Server[Any]) -> AsyncIterator[Client]:
                 await asyncio.sleep(0.02)
         async with (
             httpx2.AsyncClient(trust_env=False) as web,
-            Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=web)) as made,
+            Client(
+                streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=web)
+            ) as opened,
         ):
-            yield made
+            yield opened
         listening.should_exit = True
 
 
@@ -108,8 +110,8 @@ async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(
         reports.append((progress, message or ""))
 
     text = 'wait:0.4\ntool:read_file:{"path": "a.txt"}\nsay:done'
-    async with home.gateway(), connected(server(environ(home), 0.05)) as made:
-        result = await made.call_tool("send_message", {"text": text}, progress_callback=heard)
+    async with home.gateway(), connected(server(environ(home), 0.05)) as session:
+        result = await session.call_tool("send_message", {"text": text}, progress_callback=heard)
     assert not result.is_error
     times = [seconds for seconds, _ in reports]
     assert len(times) >= 8
@@ -118,23 +120,23 @@ async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(
 
 
 async def test_a_session_is_called_session_by_every_tool(home: Home) -> None:
-    async with client(home) as made:
-        tools = {one.name: one.input_schema for one in (await made.list_tools()).tools}
+    async with client(home) as session:
+        tools = {tool.name: tool.input_schema for tool in (await session.list_tools()).tools}
     named = {name for name, schema in tools.items() if "session" in schema["properties"]}
     assert named == {*("send_message", "status", "sessions_show", "sessions_stop", "runs_list")}
     assert not [name for name, schema in tools.items() if "key" in schema["properties"]]
 
 
 async def test_what_is_wrong_is_an_answer_that_says_so(home: Home) -> None:
-    async with client(home) as made:
-        assert await call(made, "send_message") == ("text: required, but missing", False)
-        text, ok = await call(made, "runs_show", id="none")
+    async with client(home) as session:
+        assert await call(session, "send_message") == ("text: required, but missing", False)
+        text, ok = await call(session, "runs_show", id="none")
         assert "There is no run none" in text
         assert not ok
-        text, ok = await call(made, "runs_list", state="odd")
+        text, ok = await call(session, "runs_list", state="odd")
         assert "`state` must be one of live, queued" in text
         assert not ok
-        text, ok = await call(made, "sessions_delete", key="mcp:work")
+        text, ok = await call(session, "sessions_delete", key="mcp:work")
         assert "there is no tool" in text
         assert not ok
 
@@ -142,11 +144,11 @@ async def test_what_is_wrong_is_an_answer_that_says_so(home: Home) -> None:
 async def test_the_tools_are_those_of_the_page(home: Home) -> None:
     page = (Path(ROOT) / "docs/mcp.md").read_text("utf-8").partition("## nanobot as a server")[2]
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
-    async with client(home) as made:
-        listed = {one.name for one in (await made.list_tools()).tools}
+    async with client(home) as session:
+        listed = {tool.name for tool in (await session.list_tools()).tools}
         assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == listed
-        await call(made, "send_message", text="say: hello")
-        assert (await call(made, "sessions_stop", session="mcp:direct"))[1]
+        await call(session, "send_message", text="say: hello")
+        assert (await call(session, "sessions_stop", session="mcp:direct"))[1]
 
 
 async def test_who_leaves_before_the_answer_ends_the_server_without_a_trace(home: Home) -> None:
@@ -156,24 +158,24 @@ async def test_who_leaves_before_the_answer_ends_the_server_without_a_trace(home
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode() + b"\n"
-    process.stdin.write(asked)
+    ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode() + b"\n"
+    process.stdin.write(ping)
     async with asyncio.timeout(60):
         assert json.loads(await process.stdout.readline())["id"] == 1
         process.stdout._transport.close()  # type: ignore[attr-defined]
-        process.stdin.write(asked)
+        process.stdin.write(ping)
         process.stdin.close()
-        told = await process.stderr.read()
-        assert (await process.wait(), told) == (0, b"")
+        errors = await process.stderr.read()
+        assert (await process.wait(), errors) == (0, b"")
 
 
 async def test_what_only_looks_says_so(home: Home) -> None:
-    async with client(home) as made:
-        tools = {one.name: one for one in (await made.list_tools()).tools}
+    async with client(home) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
     looking = {
         name
-        for name, one in tools.items()
-        if one.annotations is not None and one.annotations.read_only_hint
+        for name, tool in tools.items()
+        if tool.annotations is not None and tool.annotations.read_only_hint
     }
     assert {"sessions_list", "sessions_show", "runs_list", "approvals_list"} <= looking
     assert not looking & {"send_message", "approve", "deny"}
@@ -199,8 +201,8 @@ async def test_over_http_only_the_token_opens(home: Home) -> None:
                     await asyncio.sleep(0.1)
             assert refused.status_code == 401
             web.headers["authorization"] = "Bearer sesame"
-            async with Client(streamable_http_client(url, http_client=web)) as made:
-                assert await call(made, "send_message", text="say: open") == ("open", True)
+            async with Client(streamable_http_client(url, http_client=web)) as session:
+                assert await call(session, "send_message", text="say: open") == ("open", True)
     finally:
         process.kill()
         await process.wait()

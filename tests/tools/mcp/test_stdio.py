@@ -65,20 +65,20 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
     }
     servers |= {name: script(text) for name, (text, _) in NOISE.items()}
     servers["chatting"] = script(NOISE["chatting"][0], timeout=1.0)
-    made: asyncio.Future[Bench] = asyncio.get_running_loop().create_future()
+    ready: asyncio.Future[Bench] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
         states = ("connected", "failed", "connecting")
         async with working(folder, states, None, **servers) as bench:
             good = ("it", "ours", "few")
-            await bench.until(lambda: all(bench.view(one).state == "connected" for one in good))
-            made.set_result(bench)
+            await bench.until(lambda: all(bench.view(name).state == "connected" for name in good))
+            ready.set_result(bench)
             await over.wait()
 
     holding = asyncio.create_task(hold())
-    await asyncio.wait((holding, made), return_when=asyncio.FIRST_COMPLETED)
-    yield made.result()
+    await asyncio.wait((holding, ready), return_when=asyncio.FIRST_COMPLETED)
+    yield ready.result()
     over.set()
     await holding
 
@@ -88,10 +88,10 @@ async def test_the_tools_of_a_server_are_offered_by_its_name_and_say_what_they_t
     bench: Bench,
 ) -> None:
     own = ["call_tool", "find_tools", "mcp_read"]
-    assert [one for one in bench.names if not one.startswith("mcp__")] == own
+    assert [name for name in bench.names if not name.startswith("mcp__")] == own
     its = [name for name in bench.names if name.startswith("mcp__it__")]
     assert its == sorted(f"mcp__it__{name}" for name in NAMES)
-    add = next(one for one in bench.registry.specs() if one.name == "mcp__it__add")
+    add = next(spec for spec in bench.registry.specs() if spec.name == "mcp__it__add")
     assert add.description == "[it] Adds two numbers."
     assert add.parameters["properties"]["a"] == {
         "description": "One number",
@@ -218,10 +218,10 @@ async def test_resources_and_prompts_are_read(bench: Bench) -> None:
     listed = await bench.call("mcp_read", '{"server": "it"}')
     assert "note://today: A note" in listed
     assert "prompt greet(who): Greets" in listed
-    found = await bench.call("mcp_read", '{"server": "it", "uri": "note://today"}')
-    assert "Buy milk." in found
-    asked = '{"server": "it", "prompt": "greet", "arguments": {"who": "Ann"}}'
-    assert "user: Say hello to Ann." in await bench.call("mcp_read", asked)
+    note = await bench.call("mcp_read", '{"server": "it", "uri": "note://today"}')
+    assert "Buy milk." in note
+    arguments = '{"server": "it", "prompt": "greet", "arguments": {"who": "Ann"}}'
+    assert "user: Say hello to Ann." in await bench.call("mcp_read", arguments)
     with pytest.raises(ToolError, match="failed"):
         await bench.call("mcp_read", '{"server": "it", "uri": "note://never"}')
     with pytest.raises(ToolError, match=r'"nobody" is not one of .*it'):
@@ -233,7 +233,9 @@ async def test_a_tool_that_is_listed_wrongly_takes_no_other_with_it(bench: Bench
     ours = [name for name in bench.names if name.startswith("mcp__ours__")]
     assert ours == sorted(f"mcp__ours__{name}" for name in mcp_plain.NAMES)
     for name in ("odd", "bare", "huge"):
-        spec = next(one for one in bench.registry.specs() if one.name == f"mcp__ours__{name}")
+        spec = next(
+            offered for offered in bench.registry.specs() if offered.name == f"mcp__ours__{name}"
+        )
         assert spec.parameters["type"] == "object"
 
 
