@@ -12,8 +12,8 @@ from tests.server.housing import Client, House, house
 
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path / "home") as made:
-        yield made
+    async with house(tmp_path / "home") as opened:
+        yield opened
 
 
 @pytest.fixture

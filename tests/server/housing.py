@@ -76,9 +76,9 @@ class House:
 
     async def program(self, name: str, role: str) -> Client:
         """A program with a named token."""
-        made = await self.parts.operations.call("web tokens add", {"name": name, "role": role})
+        token = await self.parts.operations.call("web tokens add", {"name": name, "role": role})
         client = await self.stranger()
-        client.headers["Authorization"] = f"Bearer {made.token}"
+        client.headers["Authorization"] = f"Bearer {token.token}"
         return client
 
     async def browser(self) -> Client:
@@ -119,6 +119,6 @@ async def house(
     )
     async with (
         gateway.serving("a test", lambda _line: None) as parts,
-        House(parts, provider, home) as made,
+        House(parts, provider, home) as opened,
     ):
-        yield made
+        yield opened

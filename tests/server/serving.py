@@ -59,8 +59,8 @@ class Bench:
 
     def hook(self, name: str, **settings: object) -> Webhook:
         """A hook whose publishing this bench records."""
-        made = {"secret": SECRET, "prompt": "{n}"} | settings
-        return Webhook(name, HookSettings(**made), self.told, self.clock)  # type: ignore[arg-type]
+        given = {"secret": SECRET, "prompt": "{n}"} | settings
+        return Webhook(name, HookSettings(**given), self.told, self.clock)  # type: ignore[arg-type]
 
     @asynccontextmanager
     async def serving(

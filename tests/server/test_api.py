@@ -44,8 +44,8 @@ async def test_every_operation_is_a_route_and_is_described(served: House) -> Non
 
 async def test_what_is_read_takes_a_query_and_what_changes_takes_json(owner: Client) -> None:
     assert await owner.get("/api/runs/list", state="live", limit=5) == (200, [])
-    code, made = await owner.post("/api/cron/add", text="every 2 hours Look", name="look")
-    assert (code, made["name"]) == (200, "look")
+    code, job = await owner.post("/api/cron/add", text="every 2 hours Look", name="look")
+    assert (code, job["name"]) == (200, "look")
     code, rows = await owner.get("/api/cron/list")
     assert (code, [row["name"] for row in rows]) == (200, ["look"])
 
@@ -80,24 +80,24 @@ async def test_what_is_wrong_is_said_in_an_error_object(
     method: str, path: str, body: bytes | None, status: int, code: str, owner: Client
 ) -> None:
     headers = {"Content-Type": "application/json"} if body else {}
-    got, said = await owner.ask(method, path, data=body, headers=headers)
-    assert (got, said["error"]["code"]) == (status, code)
-    assert said["error"]["message"]
+    answered, answer = await owner.ask(method, path, data=body, headers=headers)
+    assert (answered, answer["error"]["code"]) == (status, code)
+    assert answer["error"]["message"]
 
 
 async def test_what_a_form_of_another_site_could_send_is_refused(owner: Client) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         headers = {"Content-Type": kind}
-        got, _ = await owner.ask("POST", "/api/reload", data=b"{}", headers=headers)
-        assert got == 415, kind
+        answered, _ = await owner.ask("POST", "/api/reload", data=b"{}", headers=headers)
+        assert answered == 415, kind
 
 
 async def test_a_message_is_taken_once_and_its_answer_stands_in_the_log(served: House) -> None:
     owner = await served.owner()
-    said = {"text": "hello", "client_request_id": "one"}
-    code, first = await owner.post("/api/sessions/web:desk/messages", **said)
+    message = {"text": "hello", "client_request_id": "one"}
+    code, first = await owner.post("/api/sessions/web:desk/messages", **message)
     assert (code, first["fresh"], first["session_key"]) == (200, True, "web:desk")
-    code, again = await owner.post("/api/sessions/web:desk/messages", **said)
+    code, again = await owner.post("/api/sessions/web:desk/messages", **message)
     assert (code, again["fresh"]) == (200, False)
     await settled(served, "web:desk", 4)
     code, page = await owner.get("/api/sessions/web:desk/entries")
@@ -122,7 +122,9 @@ async def test_another_message_by_a_known_id_is_not_lost_without_a_word(owner: C
     others = [owner.post(path, text=text, client_request_id="one") for text in texts]
     answers = await asyncio.gather(*others)
     assert sorted(code for code, _ in answers) == [200] + [409] * 9
-    assert all("choose a new one" in told["error"]["message"] for c, told in answers if c == 409)
+    assert all(
+        "choose a new one" in refused["error"]["message"] for c, refused in answers if c == 409
+    )
     won = next(text for text, (code, _) in zip(texts, answers, strict=True) if code == 200)
     assert (await owner.post(path, text=won, client_request_id="one"))[1]["fresh"] is False
     code, _ = await owner.post(path, text="/status", client_request_id="two")
@@ -165,9 +167,9 @@ async def test_a_link_opens_the_page_once(served: House) -> None:
     assert link.seconds == LINK_SECONDS
     secret = link.url.partition("=")[2]
     browser, thief = await served.stranger(), await served.stranger()
-    async with browser.session.post(f"{served.url}/api/login", json={"secret": secret}) as got:
-        assert got.status == 200
-        set_cookie = got.headers["Set-Cookie"]
+    async with browser.session.post(f"{served.url}/api/login", json={"secret": secret}) as response:
+        assert response.status == 200
+        set_cookie = response.headers["Set-Cookie"]
     assert re.search(r"; HttpOnly", set_cookie)
     assert re.search(r"; SameSite=Strict", set_cookie)
     assert "; Secure" not in set_cookie
@@ -182,8 +184,8 @@ async def test_a_page_shows_its_csrf_token_with_every_change(served: House) -> N
     assert (await browser.post("/api/reload"))[0] == 200
     for wrong in ("", "x", browser.headers["X-CSRF-Token"][:-1], "\u00e9"):
         browser.headers["X-CSRF-Token"] = wrong
-        code, said = await browser.post("/api/reload")
-        assert (code, said["error"]["code"]) == (403, "csrf")
+        code, body = await browser.post("/api/reload")
+        assert (code, body["error"]["code"]) == (403, "csrf")
         assert (await browser.get("/api/status"))[0] == 200
 
 
@@ -236,8 +238,8 @@ async def test_a_cookie_is_no_token_and_a_token_no_cookie(served: House) -> None
 async def test_members_and_guests_are_what_they_are_in_chats(served: House) -> None:
     member, guest = await served.program("anna", "member"), await served.program("bob", "guest")
     for client in (member, guest):
-        code, said = await client.get("/api/sessions/list")
-        assert (code, said["error"]["code"]) == (403, "not_allowed")
+        code, body = await client.get("/api/sessions/list")
+        assert (code, body["error"]["code"]) == (403, "not_allowed")
         assert (await client.post("/api/web/link"))[0] == 403
     assert (await member.get("/api/status"))[1]["session_key"] == "web:~anna"
     assert (await guest.get("/api/status"))[0] == 403
@@ -300,5 +302,5 @@ async def test_behind_a_trusted_proxy_the_cookie_is_for_https_alone(tmp_path: Pa
                 f"{served.url}/api/login",
                 json={"secret": TOKEN},
                 headers={"X-Forwarded-Proto": "https"},
-            ) as got:
-                assert ("; Secure" in got.headers["Set-Cookie"]) is secure
+            ) as response:
+                assert ("; Secure" in response.headers["Set-Cookie"]) is secure

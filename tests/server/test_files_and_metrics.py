@@ -33,11 +33,11 @@ async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: 
     _, page = await owner.get("/api/sessions/web:desk/entries")
     assert page["entries"][0]["body"]["attachments"][0]["blob"] == file["blob"]
     url = f"{served.url}/api/blobs/{file['blob']}"
-    async with owner.session.get(url, headers=owner.headers, params={"name": "x.html"}) as got:
-        assert await got.read() == b"hi"
-        assert got.headers["Content-Disposition"].startswith("attachment")
-        assert got.headers["Content-Type"] == "application/octet-stream"
-        assert "sandbox" in got.headers["Content-Security-Policy"]
+    async with owner.session.get(url, headers=owner.headers, params={"name": "x.html"}) as response:
+        assert await response.read() == b"hi"
+        assert response.headers["Content-Disposition"].startswith("attachment")
+        assert response.headers["Content-Type"] == "application/octet-stream"
+        assert "sandbox" in response.headers["Content-Security-Policy"]
 
 
 async def test_files_of_the_workspace_are_listed_shown_and_given(served: House) -> None:
@@ -58,19 +58,19 @@ async def test_files_of_the_workspace_are_listed_shown_and_given(served: House) 
         ("red.png", "inline", "image/png"),
     ):
         url = f"{served.url}/api/workspace?path=out%20put/{quote(name)}"
-        async with owner.session.get(URL(url, encoded=True), headers=owner.headers) as got:
-            assert await got.read() == (folder / name).read_bytes()
-            assert got.headers["Content-Type"] == kind
-            assert got.headers["Content-Disposition"].startswith(how)
-            assert got.headers["X-Content-Type-Options"] == "nosniff"
-            assert "sandbox" in got.headers["Content-Security-Policy"]
+        async with owner.session.get(URL(url, encoded=True), headers=owner.headers) as response:
+            assert await response.read() == (folder / name).read_bytes()
+            assert response.headers["Content-Type"] == kind
+            assert response.headers["Content-Disposition"].startswith(how)
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+            assert "sandbox" in response.headers["Content-Security-Policy"]
 
 
 async def code_of(client: Client, path: str) -> int:
     """What comes of asking for a file of the workspace, written so."""
     url = URL(f"{client.url}/api/workspace?path={path}", encoded=True)
-    async with client.session.get(url, headers=client.headers) as got:
-        return got.status
+    async with client.session.get(url, headers=client.headers) as response:
+        return response.status
 
 
 async def test_no_file_leads_out_of_the_workspace_or_past_the_policy(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ async def test_only_pictures_are_shown(served: House, owner: Client) -> None:
     code, file = await owner.ask("POST", "/api/uploads", params={"name": "a.html"}, data=png())
     assert (code, file["kind"], file["mime"]) == (200, "image", "image/png")
     url = f"{served.url}/api/blobs/{file['blob']}"
-    async with owner.session.get(url, headers=owner.headers) as got:
-        assert got.headers["Content-Type"] == "image/png"
-        assert got.headers["Content-Disposition"].startswith("inline")
+    async with owner.session.get(url, headers=owner.headers) as response:
+        assert response.headers["Content-Type"] == "image/png"
+        assert response.headers["Content-Disposition"].startswith("inline")
 
 
 async def test_what_others_upload_is_content_from_outside(served: House) -> None:
@@ -138,10 +138,10 @@ async def test_prometheus_collects_what_runs_did(tmp_path: Path) -> None:
             await reader.item()
             await owner.post("/api/sessions/web:desk/messages", text="go")
             await reader.until("end")
-        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as got:
-            assert got.status == 200
-            assert got.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-            text = await got.text()
+        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as response:
+            assert response.status == 200
+            assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            text = await response.text()
         assert (await member.get("/metrics"))[0] == 403
         assert (await (await served.stranger()).get("/metrics"))[0] == 401
     for line in text.splitlines():
@@ -165,8 +165,8 @@ async def test_prometheus_own_parser_reads_it_and_finds_its_conventions_kept(
             await reader.item()
             await owner.post("/api/sessions/web:desk/messages", text="go")
             await reader.until("end")
-        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as got:
-            families = list(text_string_to_metric_families(await got.text()))
+        async with owner.session.get(f"{served.url}/metrics", headers=owner.headers) as response:
+            families = list(text_string_to_metric_families(await response.text()))
     samples = [sample for family in families for sample in family.samples]
     assert len({(s.name, frozenset(s.labels.items())) for s in samples}) == len(samples)
     for family in families:

@@ -27,11 +27,11 @@ def arguments(rng: random.Random, operation: Operation) -> dict[str, Any]:
     names = [each.name for each in operation.parameters]
     chosen = [name for name in names if rng.random() < 0.7]
     choices = {each.name: each.choices for each in operation.parameters}
-    made = {
+    given = {
         name: rng.choice(choices[name]) if choices[name] and rng.random() < 0.5 else one(rng)
         for name in chosen
     }
-    return made | ({rng.choice(["x", "", "a b"]): 1} if rng.random() < 0.05 else {})
+    return given | ({rng.choice(["x", "", "a b"]): 1} if rng.random() < 0.05 else {})
 
 
 def one(rng: random.Random) -> Any:
@@ -59,10 +59,10 @@ async def test_no_operation_breaks_whatever_it_is_given(tmp_path: Path, seed: in
         for _ in range(_ASKED // 2):
             operation = rng.choice(operations)
             given = arguments(rng, operation)
-            code, said = await ask(owner, operation, given)
-            assert code < 500, (operation.name, given, said)
+            code, answer = await ask(owner, operation, given)
+            assert code < 500, (operation.name, given, answer)
             if code != 200:
-                assert said["error"]["message"], (operation.name, given)
+                assert answer["error"]["message"], (operation.name, given)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -103,5 +103,5 @@ async def test_no_path_breaks_whatever_it_says(tmp_path: Path, seed: int) -> Non
             body = rng.choice([None, b"", b"{}", b"\xff", b'{"text": "hi"}'])
             headers = owner.headers | {"Content-Type": "application/json"}
             url = served.url + path
-            async with owner.session.request(method, url, data=body, headers=headers) as got:
-                assert got.status < 500, (method, path)
+            async with owner.session.request(method, url, data=body, headers=headers) as response:
+                assert response.status < 500, (method, path)

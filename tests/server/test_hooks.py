@@ -92,8 +92,8 @@ async def test_what_cannot_be_used_is_refused_with_a_reason(
     bench: Bench, status: int, code: str, how: dict[str, Any]
 ) -> None:
     async with bench.serving(bench.hook("ci")) as server:
-        found, body, _ = await deliver(bench, server, **how)
-    assert (found, body["error"]["code"]) == (status, code)
+        answered, body, _ = await deliver(bench, server, **how)
+    assert (answered, body["error"]["code"]) == (status, code)
     assert body["error"]["message"]
     assert bench.told.texts == []
 
@@ -111,7 +111,7 @@ async def test_a_ping_and_events_that_nobody_asked_for_start_nothing(bench: Benc
         ping = await deliver(bench, server, X_GitHub_Event="ping")
         closed = await deliver(bench, server, b'{"action": "closed", "n": 1}')
         other = await deliver(bench, server, X_GitHub_Event="push")
-        assert [one[:2] for one in (ping, closed, other)] == [
+        assert [answer[:2] for answer in (ping, closed, other)] == [
             (200, {"status": "pong"}),
             (200, {"status": "ignored"}),
             (200, {"status": "ignored"}),
@@ -187,10 +187,10 @@ async def test_a_client_that_asks_first_is_told_before_it_sends(bench: Bench) ->
             server.url, head + b"Content-Length: 2000000\r\nConnection: close\r\n\r\n"
         )
         assert refused.startswith(b"HTTP/1.1 413 ")
-        asked = await exchange(
+        text = await exchange(
             server.url, head + b"Content-Length: 2\r\nConnection: close\r\n\r\n", more=b"{}"
         )
-        assert asked.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 ")
+        assert text.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 ")
 
 
 async def test_a_body_that_drips_is_given_up(bench: Bench) -> None:
@@ -205,7 +205,7 @@ async def test_a_thousand_deliveries_at_once_with_repetitions_are_each_taken_onc
     hook = bench.hook("ci", per_minute=100_000)
     statuses: list[int] = []
 
-    async def one(session: aiohttp.ClientSession, url: str, number: int) -> None:
+    async def post(session: aiohttp.ClientSession, url: str, number: int) -> None:
         body = msgspec.json.encode({"n": number})
         headers = {**JSON, **sign(hook.settings, body, at=bench.clock.now(), key=str(number))}
         async with session.post(url, data=body, headers=headers) as answer:
@@ -218,7 +218,7 @@ async def test_a_thousand_deliveries_at_once_with_repetitions_are_each_taken_onc
     ):
         for number in range(1_000):
             for _ in range(2):
-                tasks.create_task(one(session, f"{server.url}/hooks/ci", number))
+                tasks.create_task(post(session, f"{server.url}/hooks/ci", number))
     assert sorted(bench.told.keys, key=int) == [str(number) for number in range(1_000)]
     assert sorted(statuses) == [200] * 1_000 + [202] * 1_000
 

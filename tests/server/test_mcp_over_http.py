@@ -37,8 +37,8 @@ async def test_a_client_sees_the_tools_and_uses_them(served: House) -> None:
         hints = {name: tool.annotations for name, tool in tools.items()}
         assert hints["status"] is not None
         assert hints["status"].read_only_hint
-        said = await session.call_tool("send_message", {"text": "hello", "session": "mcp:desk"})
-        assert text(said) == "echo: hello"
+        result = await session.call_tool("send_message", {"text": "hello", "session": "mcp:desk"})
+        assert text(result) == "echo: hello"
         listed = await session.call_tool("runs_list", {"session": "mcp:desk"})
         assert '"state": "completed"' in text(listed)
         for name, arguments in (("approve", {"id": 7}), ("fly", {}), ("send_message", {})):
@@ -57,5 +57,5 @@ async def test_only_owners_are_served(served: House) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         async with owner.session.post(
             f"{served.url}/mcp", data=raw, headers=owner.headers | headers
-        ) as got:
-            assert 400 <= got.status < 500, raw
+        ) as response:
+            assert 400 <= response.status < 500, raw

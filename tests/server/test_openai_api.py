@@ -26,9 +26,9 @@ async def client(served: House, key: str = TOKEN) -> AsyncIterator[openai.AsyncO
         httpx.AsyncClient(trust_env=False) as http,
         openai.AsyncOpenAI(
             base_url=f"{served.url}/v1", api_key=key, http_client=http, max_retries=0
-        ) as made,
+        ) as opened,
     ):
-        yield made
+        yield opened
 
 
 def said(*texts: str) -> list[Any]:
@@ -95,8 +95,8 @@ async def test_with_a_session_only_the_last_message_is_added(served: House) -> N
             )
     owner = await served.owner()
     _, page = await owner.get("/api/sessions/web:desk/entries")
-    asked = [e["body"]["text"] for e in page["entries"] if e["kind"] == "user"]
-    assert asked == ["one", "two"]
+    texts = [e["body"]["text"] for e in page["entries"] if e["kind"] == "user"]
+    assert texts == ["one", "two"]
     assert "echo: one" in [str(m.content) for m in served.provider.requests[1].messages]
 
 
@@ -167,13 +167,13 @@ async def test_the_same_request_twice_is_one_run(served: House) -> None:
 async def test_the_same_request_many_times_at_once_is_one_run(served: House) -> None:
     headers = {"Idempotency-Key": "once"}
     async with client(served) as ai:
-        asked = [
+        calls = [
             ai.chat.completions.create(
                 model="nanobot", messages=said("hello"), extra_headers=headers
             )
             for _ in range(10)
         ]
-        answers = await asyncio.gather(*asked)
+        answers = await asyncio.gather(*calls)
     assert {done.choices[0].message.content for done in answers} == {"echo: hello"}
     assert len({done.id for done in answers}) == 1
     assert len(served.provider.requests) == 1
@@ -184,8 +184,8 @@ async def test_whoever_leaves_a_stream_ends_its_run(tmp_path: Path) -> None:
     async with house(tmp_path / "home", ScriptedProvider(held)) as served:
         async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {TOKEN}"}) as session:
             body = {"model": "nanobot", "messages": said("go"), "stream": True}
-            async with session.post(f"{served.url}/v1/chat/completions", json=body) as got:
-                await got.content.readline()
+            async with session.post(f"{served.url}/v1/chat/completions", json=body) as response:
+                await response.content.readline()
                 await held.reached.wait()
         async with asyncio.timeout(PATIENCE):
             while served.parts.engine.running():

@@ -71,10 +71,10 @@ async def test_what_nobody_could_promise_is_refused_by_its_name(served: House) -
             {"messages": [*said("a"), {"role": "tool", "content": "b", "tool_call_id": "1"}]},
             {"stop": ["x"] * 17},
         ):
-            asked: Any = {"model": "nanobot", "messages": said("hi"), **options}
+            request: Any = {"model": "nanobot", "messages": said("hi"), **options}
             for stream in (False, True):
                 with pytest.raises(openai.BadRequestError) as refused:
-                    await ai.chat.completions.create(**asked, stream=stream)
+                    await ai.chat.completions.create(**request, stream=stream)
                 assert refused.value.param == next(iter(options)), options
                 assert refused.value.type == "invalid_request_error"
         for options in (
@@ -83,9 +83,9 @@ async def test_what_nobody_could_promise_is_refused_by_its_name(served: House) -
             {"input": []},
             {"input": [{"type": "item_reference", "id": "x"}]},
         ):
-            asked = {"model": "nanobot", "input": "hi", **options}
+            request = {"model": "nanobot", "input": "hi", **options}
             with pytest.raises(openai.BadRequestError) as refused:
-                await ai.responses.create(**asked)
+                await ai.responses.create(**request)
             assert refused.value.param == next(iter(options)), options
 
 
@@ -214,7 +214,7 @@ async def test_recordings_as_text_and_vectors_of_a_size(tmp_path: Path) -> None:
             same = await ai.embeddings.create(model="any", input="a", dimensions=size)
             assert len(same.data[0].embedding) == size
             for options in ({"dimensions": size + 1}, {"input": [[1, 2]]}):
-                asked: Any = {"model": "any", "input": "a", **options}
+                request: Any = {"model": "any", "input": "a", **options}
                 with pytest.raises(openai.BadRequestError) as refused:
-                    await ai.embeddings.create(**asked)
+                    await ai.embeddings.create(**request)
                 assert refused.value.param == next(iter(options))

@@ -123,12 +123,12 @@ async def test_what_the_websocket_says_is_as_described(owner: Client) -> None:
             asks.validate(request)
             await socket.send_json(request)
         while "5" not in keys:
-            told = json.loads((await socket.receive(timeout=20)).data)
-            if told["type"] in ("result", "error"):
-                answers.validate(told)
-                keys.append(told["key"])
+            message = json.loads((await socket.receive(timeout=20)).data)
+            if message["type"] in ("result", "error"):
+                answers.validate(message)
+                keys.append(message["key"])
             else:
-                items.validate(told)
+                items.validate(message)
     assert keys == ["1", "2", "3", "4", "5"]
     assert not asks.is_valid({"op": "fly"})
 
@@ -159,9 +159,9 @@ async def test_an_error_below_v1_is_always_one_of_that_api(served: House) -> Non
         (owner, "GET", "/v1/responses", 405),
         (owner, "POST", "/v1/responses", 400),
     ):
-        status, told = await who.ask(method, path)
+        status, body = await who.ask(method, path)
         assert status == code
-        check.validate(told)
+        check.validate(body)
 
 
 async def test_the_page_of_it_is_served(served: House) -> None:

@@ -35,8 +35,11 @@ ROUTES = (
 
 
 async def status(url: str, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    async with aiohttp.ClientSession() as session, session.get(url + path, headers=headers) as got:
-        return got.status, dict(got.headers), await got.read()
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(url + path, headers=headers) as response,
+    ):
+        return response.status, dict(response.headers), await response.read()
 
 
 async def test_it_says_whether_it_lives_and_whether_it_is_ready() -> None:
@@ -164,9 +167,9 @@ LINES = st.sampled_from(
 async def test_whatever_bytes_come_there_is_no_500_and_no_end_of_it(lines: list[bytes]) -> None:
     bench = Bench()
     async with bench.serving(bench.hook("ci"), idle_seconds=0.05, body_seconds=0.05) as server:
-        said = await exchange(server.url, b"\r\n".join(lines) + b"\r\n\r\n")
-        assert b" 500 " not in said
-        assert b"Traceback" not in said
+        text = await exchange(server.url, b"\r\n".join(lines) + b"\r\n\r\n")
+        assert b" 500 " not in text
+        assert b"Traceback" not in text
         assert (await exchange(server.url, GET % b"/healthz")).startswith(b"HTTP/1.1 200 ")
     assert bench.told.texts == []
 
@@ -181,6 +184,6 @@ async def test_whatever_a_sender_signs_gets_an_answer(body: bytes, kind: str) ->
     async with (
         bench.serving(hook) as server,
         aiohttp.ClientSession() as session,
-        session.post(f"{server.url}/hooks/ci", data=body, headers=headers) as got,
+        session.post(f"{server.url}/hooks/ci", data=body, headers=headers) as response,
     ):
-        assert got.status in {202, 400, 415}
+        assert response.status in {202, 400, 415}

@@ -131,8 +131,8 @@ async def test_what_has_left_the_ring_is_made_up_for_by_a_snapshot(
         await reader.until("end")
     async with reading(owner, f"{DESK}/events", early) as again:
         snapshot = (await again.item())["snapshot"]
-    said = [entry["body"].get("text", "") for entry in snapshot["entries"]]
-    assert any(text.startswith("two two") for text in said)
+    shown = [entry["body"].get("text", "") for entry in snapshot["entries"]]
+    assert any(text.startswith("two two") for text in shown)
 
 
 async def test_a_command_is_answered_by_a_message(owner: Client) -> None:
@@ -177,11 +177,13 @@ async def test_who_does_not_read_holds_nobody_up(tmp_path: Path) -> None:
 async def test_a_stream_ends_when_the_gateway_stops(tmp_path: Path) -> None:
     async with house(tmp_path / "home") as served:
         owner = await served.owner()
-        async with owner.session.get(f"{served.url}{DESK}/events", headers=owner.headers) as got:
-            await got.content.readline()
+        async with owner.session.get(
+            f"{served.url}{DESK}/events", headers=owner.headers
+        ) as response:
+            await response.content.readline()
             await served.parts.http.drain()
             async with asyncio.timeout(PATIENCE):
-                await got.content.read()
+                await response.content.read()
 
 
 # The WebSocket
@@ -198,16 +200,16 @@ class Talk:
         """The answer to it; what comes meanwhile is kept."""
         await self._socket.send_json({"op": op, "key": "k", **request})
         while True:
-            got = await self.next()
-            if got["type"] in ("result", "error"):
-                assert got["key"] in ("k", "")
-                return got.get("result", got.get("error"))
-            self.items.append(got)
+            item = await self.next()
+            if item["type"] in ("result", "error"):
+                assert item["key"] in ("k", "")
+                return item.get("result", item.get("error"))
+            self.items.append(item)
 
     async def next(self) -> dict[str, Any]:
         async with asyncio.timeout(PATIENCE):
-            got: dict[str, Any] = await self._socket.receive_json()
-            return got
+            item: dict[str, Any] = await self._socket.receive_json()
+            return item
 
     async def follow(self, session: str) -> None:
         """Follow, and see how it stands."""
@@ -299,8 +301,8 @@ async def test_what_is_no_request_is_answered_and_the_socket_lives(
 ) -> None:
     async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
         await socket.send_bytes(raw)
-        told = await socket.receive_json(timeout=PATIENCE)
-        assert (told["type"], told["error"]["code"]) == ("error", "bad_request")
+        answer = await socket.receive_json(timeout=PATIENCE)
+        assert (answer["type"], answer["error"]["code"]) == ("error", "bad_request")
         await socket.send_json({"op": "call", "name": "approvals list", "key": "k"})
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "k"
 
@@ -339,8 +341,8 @@ async def test_members_have_their_own_conversation_over_the_socket(served: House
         assert (await talk.ask("follow", session="web:desk"))["code"] == "not_allowed"
         assert (await talk.ask("call", name="sessions list"))["code"] == "not_allowed"
         assert await talk.ask("follow", session="web:~anna") is True
-        said = await talk.ask("say", session="web:~anna", message={"text": "hi"})
-        assert said["session_key"] == "web:~anna"
+        answer = await talk.ask("say", session="web:~anna", message={"text": "hi"})
+        assert answer["session_key"] == "web:~anna"
 
 
 async def test_a_strange_page_gets_no_socket(served: House) -> None:
@@ -365,18 +367,18 @@ async def test_a_strange_page_gets_no_socket(served: House) -> None:
 async def test_two_tabs_see_the_same(served: House) -> None:
     browser = await served.browser()
     async with (
-        talking(browser, Origin=served.url) as one,
-        talking(browser, Origin=served.url) as two,
+        talking(browser, Origin=served.url) as tab_one,
+        talking(browser, Origin=served.url) as tab_two,
     ):
-        for tab in (one, two):
+        for tab in (tab_one, tab_two):
             await tab.follow("web:desk")
-        await one.ask("say", session="web:desk", message={"text": "hello"})
-        for tab in (one, two):
+        await tab_one.ask("say", session="web:desk", message={"text": "hello"})
+        for tab in (tab_one, tab_two):
             await tab.until("end")
-    first, second = ({item["id"]: item for item in tab.items} for tab in (one, two))
+    first, second = ({item["id"]: item for item in tab.items} for tab in (tab_one, tab_two))
     shared = first.keys() & second.keys()
     assert {key: first[key] for key in shared} == {key: second[key] for key in shared}
-    assert texts(one.items) == texts(two.items) == "echo: hello"
+    assert texts(tab_one.items) == texts(tab_two.items) == "echo: hello"
 
 
 async def test_a_revoked_token_is_let_in_no_more(served: House) -> None:
@@ -409,5 +411,5 @@ async def test_who_leaves_a_socket_in_the_middle_is_no_failure(
 async def test_a_head_of_a_stream_ends(served: House, owner: Client) -> None:
     async with asyncio.timeout(PATIENCE):
         url = f"{served.url}{DESK}/events"
-        async with owner.session.head(url, headers=owner.headers) as got:
-            assert got.status == 200
+        async with owner.session.head(url, headers=owner.headers) as response:
+            assert response.status == 200
