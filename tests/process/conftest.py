@@ -18,8 +18,8 @@ __all__ = ["postgres"]
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as made:
-        yield made
+    async with open_world(tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -32,20 +32,20 @@ async def gateway(world: World) -> Nanobot:
 def cluster(world: World, postgres: Postgres) -> Cluster:
     """Processes over one PostgreSQL, none of them yet."""
     world.database_url = postgres.empty()
-    made = Cluster(world)
-    made.configure()
-    return made
+    configured = Cluster(world)
+    configured.configure()
+    return configured
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """A world whose gateway serves the whole module, and at its end drains with nothing left."""
-    async with open_world(tmp_path_factory.mktemp("shared")) as made:
-        made.configure(more='[providers.dead]\napi_base = "http://127.0.0.1:9/v1"')
-        gateway = await made.start()
-        yield made
+    async with open_world(tmp_path_factory.mktemp("shared")) as opened:
+        opened.configure(more='[providers.dead]\napi_base = "http://127.0.0.1:9/v1"')
+        gateway = await opened.start()
+        yield opened
         assert await gateway.stop() == 0
-        made.verify()
+        opened.verify()
 
 
 @pytest.fixture(scope="module")

@@ -154,9 +154,9 @@ members = {members}
 
     async def start(self, **environ: str) -> Nanobot:
         """Start a gateway and wait until it is ready."""
-        made = await self.launch(**environ)
-        await made.ready()
-        return made
+        process = await self.launch(**environ)
+        await process.ready()
+        return process
 
     async def run(self, *arguments: str, stdin: bytes = b"", **environ: str) -> Ended:
         """Run a command to its end, with a pipe of its own at each of its standard streams."""
@@ -248,8 +248,8 @@ members = {members}
     @staticmethod
     def processes(*command: str) -> list[int]:
         """The processes of the whole machine with this command line."""
-        found = psutil.process_iter(["pid", "cmdline"])
-        return [process.pid for process in found if process.info["cmdline"] == [*command]]
+        running = psutil.process_iter(["pid", "cmdline"])
+        return [process.pid for process in running if process.info["cmdline"] == [*command]]
 
     # The store, once no process has it.
 
@@ -257,8 +257,8 @@ members = {members}
         """What the store holds."""
         if self.database_url:
             with psycopg.connect(self.database_url) as there:
-                found = there.execute(query.replace("?", "%s").encode(), values)
-                return found.fetchall()
+                cursor = there.execute(query.replace("?", "%s").encode(), values)
+                return cursor.fetchall()
         with closing(self.database()) as connection:
             return connection.execute(query, values).fetchall()
 

@@ -90,20 +90,20 @@ class Nest:
 
     def _listen(self) -> None:
         while news := self._socket.recv(_MESSAGE):
-            told = json.loads(news)
-            if told["code"] is None:
-                egg = self._eggs[told["pid"]] = Egg(told["pid"])
+            message = json.loads(news)
+            if message["code"] is None:
+                egg = self._eggs[message["pid"]] = Egg(message["pid"])
                 self._laid.put(egg)
             else:
-                self._eggs.pop(told["pid"]).ended.set_result(told["code"])
+                self._eggs.pop(message["pid"]).ended.set_result(message["code"])
 
 
 @cache
 def the_nest() -> Nest:
     """The one of all tests in this process, made when it is first asked for."""
-    made = Nest()
-    atexit.register(made.close)
-    return made
+    nest = Nest()
+    atexit.register(nest.close)
+    return nest
 
 
 def _hatch(line: socket.socket) -> bool:

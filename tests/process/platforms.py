@@ -167,8 +167,8 @@ class OnTelegram(Platform):
 
     def _spoil(self, method: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
-            made = self._server.fail(method, times=1, **fault)
-            return lambda: made.hits > 0
+            trouble = self._server.fail(method, times=1, **fault)
+            return lambda: trouble.hits > 0
 
         return self._once(f"{method} {fault}", fail)
 
@@ -235,8 +235,8 @@ class OnDiscord(Platform):
 
     def _spoil(self, route: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
-            made = self._server.fail(route, **fault)
-            return lambda: made.hits > 0
+            trouble = self._server.fail(route, **fault)
+            return lambda: trouble.hits > 0
 
         return self._once(f"{route} {fault}", fail)
 
@@ -309,8 +309,8 @@ class OnSlack(Platform):
 
     async def say(self, chat: str, text: str) -> None:
         thread = {"thread_ts": self._threads[chat]} if chat in self._threads else {}
-        said = self._server.say(chat, text, **thread)
-        self._last = said | {"channel": chat, "channel_type": "im"}
+        event = self._server.say(chat, text, **thread)
+        self._last = event | {"channel": chat, "channel_type": "im"}
 
     def shown(self, chat: str) -> list[str]:
         return [_slack_text(message) for message in self._server.sent(chat)]
@@ -341,8 +341,8 @@ class OnSlack(Platform):
 
     def _spoil(self, method: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
-            made = self._server.fail(method, times=1, **fault)
-            return lambda: made.hits > 0
+            trouble = self._server.fail(method, times=1, **fault)
+            return lambda: trouble.hits > 0
 
         return self._once(f"{method} {fault}", fail)
 
@@ -387,7 +387,7 @@ def told_once(shown: list[str]) -> list[str]:
     """The texts without what was repeated. A repeat is marked by its last line, or by a line of
     its own before it, and comes right after what it may repeat: one message, or the several that
     an answer was where nothing richer is known."""
-    told: list[str] = []
+    kept: list[str] = []
     marked = False
     for text in shown:
         plain = text.removesuffix(REPEAT_LINE).rstrip()
@@ -395,14 +395,14 @@ def told_once(shown: list[str]) -> list[str]:
             marked = True
             continue
         if marked or plain != text.rstrip():
-            same = [at for at, before in enumerate(told) if _may_be(before, plain)]
-            if marked and told and told[-1].startswith(plain):
-                same.append(len(told) - 1)  # as one message before, now as several
-            if same and len(told) - same[-1] <= (_PIECES if marked else 1):
-                del told[same[-1] :]
-        told.append(plain)
+            same = [at for at, before in enumerate(kept) if _may_be(before, plain)]
+            if marked and kept and kept[-1].startswith(plain):
+                same.append(len(kept) - 1)  # as one message before, now as several
+            if same and len(kept) - same[-1] <= (_PIECES if marked else 1):
+                del kept[same[-1] :]
+        kept.append(plain)
         marked = False
-    return told
+    return kept
 
 
 def _may_be(before: str, text: str) -> bool:

@@ -51,7 +51,7 @@ class OnMatrix(Platform):
     def recent(self, chat: str) -> list[str]:
         """Edits say it again with a star."""
         latest = self._server.rooms.of(chat)[-_RECENT:]
-        mine = [one.event["content"] for one in latest if one.event["sender"] == ME]
+        mine = [entry.event["content"] for entry in latest if entry.event["sender"] == ME]
         return [str(content.get("body", "")) for content in mine]
 
     async def until(self, holds: Callable[[], bool], timeout: float) -> None:
@@ -78,8 +78,8 @@ owners = ["{ANN}"]
 
     def _spoil(self, what: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
-            made = self._server.fail(what, **fault)
-            return lambda: made.hits > 0
+            trouble = self._server.fail(what, **fault)
+            return lambda: trouble.hits > 0
 
         return self._once(f"{what} {fault}", fail)
 

@@ -44,18 +44,18 @@ def script(body: Body) -> Answer:
             new.append(str(message["content"]))
         elif message["role"] == "assistant" and not message.get("tool_calls"):
             new, called = [], False
-    found = list(_NAME.finditer("\n".join(new)))
-    if not called and any(one[3] == "tool" for one in found):
+    matches = list(_NAME.finditer("\n".join(new)))
+    if not called and any(match[3] == "tool" for match in matches):
         return Answer(tool_calls=[("list_dir", '{"path": "."}')])
-    names = [_named(one) for one in found]
-    more = [word for one in found for word in _words(_named(one), one[3] or "")]
-    slow = any(one[3] == "slow" for one in found)
+    names = [_named(match) for match in matches]
+    more = [word for match in matches for word in _words(_named(match), match[3] or "")]
+    slow = any(match[3] == "slow" for match in matches)
     pace = _SLOW_SECONDS / (len(names) + len(more)) if slow else 0.0
     return Answer(" ".join([*names, *more]) or "It is time.", pace=pace)
 
 
-def _named(found: re.Match[str]) -> str:
-    return f"c{found[1]}n{found[2]}"
+def _named(match: re.Match[str]) -> str:
+    return f"c{match[1]}n{match[2]}"
 
 
 def _words(name: str, wish: str) -> list[str]:
@@ -94,9 +94,9 @@ class Talk:
         def there() -> bool:
             return any(name.search(text) for text in self.platform.recent(self.chat))
 
-        said = self.said
+        number = self.said
         await self.platform.until(there, STUCK_SECONDS)
-        self.heard = said
+        self.heard = number
 
     def patiently(self) -> bool:
         """Now and then people do not wait for an answer."""
@@ -116,11 +116,13 @@ class Talk:
             for name, wish in zip(wanted, self._wishes, strict=True)
             for word in _words(name, wish)
         ]
-        for what, found, right in (("", names, wanted), ("words of ", more, wanted_more)):
-            if found != right:
-                lost = [one for one in right if one not in found]
-                doubled = [one for one, count in Counter(found).items() if count > 1]
-                return f"{self}: {what}answers lost {lost}, doubled {doubled}, order {found[-20:]}"
+        for what, arrived, right in (("", names, wanted), ("words of ", more, wanted_more)):
+            if arrived != right:
+                lost = [word for word in right if word not in arrived]
+                doubled = [word for word, count in Counter(arrived).items() if count > 1]
+                return (
+                    f"{self}: {what}answers lost {lost}, doubled {doubled}, order {arrived[-20:]}"
+                )
         return ""
 
     def is_right(self) -> bool:
@@ -308,15 +310,15 @@ class Soak:
 
     def _check_log(self) -> None:
         """Each session has one chat's messages, or none of anybody's."""
-        found: dict[int, list[int]] = {}
+        numbers: dict[int, list[int]] = {}
         for (session,) in self._world.rows("SELECT key FROM sessions"):
             entries = self._world.entries(session)
             texts = [entry.text for entry in entries if isinstance(entry, UserEntry)]
-            names = [one for text in texts for one in _NAME.finditer(text)]
-            for one in names:
-                assert one[1] == names[0][1], session
+            names = [match for text in texts for match in _NAME.finditer(text)]
+            for match in names:
+                assert match[1] == names[0][1], session
             if names:
-                assert int(names[0][1]) not in found, session
-                found[int(names[0][1])] = [int(one[2]) for one in names]
+                assert int(names[0][1]) not in numbers, session
+                numbers[int(names[0][1])] = [int(match[2]) for match in names]
         wanted = {number: list(range(1, talk.most + 1)) for number, talk in enumerate(self._talks)}
-        assert found == wanted
+        assert numbers == wanted

@@ -105,10 +105,10 @@ async def test_without_a_gateway_an_answer_is_kept_for_the_next_one(world: World
 
 async def test_one_question_on_the_command_line_asks_nobody(world: World) -> None:
     world.configure(more='[[policy.rules]]\ntool = "exec"\nverdict = "ask"\n')
-    said = await world.run("agent", "-m", f"tool:exec:{COMMAND}\nsay:I could not")
-    assert (said.code, said.output.strip()) == (0, "I could not")
-    ((told,),) = world.rows("SELECT payload FROM entries WHERE kind = 'tool_result'")
-    assert b"nobody can be asked here" in told
+    ended = await world.run("agent", "-m", f"tool:exec:{COMMAND}\nsay:I could not")
+    assert (ended.code, ended.output.strip()) == (0, "I could not")
+    ((payload,),) = world.rows("SELECT payload FROM entries WHERE kind = 'tool_result'")
+    assert b"nobody can be asked here" in payload
     assert not (world.workspace / "effects").exists()
 
 
@@ -130,8 +130,8 @@ async def test_two_platforms_wait_at_once_over_a_kill_and_each_is_answered_in_it
                 await discord.say(place, text)
         await world.answered(OWNER)
         await discord.until(lambda: bool(discord.shown(place)), PATIENCE)
-        asked = {"tele": world.texts(OWNER)[0], "disc": discord.shown(place)[0]}
-        numbers = {name: asked_number(text) for name, text in asked.items()}
+        questions = {"tele": world.texts(OWNER)[0], "disc": discord.shown(place)[0]}
+        numbers = {name: asked_number(text) for name, text in questions.items()}
         assert sorted(numbers.values()) == [1, 2]
         await gateway.kill()
         await discord.left()
@@ -149,6 +149,6 @@ async def test_two_platforms_wait_at_once_over_a_kill_and_each_is_answered_in_it
 
 
 def asked_number(text: str) -> int:
-    found = re.search(r"\(#(\d+)\)", text)
-    assert found, text
-    return int(found[1])
+    match = re.search(r"\(#(\d+)\)", text)
+    assert match, text
+    return int(match[1])

@@ -40,11 +40,11 @@ async def test_what_is_said_during_a_command_steers_and_one_answer_says_so(
 async def test_what_is_said_during_a_plain_answer_waits_for_its_turn(
     shared: World, chat: int
 ) -> None:
-    said: list[dict[str, Any]] = []
+    sent: list[dict[str, Any]] = []
 
     def script(body: Body) -> None:
-        if not said:
-            said.append(shared.telegram.say(chat, "say:second"))
+        if not sent:
+            sent.append(shared.telegram.say(chat, "say:second"))
 
     shared.model.script = script
     shared.telegram.say(chat, "wait:0.2\nsay:first")
@@ -108,8 +108,10 @@ async def test_stop_in_a_model_call_keeps_what_was_said_and_then_there_is_silenc
 
     shared.telegram.say(chat, "say:and on")
     await shared.said(chat, "Stopped.", "and on")
-    said = [m["content"] for m in shared.model.requests[-1]["messages"] if m["role"] == "assistant"]
-    assert said == ["half of [stopped here]"]
+    replies = [
+        m["content"] for m in shared.model.requests[-1]["messages"] if m["role"] == "assistant"
+    ]
+    assert replies == ["half of [stopped here]"]
 
 
 async def test_stop_in_a_command_ends_all_its_processes(shared: World, chat: int) -> None:
@@ -214,9 +216,9 @@ async def test_members_change_no_model_and_run_a_command_only_if_an_owner_agrees
     await shared.said(MEMBER_CHAT, "Only owners change the model.")
     command = json.dumps({"command": "echo x > member"})
     shared.telegram.say(MEMBER_CHAT, f"tool:exec:{command}\nsay:talked")
-    _, asked = await shared.answered(MEMBER_CHAT, 2)
-    assert "an owner has to agree" in asked
-    number = re.search(r"\(#(\d+)\)", asked)
+    _, question = await shared.answered(MEMBER_CHAT, 2)
+    assert "an owner has to agree" in question
+    number = re.search(r"\(#(\d+)\)", question)
     assert number
     shared.telegram.say(MEMBER_CHAT, f"/approve {number[1]}")
     assert "not yours to decide" in (await shared.answered(MEMBER_CHAT, 3))[2]
@@ -231,9 +233,9 @@ async def test_a_stranger_gets_one_word_and_the_model_never_hears_them(shared: W
     await shared.acknowledged(updates[-1])
     shared.telegram.say(OWNER_CHAT, "say:meanwhile")
     await shared.said(OWNER_CHAT, "meanwhile")
-    (told,) = shared.texts(STRANGER)
-    assert told.startswith("This assistant is private.")
-    assert "pairing code" in told
+    (notice,) = shared.texts(STRANGER)
+    assert notice.startswith("This assistant is private.")
+    assert "pairing code" in notice
     assert len(shared.model.requests) == 1
 
 
@@ -247,9 +249,9 @@ def results(body: Body) -> list[str]:
 async def test_an_unknown_tool_is_answered_with_those_there_are(shared: World, chat: int) -> None:
     shared.telegram.say(chat, 'tool:read_fil:{"path": "x"}\nsay:done')
     await shared.said(chat, "done")
-    (told,) = results(shared.model.requests[-1])
-    assert "there is no tool" in told
-    assert "read_file" in told
+    (result,) = results(shared.model.requests[-1])
+    assert "there is no tool" in result
+    assert "read_file" in result
 
 
 @pytest.mark.parametrize(
@@ -260,8 +262,8 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
 ) -> None:
     shared.telegram.say(chat, f"tool:read_file:{arguments}\nsay:done")
     await shared.said(chat, "done")
-    (told,) = results(shared.model.requests[-1])
-    assert told.startswith("error: ")
+    (result,) = results(shared.model.requests[-1])
+    assert result.startswith("error: ")
 
 
 async def test_a_call_that_was_cut_off_is_never_executed(shared: World, chat: int) -> None:
@@ -270,8 +272,8 @@ async def test_a_call_that_was_cut_off_is_never_executed(shared: World, chat: in
     shared.model.fail_with(Fault(answer=cut))
     shared.telegram.say(chat, "say:unused")
     await shared.answered(chat)
-    (told,) = results(shared.model.requests[-1])
-    assert told.startswith("not executed: your answer was cut off")
+    (result,) = results(shared.model.requests[-1])
+    assert result.startswith("not executed: your answer was cut off")
     assert not (shared.workspace / f"cut{chat}").exists()
 
 

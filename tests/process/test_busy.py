@@ -84,6 +84,8 @@ async def test_an_album_is_one_message_whatever_comes_between_its_parts(world: W
     assert await gateway.stop() == 0
     assert world.texts(1) == ["seen"]
     taken = [body for body in world.entries("telegram:1") if isinstance(body, UserEntry)]
-    assert [f"picture {number}" in one.text for number, one in enumerate(taken, 1)] == [True] * 3
-    assert [len(one.attachments) for one in taken] == [1, 1, 1]
-    assert all(one.attachments[0].path and not one.attachments[0].error for one in taken)
+    assert [f"picture {number}" in entry.text for number, entry in enumerate(taken, 1)] == [
+        True
+    ] * 3
+    assert [len(entry.attachments) for entry in taken] == [1, 1, 1]
+    assert all(entry.attachments[0].path and not entry.attachments[0].error for entry in taken)

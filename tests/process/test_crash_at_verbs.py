@@ -70,11 +70,11 @@ def talk(world: World) -> None:
 
 def steer(world: World) -> None:
     """Let more be said in a chat while the model works on its first message."""
-    said: list[dict[str, Any]] = []
+    pushed: list[dict[str, Any]] = []
 
     def script(body: Body) -> None:
-        if not said and "say:slow" in body["messages"][-1]["content"]:
-            said.append(world.telegram.say(STEER, "say:more"))
+        if not pushed and "say:slow" in body["messages"][-1]["content"]:
+            pushed.append(world.telegram.say(STEER, "say:more"))
 
     world.model.script = script
 
@@ -87,10 +87,10 @@ async def approve(world: World) -> None:
 
 def check(world: World) -> None:
     """Nothing lost, nothing done twice, and a message twice only where it says so itself."""
-    told = {
+    texts = {
         chat: without_repeats(world.texts(chat)) for chat in (PLAIN, TOOLS, TROUBLE, BLOCKED, FILE)
     }
-    assert told == {
+    assert texts == {
         PLAIN: ["plain"],
         TOOLS: ["tools"],
         TROUBLE: ["late"],
@@ -104,12 +104,12 @@ def check(world: World) -> None:
         ["more"],
         ["slow", "more"],
     )
-    asked, *others = world.texts(ASK)
-    if others[0].startswith(asked):  # of the two questions the gateway knows where this one stands
+    question, *others = world.texts(ASK)
+    if others[0].startswith(question):  # of the two questions the gateway knows where this one stands
         assert others[0].endswith(REPEAT_LINE)
         others = others[1:]
     decided, answer = without_repeats(others)
-    assert asked.startswith("May I do this? (#1)")
+    assert question.startswith("May I do this? (#1)")
     assert decided.startswith("Approved: exec (#1)") or "was already approved" in decided
     assert answer == "so be it"
     dead = world.rows("SELECT chat_id, state FROM outbound WHERE state != 'sent'")
@@ -123,9 +123,9 @@ def check_effects(world: World) -> None:
         file = world.workspace / name
         done = file.read_text().count("x") if file.exists() else 0
         results = [b for b in world.entries(f"telegram:{chat}") if isinstance(b, ToolResultEntry)]
-        (told,) = [result.text for result in results if result.name == "exec"]
+        (text,) = [result.text for result in results if result.name == "exec"]
         assert done <= 1
-        assert done == 1 or "outcome unknown" in told
+        assert done == 1 or "outcome unknown" in text
 
 
 def check_files(world: World) -> None:
@@ -134,9 +134,9 @@ def check_files(world: World) -> None:
     (message,) = [b for b in world.entries(f"telegram:{FILE}") if isinstance(b, UserEntry)]
     (file,) = message.attachments
     whole = (world.workspace / "received").rglob("[!.]*")
-    found = [path for path in whole if path.is_file()]
-    assert found == [world.workspace / file.path]
-    assert found[0].read_bytes() == b"a page"
+    files = [path for path in whole if path.is_file()]
+    assert files == [world.workspace / file.path]
+    assert files[0].read_bytes() == b"a page"
 
 
 def check_calls(world: World) -> None:
@@ -191,10 +191,10 @@ def all_said(world: World) -> bool:
 
 
 def points() -> list[Any]:
-    found = [f"{verb}:{when}" for verb in REACHED for when in ("before", "after")]
-    assert set(found) >= QUICK
+    named = [f"{verb}:{when}" for verb in REACHED for when in ("before", "after")]
+    assert set(named) >= QUICK
     slow = pytest.mark.slow
-    return [pytest.param(point, marks=() if point in QUICK else slow) for point in found]
+    return [pytest.param(point, marks=() if point in QUICK else slow) for point in named]
 
 
 @pytest.mark.parametrize("point", points())

@@ -50,8 +50,8 @@ async def test_a_command_that_was_cut_by_a_crash_is_not_run_again(world: World) 
     await world.said(1, "checked")
     await stopped(world, gateway)
     await effects(world)
-    (told,) = [b.text for b in world.entries("telegram:1") if isinstance(b, ToolResultEntry)]
-    assert told.startswith("interrupted, outcome unknown")
+    (text,) = [b.text for b in world.entries("telegram:1") if isinstance(b, ToolResultEntry)]
+    assert text.startswith("interrupted, outcome unknown")
 
 
 async def test_a_crash_leaves_no_command_running(world: World, gateway: Nanobot) -> None:

@@ -36,7 +36,9 @@ NAP = {
 def points(*verbs: str, quick: str = "record_result:after") -> list[Any]:
     """Before and after each; all but one are for the long proof."""
     named = [f"{verb}:{when}" for verb in verbs for when in BOTH]
-    return [pytest.param(one, marks=() if one == quick else pytest.mark.slow) for one in named]
+    return [
+        pytest.param(point, marks=() if point == quick else pytest.mark.slow) for point in named
+    ]
 
 
 def is_about(body: Body, beginning: str) -> bool:
@@ -91,9 +93,9 @@ async def test_a_triage_is_decided_once_and_starts_one_run(world: World, point: 
     await crashed(world, point)
 
     gateway = await world.start()
-    started, told = await world.answered(1, 2)
+    started, ended = await world.answered(1, 2)
     assert await gateway.stop() == 0
-    assert {started.partition("\n")[0], told.partition("\n")[0]} == {
+    assert {started.partition("\n")[0], ended.partition("\n")[0]} == {
         "Started: Nap; I will tell you when it is done.",
         "Task completed: Nap",
     }
@@ -210,15 +212,15 @@ def remembered(world: World) -> bool:
     "point", points("record_result", "finish:1", "finish:2", "claim:2", "claim:3", "finish:3")
 )
 async def test_a_subagent_is_started_once_and_reports_once(world: World, point: str) -> None:
-    asked = {"task": "say:far away", "label": "The moon"}
-    world.telegram.say(1, f"tool:spawn:{json.dumps(asked)}\nsay:started")
+    wanted = {"task": "say:far away", "label": "The moon"}
+    world.telegram.say(1, f"tool:spawn:{json.dumps(wanted)}\nsay:started")
     await crashed(world, point)
 
     gateway = await world.start()
     await world.answered(1, 2)
     assert await gateway.stop() == 0
-    told = [one for one in of(world, UserEntry) if isinstance(one, UserEntry)]
-    reports = [one.text for one in told if one.origin is Origin.RUN]
+    kept = [entry for entry in of(world, UserEntry) if isinstance(entry, UserEntry)]
+    reports = [entry.text for entry in kept if entry.origin is Origin.RUN]
     assert len(reports) == 1
     assert reports[0].endswith("Task completed: The moon\n\nfar away")
     assert world.rows("SELECT count(*) FROM tasks") == [(1,)]
@@ -247,10 +249,10 @@ async def test_a_memory_is_saved_exactly_once(world: World, point: str) -> None:
     await world.eventually((world.workspace / "MEMORY.md").exists)
     assert await gateway.stop() == 0
     assert without_repeats(world.texts(1)) == ["noted"]
-    (told,) = results(world)
+    (result,) = results(world)
     assert world.rows("SELECT text, state FROM memories") == [("Anna drinks green tea", "active")]
     ((number,),) = world.rows("SELECT id FROM memories")
-    assert told == f"remembered [{number}]"
+    assert result == f"remembered [{number}]"
     text = (world.workspace / "MEMORY.md").read_text()
     assert text == "# Memory\n\n- Anna drinks green tea\n"
     world.verify()
@@ -277,4 +279,6 @@ async def test_a_memory_is_forgotten_once_and_for_good(world: World, point: str)
 
 
 def results(world: World) -> list[str]:
-    return [one.text for one in of(world, ToolResultEntry) if isinstance(one, ToolResultEntry)]
+    return [
+        entry.text for entry in of(world, ToolResultEntry) if isinstance(entry, ToolResultEntry)
+    ]

@@ -57,7 +57,7 @@ async def test_a_text_that_was_due_is_sent_once(world: World, when: str) -> None
 async def test_a_chat_of_no_channel_is_refused_when_it_is_named(world: World) -> None:
     await world.start()
     world.telegram.say(1, "/cron add to=telgram:1 +2s Tea!")
-    (told,) = await world.answered(1)
-    assert told == "to: no channel 'telgram' is on; there are cli, telegram."
+    (text,) = await world.answered(1)
+    assert text == "to: no channel 'telgram' is on; there are cli, telegram."
     world.telegram.say(1, "/cron list")
     assert (await world.answered(1, 2))[1].startswith("There is nothing. cron add")

@@ -25,7 +25,7 @@ async def shows(world: World, chat: int, at: int, text: str) -> None:
 
 
 @pytest.fixture
-async def asked(world: World) -> World:
+async def asking(world: World) -> World:
     """A member's command waits; two owners were asked."""
     world.configure()
     await world.start()
@@ -39,34 +39,34 @@ async def asked(world: World) -> World:
     return world
 
 
-async def test_members_get_no_buttons_that_they_may_not_press(asked: World) -> None:
-    assert buttons(asked, MEMBER) == []
-    assert "The owners are asked" in asked.texts(MEMBER)[-1]
-    assert buttons(asked, OWNER) == buttons(asked, OTHER) == ["Approve", "Deny", "Always here"]
+async def test_members_get_no_buttons_that_they_may_not_press(asking: World) -> None:
+    assert buttons(asking, MEMBER) == []
+    assert "The owners are asked" in asking.texts(MEMBER)[-1]
+    assert buttons(asking, OWNER) == buttons(asking, OTHER) == ["Approve", "Deny", "Always here"]
 
 
 @pytest.mark.parametrize(("command", "word"), [("approve", "approved"), ("deny", "denied")])
 async def test_once_decided_every_chat_says_by_whom_and_has_no_buttons(
-    asked: World, command: str, word: str
+    asking: World, command: str, word: str
 ) -> None:
-    asked.telegram.say(OWNER, f"/{command} 1")
+    asking.telegram.say(OWNER, f"/{command} 1")
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await shows(asked, chat, at, f"\n\n{word.capitalize()} by")
-        assert buttons(asked, chat, at) == []
-        assert "echo hello" in asked.texts(chat)[at]
-    assert len(asked.texts(OTHER)) == 2
+        await shows(asking, chat, at, f"\n\n{word.capitalize()} by")
+        assert buttons(asking, chat, at) == []
+        assert "echo hello" in asking.texts(chat)[at]
+    assert len(asking.texts(OTHER)) == 2
 
 
-async def test_a_kill_before_the_chats_were_told_loses_nothing(asked: World) -> None:
-    asked.telegram.fail("editMessageText", seconds=60.0, status=500, description="x")
-    asked.telegram.say(OWNER, "/deny 1")
-    await asked.telegram.called("editMessageText")
-    (process,) = asked.processes_started
+async def test_a_kill_before_the_chats_were_told_loses_nothing(asking: World) -> None:
+    asking.telegram.fail("editMessageText", seconds=60.0, status=500, description="x")
+    asking.telegram.say(OWNER, "/deny 1")
+    await asking.telegram.called("editMessageText")
+    (process,) = asking.processes_started
     await process.kill()
-    asked.telegram.heal()
-    await asked.start()
+    asking.telegram.heal()
+    await asking.start()
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await shows(asked, chat, at, "\n\nDenied by")
+        await shows(asking, chat, at, "\n\nDenied by")
 
 
 async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) -> None:
@@ -104,10 +104,10 @@ async def test_the_reason_why_a_job_in_a_group_fails_is_not_told_there(world: Wo
         world.telegram.say(chat, "/cron add +1s say the time", sender=OWNER)
         await failed_in(world, chat)
         world.model.faults.clear()
-    told = "\n".join(world.texts(GROUP))
+    texts = "\n".join(world.texts(GROUP))
     for secret in ("401", "sk-", "API key", "refuse"):
-        assert secret not in told
-    assert "log as run" in told
+        assert secret not in texts
+    assert "log as run" in texts
     assert "401" in (text := "\n".join(world.texts(OWNER))) or "key" in text
 
 
@@ -149,9 +149,9 @@ async def test_whom_an_owner_refuses_is_not_told_of_again_and_a_flood_is_told_on
         world.telegram.say(number, "hello")
     for number in range(STRANGER + 1, STRANGER + 30):
         await world.answered(number, 1)
-    told = [text for text in world.texts(OWNER) if "asks to be let in" in text]
-    assert not [text for text in told[1:] if f"telegram:{STRANGER})" in text]
-    assert len(told) <= 5
+    texts = [text for text in world.texts(OWNER) if "asks to be let in" in text]
+    assert not [text for text in texts[1:] if f"telegram:{STRANGER})" in text]
+    assert len(texts) <= 5
     assert any("/pair list" in text for text in world.texts(OWNER)[3:])
 
 

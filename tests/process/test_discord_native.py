@@ -68,9 +68,9 @@ async def test_a_server_without_components_gets_the_same_in_content(
     for _ in range(2):
         await say(discord, STREAMED)
         await until(discord, lambda: " ".join(shown(discord)).endswith("word999"))
-        told = shown(discord)
-        assert " ".join(told) == LONG
-        assert len(told) == 5
+        texts = shown(discord)
+        assert " ".join(texts) == LONG
+        assert len(texts) == 5
         discord.history[DM].clear()
     written = [*discord.calls_of(POST), *discord.calls_of(PATCH)]
     refused = [call for call in written if call.json["flags"] & IS_COMPONENTS_V2]
@@ -104,7 +104,11 @@ async def question(world: World, discord: DiscordServer) -> dict[str, Any]:
 
 
 def buttons(message: dict[str, Any]) -> list[str]:
-    return [one["label"] for one in nested(message.get("components", [])) if one["type"] == BUTTON]
+    return [
+        button["label"]
+        for button in nested(message.get("components", []))
+        if button["type"] == BUTTON
+    ]
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -113,14 +117,14 @@ async def test_a_question_is_decided_once_however_often_it_is_pressed(
 ) -> None:
     discord.native = native
     await world.start()
-    asked = await question(world, discord)
-    before = dict(asked)
-    assert buttons(asked) == ["Approve", "Deny", "Always here"]
-    assert bool(asked["flags"] & IS_COMPONENTS_V2) == native
+    message = await question(world, discord)
+    before = dict(message)
+    assert buttons(message) == ["Approve", "Deny", "Always here"]
+    assert bool(message["flags"] & IS_COMPONENTS_V2) == native
     presses = [await discord.press(before, label) for label in ("Approve", "Deny")]
     await until(discord, lambda: "done" in shown(discord))
     await until(discord, lambda: "Approved by" in shown(discord)[0])
-    assert buttons(asked) == []
+    assert buttons(message) == []
     presses.append(await discord.press(before, "Deny"))
     await until(discord, lambda: set(presses) <= discord.answers.keys())
     assert [discord.answers[press]["type"] for press in presses] == [6, 6, 6]

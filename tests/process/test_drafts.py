@@ -19,7 +19,7 @@ async def drafted(world: World, text: str, chat: int = CHAT) -> None:
     drafts = world.telegram.native.drafts
 
     def shows() -> bool:
-        return any(text in one for draft in drafts.get(chat, []) for one in draft.versions)
+        return any(text in version for draft in drafts.get(chat, []) for version in draft.versions)
 
     await world.telegram.until(shows, PATIENCE)
 

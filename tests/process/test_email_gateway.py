@@ -45,7 +45,7 @@ async def mail(world: World) -> AsyncIterator[MailServer]:
 
 
 def said(mail: MailServer) -> list[str]:
-    return [one.get_body(("plain",)).get_content().strip() for one in mail.sent]
+    return [message.get_body(("plain",)).get_content().strip() for message in mail.sent]
 
 
 async def up(world: World, mail: MailServer) -> None:
@@ -107,7 +107,7 @@ async def test_kill_9_between_intake_and_answer_loses_nothing(
     await world.start()
     await mail.until(lambda: {"once", "meanwhile"} <= set(without_repeats(said(mail))), 20)
     assert sorted(without_repeats(said(mail))) == ["meanwhile", "once"]
-    ids = [one["Message-ID"] for one in mail.sent]
+    ids = [message["Message-ID"] for message in mail.sent]
     assert len(set(ids)) == 2  # mail programs show a repeat once
 
 
@@ -137,9 +137,9 @@ async def test_a_checked_stranger_is_told_a_code_or_nothing(
     await mail.until(lambda: "real" in said(mail), 20)
     if pairing:
         await mail.until(lambda: len(mail.sent) == 2, 20)
-    told = [one for one in said(mail) if one != "real"]
-    assert bool(told) is pairing
-    assert all(re.search(r"pairing code is \S{4}-\S{4}", one) for one in told)
+    texts = [text for text in said(mail) if text != "real"]
+    assert bool(texts) is pairing
+    assert all(re.search(r"pairing code is \S{4}-\S{4}", text) for text in texts)
     assert len(world.model.requests) == 1
 
 
@@ -180,8 +180,8 @@ def checked(raw: bytes) -> bytes:
 
 
 async def test_doctor_tries_the_account(world: World, mail: MailServer) -> None:
-    told = await world.run("doctor")
-    assert USER in told.output
+    ended = await world.run("doctor")
+    assert USER in ended.output
     mail.password = "another"
-    told = await world.run("doctor")
-    assert "app password" in told.output + told.errors
+    ended = await world.run("doctor")
+    assert "app password" in ended.output + ended.errors

@@ -21,12 +21,12 @@ def configure(world: World, watches: str, more: str = "", to: str = "telegram:1"
 
 def prompts(world: World) -> list[str]:
     """What the model was asked by events."""
-    asked = []
+    prompts_seen = []
     for request in world.model.requests:
         last = request["messages"][-1]["content"]
         if "This happened on the machine" in json.dumps(last):
-            asked.append(json.dumps(last))
-    return asked
+            prompts_seen.append(json.dumps(last))
+    return prompts_seen
 
 
 def old_log(world: World) -> Path:
@@ -67,11 +67,11 @@ async def test_a_line_of_a_log_is_asked_about_and_told_though_the_gateway_dies_i
     await world.answered(1, 2)
     await gateway.stop()
     assert world.texts(1) == ["hello", "The service is ill."]
-    asked = prompts(world)[0]
-    assert "> FAILURE in module 7" in asked
-    assert "What to do about it: Look at the module." in asked
-    assert "an old failure" not in asked
-    assert "all is well" not in asked
+    prompt = prompts(world)[0]
+    assert "> FAILURE in module 7" in prompt
+    assert "What to do about it: Look at the module." in prompt
+    assert "an old failure" not in prompt
+    assert "all is well" not in prompt
     world.verify()
     assert world.rows("SELECT status FROM occurrences") == [("done",)]
 

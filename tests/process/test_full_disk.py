@@ -87,8 +87,8 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.fixture
 async def world(disk: Disk, tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as made:
-        yield made
+    async with open_world(tmp_path) as opened:
+        yield opened
 
 
 async def test_messages_that_cannot_be_kept_are_not_acknowledged_and_answered_later(

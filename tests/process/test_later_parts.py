@@ -60,12 +60,12 @@ owners = ["7"]
         if not point:
             refused = "goes on in an older form (Discord: Invalid Form Body"
             assert refused in world.log
-            asked = [
+            calls = [
                 call
                 for call in discord.calls_of("POST /channels/{channel}/messages")
                 if call.json["flags"] & IS_COMPONENTS_V2
             ]
-            assert len(asked) <= 3  # one that was taken; then a chat is asked twice
+            assert len(calls) <= 3  # one that was taken; then a chat is asked twice
 
 
 class AgeingSlack(SlackServer):

@@ -35,13 +35,15 @@ async def test_a_start_and_a_stop_are_runs_whose_answers_go_nowhere(world: World
     gateway = await world.start()
     await world.asked()
     listed = await world.run("sessions", "list", "--json")
-    assert [(one["key"], one["has_unread"]) for one in json.loads(listed.output)] == [(BOOT, False)]
+    assert [(session["key"], session["has_unread"]) for session in json.loads(listed.output)] == [
+        (BOOT, False)
+    ]
     assert await gateway.stop() == 0
     assert (replies(world, BOOT), replies(world, SHUTDOWN)) == (["all is well"], ["good night"])
-    said = world.entries(BOOT)[0]
-    assert isinstance(said, UserEntry)
-    assert (said.origin, said.role) == ("lifecycle", "owner")
-    assert said.text.startswith("nanobot has just started. BOOT.md says what to do now:")
+    entry = world.entries(BOOT)[0]
+    assert isinstance(entry, UserEntry)
+    assert (entry.origin, entry.role) == ("lifecycle", "owner")
+    assert entry.text.startswith("nanobot has just started. BOOT.md says what to do now:")
     assert world.telegram.messages(1) == []
     world.verify()
 
@@ -96,11 +98,11 @@ async def test_a_stop_that_takes_too_long_is_cut_and_never_resumed(world: World)
     write(world, "SHUTDOWN.md", "wait:60\nsay:good night")
     gateway = await world.start()
     await world.rests(gateway)
-    asked = len(world.model.requests)
+    before = len(world.model.requests)
     (world.workspace / "SHUTDOWN.md").unlink()
     second = await world.start()
     assert await second.stop() == 0
-    assert len(world.model.requests) == asked
+    assert len(world.model.requests) == before
 
 
 async def test_a_stop_that_was_killed_is_not_done_at_the_next_start(world: World) -> None:

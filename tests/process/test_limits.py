@@ -91,8 +91,8 @@ async def test_without_a_sandbox_a_command_waits_for_a_person_s_word(world: Worl
     gateway = await world.start()
     command = json.dumps({"command": "echo x >> effects"})
     world.telegram.say(1, f"tool:exec:{command}\nsay:told")
-    (asked,) = await world.answered(1)
-    assert "without a sandbox" in asked
+    (question,) = await world.answered(1)
+    assert "without a sandbox" in question
     assert not (world.workspace / "effects").exists()
     world.telegram.say(1, "/approve 1")
     await world.telegram.until(lambda: world.texts(1)[-1] == "told", PATIENCE)

@@ -129,9 +129,9 @@ class OwnServer:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[OwnServer]:
-    made = OwnServer(tmp_path)
-    yield made
-    made.server.cleanup()
+    own = OwnServer(tmp_path)
+    yield own
+    own.server.cleanup()
 
 
 async def test_the_server_is_restarted_under_load(world: World, own_server: OwnServer) -> None:

@@ -53,9 +53,9 @@ async def test_an_invited_bot_answers_and_in_a_group_only_when_named(
     matrix.say(GROUP, "Nano: say:to a stranger", sender=BOB)
     await matrix.until(lambda: matrix.texts("!new:loopback") == ["in private"])
     await matrix.until(lambda: matrix.texts(GROUP) == ["in public"])
-    asked = str(world.model.requests)
-    assert "among us" not in asked
-    assert "stranger" not in asked
+    text = str(world.model.requests)
+    assert "among us" not in text
+    assert "stranger" not in text
 
 
 async def test_an_answer_is_shown_while_it_is_written_in_one_message(

@@ -53,8 +53,8 @@ owners = ["{PERSON}"]
         gateway = await world.start()
         await world.eventually(lambda: decided(world))
         await discord.until(lambda: "it is over" in str(discord.mine(DM)), PATIENCE)
-        made = world.workspace / "effects"
-        assert (made.read_text() if made.exists() else "") == effect
+        file = world.workspace / "effects"
+        assert (file.read_text() if file.exists() else "") == effect
         assert await gateway.stop() == 0
     world.verify()
 
@@ -83,10 +83,12 @@ owners = ["U1"]
         await world.eventually(lambda: decided(world))
 
         def over() -> bool:
-            return "it is over" in [shown_on_slack(one["blocks"]) for one in slack.sent("D1")]
+            return "it is over" in [
+                shown_on_slack(message["blocks"]) for message in slack.sent("D1")
+            ]
 
         await slack.until(over, PATIENCE)
-        made = world.workspace / "effects"
-        assert (made.read_text() if made.exists() else "") == effect
+        file = world.workspace / "effects"
+        assert (file.read_text() if file.exists() else "") == effect
         assert await gateway.stop() == 0
     world.verify()

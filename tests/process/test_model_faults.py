@@ -51,18 +51,18 @@ async def test_a_model_that_refuses_is_told_with_a_remedy_and_the_chat_goes_on(
 ) -> None:
     shared.model.fail_with(fault)
     shared.telegram.say(chat, "say:never said")
-    (told,) = await shared.answered(chat)
-    assert told.startswith("I could not answer: test answered")
-    assert remedy in told
+    (text,) = await shared.answered(chat)
+    assert text.startswith("I could not answer: test answered")
+    assert remedy in text
     shared.telegram.say(chat, "say:but this")
-    await shared.said(chat, told, "but this")
+    await shared.said(chat, text, "but this")
 
 
 async def test_an_empty_answer_is_not_sent_as_silence(shared: World, chat: int) -> None:
     shared.model.fail_with(Fault(answer=Answer("")))
     shared.telegram.say(chat, "say:unused")
-    (told,) = await shared.answered(chat)
-    assert "empty answer" in told
+    (text,) = await shared.answered(chat)
+    assert "empty answer" in text
 
 
 async def test_an_answer_cut_at_the_token_limit_says_so(shared: World, chat: int) -> None:
@@ -78,10 +78,10 @@ async def test_a_model_that_cannot_be_reached_is_told_with_what_to_check(
     shared.telegram.say(chat, "/model dead/any")
     (changed,) = await shared.answered(chat)
     shared.telegram.say(chat, "say:never said")
-    told = (await shared.answered(chat, 2))[1]
-    assert told.startswith("I could not answer: dead did not answer at http://127.0.0.1:9/v1")
-    assert "Check the network and providers.dead.api_base." in told
+    text = (await shared.answered(chat, 2))[1]
+    assert text.startswith("I could not answer: dead did not answer at http://127.0.0.1:9/v1")
+    assert "Check the network and providers.dead.api_base." in text
     shared.telegram.say(chat, "/model default")
     default = (await shared.answered(chat, 3))[2]
     shared.telegram.say(chat, "say:back")
-    await shared.said(chat, changed, told, default, "back")
+    await shared.said(chat, changed, text, default, "back")

@@ -113,21 +113,21 @@ async def run_schemathesis(served: House, folder: Path, seed: int, *options: str
         start_new_session=True,
     )
     try:
-        said, _ = await process.communicate()
+        output, _ = await process.communicate()
     except asyncio.CancelledError:
         os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
         raise
-    assert process.returncode == 0, said.decode(errors="replace")[-20_000:]
-    return said.decode()
+    assert process.returncode == 0, output.decode(errors="replace")[-20_000:]
+    return output.decode()
 
 
 @pytest.mark.process
 @pytest.mark.timeout(400)
 async def test_the_api_is_what_its_description_says(tmp_path: Path) -> None:
     async with house(tmp_path / "home", model(), web=_PROXY) as served:
-        said = await run_schemathesis(served, tmp_path, 1, "--max-examples=1")
-    assert "Coverage" in said
+        output = await run_schemathesis(served, tmp_path, 1, "--max-examples=1")
+    assert "Coverage" in output
 
 
 @pytest.mark.slow

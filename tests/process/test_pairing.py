@@ -13,11 +13,11 @@ GROUP = -700
 
 async def code_of(world: World, count: int) -> str:
     """The code in the last of that many messages to the stranger."""
-    found = re.search(
+    match = re.search(
         r"pairing code is (\S{4}-\S{4}) \(", (await world.answered(STRANGER, count))[-1]
     )
-    assert found
-    return found[1]
+    assert match
+    return match[1]
 
 
 async def test_a_stranger_is_let_in_by_the_command_line_while_the_gateway_runs(
@@ -26,7 +26,9 @@ async def test_a_stranger_is_let_in_by_the_command_line_while_the_gateway_runs(
     world.telegram.say(STRANGER, "say:secret")
     code = await code_of(world, 1)
     listed = json.loads((await world.run("pair", "list", "--state", "asked", "--json")).output)
-    assert [(one["who"], one["code"]) for one in listed] == [(f"telegram:{STRANGER}", code)]
+    assert [(pairing["who"], pairing["code"]) for pairing in listed] == [
+        (f"telegram:{STRANGER}", code)
+    ]
     ran = await world.run("pair", "approve", code)
     assert (ran.code, ran.errors) == (0, "")
     assert (await world.answered(STRANGER, 2))[1].startswith("You are in.")
@@ -76,8 +78,8 @@ async def test_in_a_group_strangers_are_not_heard_and_the_paired_are(world: Worl
     gateway = await world.start()
     mention = "@nano_bot say:hello"
     entities = [{"type": "mention", "offset": 0, "length": 9}]
-    asked = world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
-    await world.acknowledged(asked)
+    update = world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
+    await world.acknowledged(update)
     world.telegram.say(STRANGER, "hello")
     code = await code_of(world, 1)
     await world.run("pair", "approve", code)

@@ -12,8 +12,8 @@ from tests.process.harness import World
 async def test_one_question_may_come_with_pictures(world: World, tmp_path: Path) -> None:
     picture = tmp_path / "a cat.png"
     picture.write_bytes(png())
-    asked = ("agent", "-m", "say:a cat", "--image", str(picture))
-    ended = await world.run(*asked, NANOBOT_AGENT__MODEL="test/gpt-4o")
+    arguments = ("agent", "-m", "say:a cat", "--image", str(picture))
+    ended = await world.run(*arguments, NANOBOT_AGENT__MODEL="test/gpt-4o")
     assert (ended.code, ended.output.strip()) == (0, "a cat")
     (body,) = world.model.requests
     text, image = body["messages"][-1]["content"]

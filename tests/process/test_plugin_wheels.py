@@ -88,7 +88,7 @@ class Home:
         self.folder.mkdir()
         self._home = folder / "home"
         self._home.mkdir()
-        self._packages = [str(one) for one in packages]
+        self._packages = [str(package) for package in packages]
         self.log = folder / "log"
 
     def configure(self, more: str = "") -> None:
@@ -146,16 +146,16 @@ class Home:
         answers = self.folder / "ann.out"
 
         def missing() -> list[str]:
-            said = answers.read_text() if answers.exists() else ""
-            return [one for one in wanted if one not in said]
+            text = answers.read_text() if answers.exists() else ""
+            return [line for line in wanted if line not in text]
 
         try:
             async with asyncio.timeout(PATIENCE):
                 while missing():  # noqa: ASYNC110 - other processes set no event
                     await asyncio.sleep(0.02)
         except TimeoutError:
-            told = answers.read_text() if answers.exists() else "nothing"
-            pytest.fail(f"{missing()} is not in {told!r}\n{self.log.read_text()[-4000:]}")
+            text = answers.read_text() if answers.exists() else "nothing"
+            pytest.fail(f"{missing()} is not in {text!r}\n{self.log.read_text()[-4000:]}")
 
 
 async def test_what_a_package_adds_is_used_in_a_chat(
@@ -187,10 +187,10 @@ async def test_what_a_package_adds_is_used_in_a_chat(
         await home.say("say:fly", "parrots do not fly here")
         await home.say("say:still there", "still there (polly for millet)")
         listed = json.loads(await home.run("tools", "list", "--json"))
-    (chirp,) = (one for one in listed if one["name"] == "chirp")
+    (chirp,) = (tool for tool in listed if tool["name"] == "chirp")
     assert chirp["source"] == "plugin nanobot-birds"
     assert (chirp["effect"], chirp["roles"]) == ("none", ["owner", "member"])
-    assert {one["source"] for one in listed} == {"built-in", "plugin nanobot-birds"}
+    assert {tool["source"] for tool in listed} == {"built-in", "plugin nanobot-birds"}
     assert "left out" not in await home.run("doctor")
 
 
@@ -228,9 +228,9 @@ async def test_what_is_broken_is_named_and_left_out_and_the_gateway_starts(
         named = f"{name} of the package nanobot-broken-birds ({group}) is left out: "
         assert any(named in line and why in line for line in lines), (name, why)
     examined = json.loads(await home.run("doctor", "--json"))
-    told = [one["text"] for one in examined if one["about"] in ("plugins", "grave")]
+    texts = [line["text"] for line in examined if line["about"] in ("plugins", "grave")]
     left_out[("nanobot.providers", "mute")] = "ModuleNotFoundError"
     for (group, name), why in (left_out | opened).items():
         named = f"{name} of the package nanobot-broken-birds ({group}) is left out: "
-        assert any(one.startswith(named) and why in one for one in told), (name, told)
-    assert len(told) == len(left_out | opened)
+        assert any(line.startswith(named) and why in line for line in texts), (name, texts)
+    assert len(texts) == len(left_out | opened)

@@ -75,9 +75,9 @@ _OFF = "[channels.telegram]\nenabled = false"
 
 
 def door(line: str) -> str:
-    found = re.search(r" web=(http://127\.0\.0\.1:\d+) ", line)
-    assert found, line
-    return found[1]
+    match = re.search(r" web=(http://127\.0\.0\.1:\d+) ", line)
+    assert match, line
+    return match[1]
 
 
 async def deliver(url: str, key: str, name: str) -> str:
@@ -94,7 +94,7 @@ async def deliver(url: str, key: str, name: str) -> str:
 async def has(world: World, *texts: str) -> None:
     """Wait until all of this was said in the first chat, once each."""
     try:
-        await world.eventually(lambda: all(world.texts(1).count(one) == 1 for one in texts))
+        await world.eventually(lambda: all(world.texts(1).count(text) == 1 for text in texts))
     except TimeoutError:
         raise AssertionError(f"said {world.texts(1)}, not {texts}") from None
 
@@ -129,8 +129,10 @@ async def test_all_that_a_gateway_does_is_done_over_postgresql(shared_world: Wor
     assert await deliver(url, "1", "build ended") == "known"
     assert await deliver(url, "2", "tests ended") == "accepted"
     await has(world, "tests ended")
-    found = await world.run("memory", "search", "boat", "--json")
-    assert [one["text"] for one in json.loads(found.output)] == ["Her boat is called Swallow."]
+    ended = await world.run("memory", "search", "boat", "--json")
+    assert [memory["text"] for memory in json.loads(ended.output)] == [
+        "Her boat is called Swallow."
+    ]
     world.telegram.say(1, "say:still there")
     await has(world, "Tea!", "it is time", "build ended", "still there")
     assert await gateway.stop() == 0
@@ -177,44 +179,44 @@ async def test_a_run_that_a_kill_cut_goes_on_at_once_after_a_restart(
 async def test_of_two_gateways_each_time_is_done_once_and_a_delivery_known_by_both(
     both: tuple[World, World, MatrixServer],
 ) -> None:
-    one, other, matrix = both
-    first, second = await one.launch(), await other.launch()
+    own, other, matrix = both
+    first, second = await own.launch(), await other.launch()
     here, there = door(await first.ready()), door(await second.ready())
     await matrix.until(lambda: matrix.since > 0)
     for number in range(6):
         send = "yes" if number % 2 else "no"
-        one.telegram.say(1, f"/cron add send={send} +2s say:due {number}")
+        own.telegram.say(1, f"/cron add send={send} +2s say:due {number}")
     matrix.say(matrix.dm, "/cron add send=yes +2s Coffee!")
     async with asyncio.TaskGroup() as tasks:
-        told = [
+        deliveries = [
             tasks.create_task(deliver(url, str(key), f"build {key}"))
             for key in range(10)
             for url in (here, there)
         ]
-    assert sorted(task.result() for task in told) == ["accepted"] * 10 + ["known"] * 10
+    assert sorted(task.result() for task in deliveries) == ["accepted"] * 10 + ["known"] * 10
     await matrix.until(lambda: "Coffee!" in matrix.texts(matrix.dm))
     query = "SELECT count(*) FROM occurrences WHERE status = 'done'"
-    await one.eventually(lambda: one.rows(query) == [(17,)])
-    said = {f"say:due {number}" if number % 2 else f"due {number}" for number in range(6)}
-    await has(one, *said)
+    await own.eventually(lambda: own.rows(query) == [(17,)])
+    texts = {f"say:due {number}" if number % 2 else f"due {number}" for number in range(6)}
+    await has(own, *texts)
     assert await first.stop() == 0
     assert await second.stop() == 0
-    one.verify()
+    own.verify()
     assert matrix.texts(matrix.dm).count("Coffee!") == 1
     runs = "SELECT count(*) FROM runs WHERE session_key = 'hook:ci' AND state = 'completed'"
-    assert one.rows(runs) == [(10,)]
+    assert own.rows(runs) == [(10,)]
 
 
 @pytest.mark.slow
 async def test_of_two_gateways_on_one_channel_one_fetches_and_the_other_takes_over(
     shared_world: World, tmp_path: Path
 ) -> None:
-    one, telegram = shared_world, shared_world.telegram
-    other = World(tmp_path / "other", telegram, one.model)
-    other.database_url = one.database_url
+    holder, telegram = shared_world, shared_world.telegram
+    other = World(tmp_path / "other", telegram, holder.model)
+    other.database_url = holder.database_url
     other.configure()
     try:
-        first = await one.start()
+        first = await holder.start()
         telegram.fail("getFile", delay=60)
         file = {"file_id": telegram.extras.put_file(b"hello"), "file_unique_id": "1"}
         telegram.say(1, document=file | {"file_name": "a.txt"}, caption="say:read")
@@ -224,7 +226,7 @@ async def test_of_two_gateways_on_one_channel_one_fetches_and_the_other_takes_ov
         assert len(telegram.calls_of("getFile")) == 1
         await first.kill()
         telegram.heal()
-        await telegram.until(lambda: one.texts(1) == ["read"], 40)
+        await telegram.until(lambda: holder.texts(1) == ["read"], 40)
         assert len(telegram.calls_of("getFile")) == 2
     finally:
         await other.close()
@@ -233,29 +235,29 @@ async def test_of_two_gateways_on_one_channel_one_fetches_and_the_other_takes_ov
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_of_two_gateways_one_beats(both: tuple[World, World, MatrixServer]) -> None:
-    one, other, matrix = both
-    one.configure(more=HEART)
+    own, other, matrix = both
+    own.configure(more=HEART)
     arrange(other, matrix, HEART)
-    for world in (one, other):
+    for world in (own, other):
         world.workspace.mkdir(parents=True, exist_ok=True)
         (world.workspace / "HEARTBEAT.md").write_text("say:It beats.")
-    first, second = await one.start(), await other.start()
+    first, second = await own.start(), await other.start()
     await matrix.until(lambda: matrix.since > 0)
-    one.telegram.say(1, "say:hello")
+    own.telegram.say(1, "say:hello")
     matrix.say(matrix.dm, "say:hello")
     query = "SELECT call_key, status FROM occurrences WHERE status = 'done'"
     async with asyncio.timeout(MINUTES):
-        while not 2 <= len(one.rows(query)) == beats_told(one, matrix):  # noqa: ASYNC110 - nobody tells
+        while not 2 <= len(own.rows(query)) == beats_told(own, matrix):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.5)
     assert await first.stop() == 0
     assert await second.stop() == 0
-    one.verify()
-    beats = one.rows("SELECT scheduled_at FROM occurrences ORDER BY scheduled_at")
+    own.verify()
+    beats = own.rows("SELECT scheduled_at FROM occurrences ORDER BY scheduled_at")
     times = [at for (at,) in beats]
     assert all(later - earlier >= 59 for earlier, later in itertools.pairwise(times))
-    assert beats_told(one, matrix) == len(beats)
+    assert beats_told(own, matrix) == len(beats)
 
 
-def beats_told(one: World, matrix: MatrixServer) -> int:
+def beats_told(world: World, matrix: MatrixServer) -> int:
     """How often a chat was told of a beat."""
-    return one.texts(1).count("It beats.") + matrix.texts(matrix.dm).count("It beats.")
+    return world.texts(1).count("It beats.") + matrix.texts(matrix.dm).count("It beats.")

@@ -49,7 +49,7 @@ async def test_a_run_is_stopped_and_previewed_from_another_process(cluster: Clus
     world.telegram.say(1, "pace:0.5\nsay:one two three four five six seven eight nine ten")
 
     def grows() -> bool:
-        return any("two" in one for draft in drafts.get(1, []) for one in draft.versions)
+        return any("two" in version for draft in drafts.get(1, []) for version in draft.versions)
 
     await world.telegram.until(grows)
     world.telegram.say(1, "/stop")
@@ -166,10 +166,10 @@ async def test_what_is_posted_to_two_web_processes_at_once_is_taken_once_and_see
     worker = await cluster.start("worker")
     first, second = await cluster.launch("web"), await cluster.launch("web")
     addresses = [web_of(await process.ready()) for process in (first, second)]
-    made = json.loads(
+    token = json.loads(
         await cluster.run(worker, "web", "tokens", "add", "desk", "--role", "owner", "--json")
     )
-    headers = {"Authorization": f"Bearer {made['token']}"}
+    headers = {"Authorization": f"Bearer {token['token']}"}
     async with aiohttp.ClientSession(headers=headers) as session:
         watched = await session.get(f"{addresses[1]}/api/sessions/web:desk/events")
 

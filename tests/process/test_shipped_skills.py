@@ -49,10 +49,10 @@ async def gateway(world: World) -> World:
 
 async def use(world: World, tool: str, **arguments: object) -> str:
     """What a tool gives when the model calls it."""
-    before, asked = len(world.texts(1)), len(world.model.requests)
+    before, calls = len(world.texts(1)), len(world.model.requests)
     world.telegram.say(1, f"tool:{tool}:{json.dumps(arguments)}\nsay:done")
     await world.answered(1, before + 1)
-    for request in world.model.requests[asked:]:
+    for request in world.model.requests[calls:]:
         last = request["messages"][-1]
         if last["role"] == "tool":
             return str(last["content"])
@@ -85,9 +85,9 @@ async def test_git(gateway: World) -> None:
 async def seen(world: World, command: str, wanted: str) -> None:
     """Look at the screen until it shows that."""
     async with asyncio.timeout(PATIENCE):
-        found = None
-        while found is None:
-            found = re.search(wanted, await use(world, "exec", command=command), re.MULTILINE)
+        match = None
+        while match is None:
+            match = re.search(wanted, await use(world, "exec", command=command), re.MULTILINE)
 
 
 async def test_tmux(gateway: World) -> None:
@@ -105,20 +105,20 @@ async def test_tmux(gateway: World) -> None:
 
 async def test_weather_up_to_the_network(gateway: World, site: WebServer) -> None:
     """The pages are Open-Meteo's in form; what is asked for is what the skill says."""
-    found = {"results": [{"name": "Bern", "latitude": 46.9, "longitude": 7.4, "timezone": "x"}]}
-    site.page("/v1/search", json.dumps(found).encode(), "application/json")
+    places = {"results": [{"name": "Bern", "latitude": 46.9, "longitude": 7.4, "timezone": "x"}]}
+    site.page("/v1/search", json.dumps(places).encode(), "application/json")
     now = {"current": {"temperature_2m": 21.5}, "daily": {"sunset": ["2027-01-15T17:05"]}}
     site.page("/v1/forecast", json.dumps(now).encode(), "application/json")
     urls = commands("weather", "https://")
     place, weather = (re.sub(r"^https://[^/]+", site.url(""), url) for url in urls)
     assert "Bern" in await use(gateway, "web_fetch", url=place.replace("PLACE", "Bern"))
     weather = weather.replace("LAT", "46.9").replace("LON", "7.4")
-    told = await use(gateway, "web_fetch", url=weather)
-    assert "21.5" in told
-    assert "2027-01-15T17:05" in told
-    searched, asked = (path for _, path in site.asked if path.startswith("/v1/"))
+    text = await use(gateway, "web_fetch", url=weather)
+    assert "21.5" in text
+    assert "2027-01-15T17:05" in text
+    searched, forecast = (path for _, path in site.asked if path.startswith("/v1/"))
     assert "name=Bern&count=3" in searched
-    assert "latitude=46.9&longitude=7.4&timezone=auto" in asked
+    assert "latitude=46.9&longitude=7.4&timezone=auto" in forecast
 
 
 async def test_notes(gateway: World) -> None:

@@ -19,24 +19,24 @@ async def test_assistants_in_schemas_of_one_database_know_nothing_of_each_other(
     url = postgres.empty()
     (tmp_path / "other").mkdir()
     async with open_world(tmp_path / "other") as other:
-        for one, name in ((world, "ann"), (other, "bob")):
-            one.database_url = url
-            one.configure(top=f'database_schema = "{name}"')
-        gateways = [await one.start() for one in (world, other)]
-        for one, name in ((world, "ann"), (other, "bob")):
+        for assistant, name in ((world, "ann"), (other, "bob")):
+            assistant.database_url = url
+            assistant.configure(top=f'database_schema = "{name}"')
+        gateways = [await assistant.start() for assistant in (world, other)]
+        for assistant, name in ((world, "ann"), (other, "bob")):
             save = call("memory_save", text=f"The boat of {name} is called Swallow.")
-            one.telegram.say(1, f"{save}\nsay:for {name}")
-            one.telegram.say(2, "/cron add send=yes +1s Tea!")
-        for one, name in ((world, "ann"), (other, "bob")):
-            await one.said(1, f"for {name}")
-            assert "Tea!" in await one.answered(2, 2)
+            assistant.telegram.say(1, f"{save}\nsay:for {name}")
+            assistant.telegram.say(2, "/cron add send=yes +1s Tea!")
+        for assistant, name in ((world, "ann"), (other, "bob")):
+            await assistant.said(1, f"for {name}")
+            assert "Tea!" in await assistant.answered(2, 2)
         for gateway in gateways:
             assert await gateway.stop() == 0
-        for one, name, stranger in ((world, "ann", "bob"), (other, "bob", "ann")):
-            one.database_url = f"{url}&options=-csearch_path%3D{name}"
-            one.verify()
-            assert one.rows("SELECT count(*) FROM occurrences") == [(1,)]
-            ((text,),) = one.rows("SELECT text FROM memories")
+        for assistant, name, stranger in ((world, "ann", "bob"), (other, "bob", "ann")):
+            assistant.database_url = f"{url}&options=-csearch_path%3D{name}"
+            assistant.verify()
+            assert assistant.rows("SELECT count(*) FROM occurrences") == [(1,)]
+            ((text,),) = assistant.rows("SELECT text FROM memories")
             assert name in text
             assert stranger not in text
         with psycopg.connect(url) as connection:

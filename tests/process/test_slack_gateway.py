@@ -27,7 +27,7 @@ async def slack(world: World) -> AsyncIterator[SlackServer]:
 
 
 def said(slack: SlackServer, chat: str) -> list[str]:
-    return [shown_text(one["blocks"]) for one in slack.sent(chat)]
+    return [shown_text(message["blocks"]) for message in slack.sent(chat)]
 
 
 async def test_a_mention_is_answered_in_its_thread_and_the_thread_goes_on(
@@ -41,7 +41,7 @@ async def test_a_mention_is_answered_in_its_thread_and_the_thread_goes_on(
     slack.say("C1", "say:and on", thread_ts=root["ts"])
     await slack.until(lambda: said(slack, "C1") == ["in public", "and on"])
     assert said(slack, "D1") == ["in private"]
-    assert {one["thread_ts"] for one in slack.sent("C1")} == {root["ts"]}
+    assert {message["thread_ts"] for message in slack.sent("C1")} == {root["ts"]}
     assert "thread_ts" not in slack.sent("D1")[0]
 
 

@@ -26,7 +26,7 @@ async def slack(world: World) -> AsyncIterator[SlackServer]:
 
 
 def said(slack: SlackServer, chat: str = "C1") -> list[str]:
-    return [shown_text(one["blocks"]) for one in slack.sent(chat)]
+    return [shown_text(message["blocks"]) for message in slack.sent(chat)]
 
 
 def ended(slack: SlackServer) -> bool:
@@ -170,7 +170,7 @@ async def test_a_stop_after_the_answer_and_a_second_press_change_nothing_of_it(
     for verdict in ("positive", "negative", "negative"):
         slack.judge("C1", answer, verdict)
     await slack.until(lambda: len(slack.ephemeral) == 3)
-    assert {told["user"] for told in slack.ephemeral} == {"U1"}
+    assert {message["user"] for message in slack.ephemeral} == {"U1"}
     assert said(slack)[0] == WORDS
     assert len(slack.sent("C1")) == 2
     verdicts = [

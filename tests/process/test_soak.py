@@ -56,28 +56,28 @@ async def soak(world: World, seed: int, size: Size) -> Soak:
         tables = "".join(platform.table() for platform in platforms)
         tables += "[budgets]\ntokens_per_day = 0\ncost_per_day = 0\n"  # so much is said here
         world.configure(agent="max_history = 40", more=tables)
-        made = Soak(world, platforms, seed, each=size.each, once=size.once)
-        print(f"seed {seed}, {made.messages} messages")
+        soaked = Soak(world, platforms, seed, each=size.each, once=size.once)
+        print(f"seed {seed}, {soaked.messages} messages")
         kills = max(3 * size.chats * size.each // 1_300, 1)
-        await made.run(kills=kills, small=size.small, large=max(size.each * 3, 50))
-        print(f"went wrong: {dict(made.happened)}, by the clock: {made.clockwork.counts}")
-    return made
+        await soaked.run(kills=kills, small=size.small, large=max(size.each * 3, 50))
+        print(f"went wrong: {dict(soaked.happened)}, by the clock: {soaked.clockwork.counts}")
+    return soaked
 
 
 @pytest.mark.timeout(300)  # longer than a message may go unanswered, which says which one it was
 async def test_nothing_is_lost_doubled_or_out_of_order_whatever_breaks(world: World) -> None:
     size = Size(chats=20, fewer=6, hooks=2, each=5, once=6, small=10)
-    made = await soak(world, seed=1, size=size)
-    assert made.happened["kill -9"] == 1
-    assert sum(made.happened.values()) >= 25
-    assert made.clockwork.counts["done"] >= size.once
+    soaked = await soak(world, seed=1, size=size)
+    assert soaked.happened["kill -9"] == 1
+    assert sum(soaked.happened.values()) >= 25
+    assert soaked.clockwork.counts["done"] >= size.once
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 async def test_ten_thousand_messages_survive_whatever_breaks(world: World) -> None:
     size = Size(chats=20, fewer=10, hooks=4, each=167, once=40, small=15)
-    made = await soak(world, seed=Random().randrange(1_000_000), size=size)
-    assert made.happened["kill -9"] == 7
-    assert sum(made.happened.values()) > 600
-    assert made.clockwork.counts["done"] > size.once
+    soaked = await soak(world, seed=Random().randrange(1_000_000), size=size)
+    assert soaked.happened["kill -9"] == 7
+    assert sum(soaked.happened.values()) > 600
+    assert soaked.clockwork.counts["done"] > size.once

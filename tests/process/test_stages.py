@@ -31,15 +31,15 @@ def deciding(body: Body) -> Answer | None:
     """Decides what the message says behind `decide:`, after the seconds behind `late:`."""
     if not is_triage(body):
         return None
-    said = str(body["messages"][-1]["content"]).rpartition("## message")[2]
-    lines = dict(line.partition(":")[::2] for line in said.splitlines())
+    text = str(body["messages"][-1]["content"]).rpartition("## message")[2]
+    lines = dict(line.partition(":")[::2] for line in text.splitlines())
     return Answer(lines.get("decide", "{}"), wait=float(lines.get("late", 0)))
 
 
 def message(decision: str, **fields: Any) -> str:
     """What a person says, with the decision that is to be made of it."""
-    made = {"decision": decision, "confidence": 0.9, "reason": "so", **fields}
-    return f"say:acted\ndecide:{json.dumps(made)}"
+    values = {"decision": decision, "confidence": 0.9, "reason": "so", **fields}
+    return f"say:acted\ndecide:{json.dumps(values)}"
 
 
 def nap(chat: int, kind: str = "sleep", **given: Any) -> dict[str, Any]:
@@ -50,14 +50,14 @@ def nap(chat: int, kind: str = "sleep", **given: Any) -> dict[str, Any]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def triaged(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """A gateway with triage, for every test of this module that needs no other."""
-    async with open_world(tmp_path_factory.mktemp("triaged")) as made:
-        made.model.script = deciding
+    async with open_world(tmp_path_factory.mktemp("triaged")) as opened:
+        opened.model.script = deciding
         more = '[agent.decision]\ntimeout_seconds = 1.0\nallowed_run_types = ["sleep", '
-        made.configure(agent=DECISIONS, more=f'{more}"summarize_conversation"]')
-        gateway = await made.start()
-        yield made
+        opened.configure(agent=DECISIONS, more=f'{more}"summarize_conversation"]')
+        gateway = await opened.start()
+        yield opened
         assert await gateway.stop() == 0
-        made.verify()
+        opened.verify()
 
 
 module = pytest.mark.asyncio(loop_scope="module")
@@ -119,7 +119,7 @@ async def test_a_cancelled_run_is_told_by_its_template_and_can_be_asked_for_agai
 
 @module
 @pytest.mark.parametrize(
-    "asked",
+    "words",
     [
         message("run", run=nap(0, "dance")),
         message("run", run=nap(0, "agent", task="it is not allowed here")),
@@ -133,9 +133,9 @@ async def test_a_cancelled_run_is_told_by_its_template_and_can_be_asked_for_agai
     ],
 )
 async def test_what_is_no_decision_acts_and_starts_nothing(
-    triaged: World, chat: int, asked: str
+    triaged: World, chat: int, words: str
 ) -> None:
-    triaged.telegram.say(chat, asked.replace("telegram:0", f"telegram:{chat}"))
+    triaged.telegram.say(chat, words.replace("telegram:0", f"telegram:{chat}"))
     await triaged.said(chat, "acted")
 
 
@@ -143,9 +143,9 @@ async def test_what_is_no_decision_acts_and_starts_nothing(
 async def test_the_same_said_twice_in_a_moment_and_delivered_twice_is_one_run(
     triaged: World, chat: int
 ) -> None:
-    said = message("run", run=nap(chat, seconds=600))
-    triaged.telegram.say(chat, said)
-    triaged.telegram.say(chat, said)
+    text = message("run", run=nap(chat, seconds=600))
+    triaged.telegram.say(chat, text)
+    triaged.telegram.say(chat, text)
     await triaged.answered(chat)
     listed = await triaged.run("runs", "list", "--kind", "task", "--state", "live", "--json")
     mine = [r for r in json.loads(listed.output) if r["parent_session"] == f"telegram:{chat}"]
@@ -160,10 +160,10 @@ async def test_without_a_conversation_an_unread_one_is_opened(world: World) -> N
     world.telegram.say(1, message("run", run=nap(1) | {"conversation_id": None}))
     await world.said(1, STARTED)
     unread: list[dict[str, Any]] = []
-    while not any(one["title"] == "Task completed: Nap" for one in unread):
+    while not any(session["title"] == "Task completed: Nap" for session in unread):
         listed = await world.run("sessions", "list", "--unread", "--json")
         unread = json.loads(listed.output)
-    (key,) = [one["key"] for one in unread if one["title"] == "Task completed: Nap"]
+    (key,) = [session["key"] for session in unread if session["title"] == "Task completed: Nap"]
     assert key.startswith("task:")
     assert "Good morning." in (await world.run("sessions", "show", key)).output
     assert await gateway.stop() == 0
@@ -215,7 +215,7 @@ async def test_a_model_that_keeps_asking_memory_is_answered_so_often_and_then_an
     world: World,
 ) -> None:
     def script(body: Body) -> Answer | None:
-        results = [one for one in body["messages"] if one["role"] == "tool"]
+        results = [entry for entry in body["messages"] if entry["role"] == "tool"]
         if results and "Asking is over" in str(results[-1]["content"]):
             return Answer("Green tea, I think.")
         return Answer(tool_calls=[("need_information", json.dumps({"query": "which tea?"}))])
@@ -258,11 +258,11 @@ async def test_each_is_shown_what_is_curated_for_them(world: World) -> None:
         world.telegram.say(chat, f"hello {chat}")
         await world.answered(chat)
     known = ("behind the picture", "Bob likes stamps")
-    assert [tuple(one in prompts[f"hello {c}"] for one in known) for c in (1, 101, 102)] == [
+    assert [tuple(memory in prompts[f"hello {c}"] for memory in known) for c in (1, 101, 102)] == [
         (True, False),
         (False, True),
         (False, False),
     ]
-    told = await world.run("context", "show", "telegram:101")
-    assert "memory/people/telegram/101/MEMORY.md" in told.output
+    ended = await world.run("context", "show", "telegram:101")
+    assert "memory/people/telegram/101/MEMORY.md" in ended.output
     await world.rests(gateway)

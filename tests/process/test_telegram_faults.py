@@ -106,10 +106,10 @@ async def test_a_message_refused_for_good_does_not_hold_up_the_next(
 async def test_a_poll_in_trouble_loses_no_message(
     shared: World, chat: int, fault: dict[str, Any]
 ) -> None:
-    made = shared.telegram.fail("getUpdates", times=1, **fault)
+    trouble = shared.telegram.fail("getUpdates", times=1, **fault)
     shared.telegram.say(chat, "say:one")
     await shared.said(chat, "one")
-    await shared.telegram.until(lambda: made.hits == 1, PATIENCE)
+    await shared.telegram.until(lambda: trouble.hits == 1, PATIENCE)
     shared.telegram.say(chat, "say:two")
     await shared.said(chat, "one", "two")
 

@@ -17,10 +17,10 @@ async def exchange(script: socket.socket, port: int, request: dict[str, Any]) ->
     """The answer to a request."""
     script.sendto(json.dumps({"token": "long enough"} | request).encode(), ("127.0.0.1", port))
     async with asyncio.timeout(PATIENCE):
-        found: dict[str, Any] = json.loads(
+        answer: dict[str, Any] = json.loads(
             await asyncio.get_running_loop().sock_recv(script, 65_536)
         )
-    return found
+    return answer
 
 
 @pytest.mark.skipif(
@@ -38,16 +38,16 @@ async def test_a_script_is_answered_once_it_has_a_role(world: World) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as script:
         script.bind(("127.0.0.1", 0))
         script.setblocking(False)
-        told = await exchange(script, port, {"id": "1", "text": "hello", "session": "nightly"})
-        code = told["text"].split("pairing code is ")[1][:9]
-        assert (told["id"], told["is_error"]) == ("1", False)
+        reply = await exchange(script, port, {"id": "1", "text": "hello", "session": "nightly"})
+        code = reply["text"].split("pairing code is ")[1][:9]
+        assert (reply["id"], reply["is_error"]) == ("1", False)
         assert (await world.run("pair", "approve", code)).code == 0
         answer = {"id": "2", "text": "good morning", "is_error": False, "part": 1, "parts": 1}
-        asked = {"id": "2", "text": "say:good morning", "session": "nightly"}
-        assert await exchange(script, port, asked) == answer
+        message = {"id": "2", "text": "say:good morning", "session": "nightly"}
+        assert await exchange(script, port, message) == answer
         assert (await exchange(script, port, {"id": "3", "text": "/help"}))["id"] == "3"
-        asked = {"id": "4", "text": 'tool:list_dir:{"path": "."}', "session": "nightly"}
-        failed = await exchange(script, port, asked)
+        message = {"id": "4", "text": 'tool:list_dir:{"path": "."}', "session": "nightly"}
+        failed = await exchange(script, port, message)
         assert failed["is_error"] is True
         assert "the limit of 1 model calls" in failed["text"]
     assert await gateway.stop() == 0

@@ -46,9 +46,9 @@ async def told(world: World, *texts: str) -> None:
 
 
 def door(line: str) -> str:
-    found = re.search(r" web=(http://127\.0\.0\.1:[1-9]\d+) channels=telegram:up\n$", line)
-    assert found, line
-    return found[1]
+    match = re.search(r" web=(http://127\.0\.0\.1:[1-9]\d+) channels=telegram:up\n$", line)
+    assert match, line
+    return match[1]
 
 
 async def deliver(url: str, key: str, **payload: Any) -> tuple[int, str]:
@@ -82,8 +82,8 @@ async def test_a_delivery_becomes_one_post_in_a_chat_whatever_is_delivered_again
     await world.rests(gateway)
     query = "SELECT key FROM sessions WHERE key LIKE 'hook:%'"
     assert world.rows(query) == [("hook:ci",)]
-    asked = [request["messages"][-1]["content"] for request in world.model.requests]
-    assert all("data from outside" in text for text in asked)
+    prompts = [request["messages"][-1]["content"] for request in world.model.requests]
+    assert all("data from outside" in text for text in prompts)
 
 
 @pytest.mark.parametrize("crash_at", ["claim", "claim:1:after", "start_model", "finish"])
@@ -140,12 +140,12 @@ async def test_a_burst_with_repetitions_is_handled_each_once_and_in_order(world:
 async def test_a_hook_is_tried_from_the_command_line(world: World) -> None:
     world.configure(more=CI + f'[hooks.pay]\nstyle = "stripe"\nsecret = "{SECRET}"')
     idle = await world.run("hooks", "list", "--json")
-    assert [one["url"] for one in json.loads(idle.output)] == ["/hooks/ci", "/hooks/pay"]
+    assert [hook["url"] for hook in json.loads(idle.output)] == ["/hooks/ci", "/hooks/pay"]
     nobody = await world.run("hooks", "test", "ci")
     assert (nobody.code, "nanobot gateway" in nobody.errors) == (2, True)
     _, url = await serve(world)
     listed = json.loads((await world.run("hooks", "list", "--json")).output)
-    assert [one["url"] for one in listed] == [f"{url}/hooks/ci", f"{url}/hooks/pay"]
+    assert [hook["url"] for hook in listed] == [f"{url}/hooks/ci", f"{url}/hooks/pay"]
     body = '{"workflow": {"name": "mine"}}'
     tried = await world.run("hooks", "test", "ci", body)
     assert tried.output == f'{url}/hooks/ci answered 202: {{"status":"accepted"}}\n'
@@ -195,4 +195,4 @@ async def test_a_token_is_made_at_the_first_start_for_the_owners_eyes_alone(worl
     gateway, _ = await serve(world)
     assert file.read_text().strip() == token
     assert token not in world.log
-    assert [one.name for one in world.home.glob(".web.token*")] == []
+    assert [path.name for path in world.home.glob(".web.token*")] == []

@@ -46,9 +46,9 @@ class OnHooks(Platform):
         self.troubles = [self._trouble(act) for act in acts]
 
     def started(self, line: str) -> None:
-        found = re.search(r" web=(\S+) ", line)
-        assert found, line
-        self._url = found[1]
+        match = re.search(r" web=(\S+) ", line)
+        assert match, line
+        self._url = match[1]
 
     async def say(self, chat: str, text: str) -> None:
         deliver, self._next = self._next, self._plain
@@ -186,8 +186,8 @@ class Clockwork:
     async def _ended(self) -> bool:
         """Asked of the jobs and of their times, as people do."""
         active = await self._world.run("cron", "list", "--state", "active", "--json")
-        told = await self._world.run("cron", "history", "--limit", "1000", "--json")
-        states = {one["status"] for one in json.loads(told.output)}
+        ended = await self._world.run("cron", "history", "--limit", "1000", "--json")
+        states = {occurrence["status"] for occurrence in json.loads(ended.output)}
         return not json.loads(active.output) and not states & {"running", "waiting"}
 
     def check(self) -> None:
@@ -200,8 +200,8 @@ class Clockwork:
         self.counts = dict(self._world.rows(query))
         assert set(self.counts) <= {"done", "skipped", "missed"}, self.counts
         texts, done = self._world.texts(_CLOCK_CHAT), self.counts["done"]
-        said, perhaps = texts[self._orders :], sum(REPEAT_LINE in text for text in texts)
-        assert done <= len(said) <= done + perhaps, (self.counts, perhaps, said)
+        orders, perhaps = texts[self._orders :], sum(REPEAT_LINE in text for text in texts)
+        assert done <= len(orders) <= done + perhaps, (self.counts, perhaps, orders)
         query = """
             SELECT name, status FROM occurrences JOIN jobs ON jobs.id = job_id
             WHERE name LIKE 'once%' ORDER BY jobs.id
