@@ -34,10 +34,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     repelled, all_of_them = Counter[str](), Counter[str]()
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, []):
-            found = KIND.search(report.nodeid)
-            if found and report.when == "call":
-                all_of_them[found[1]] += 1
-                repelled[found[1]] += outcome == "passed"
+            match = KIND.search(report.nodeid)
+            if match and report.when == "call":
+                all_of_them[match[1]] += 1
+                repelled[match[1]] += outcome == "passed"
     if not all_of_them:
         return
     terminalreporter.section("attacks repelled")

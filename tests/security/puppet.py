@@ -40,12 +40,12 @@ class Puppet:
         await self.world.answered(self.chat, texts + 1)
         return self.world.texts(self.chat)[-1]
 
-    async def use(self, tool: str, said: str = "Go on.", /, **arguments: object) -> str:
-        """The result of a call that the model makes when `said` is said, or what a person is asked
+    async def use(self, tool: str, words: str = "Go on.", /, **arguments: object) -> str:
+        """The result of a call that the model makes when `words` are said, or what a person is asked
         before it is made."""
         requests = len(self.world.model.requests)
         self.plan(tool, **arguments)
-        await self.say(said)
+        await self.say(words)
         try:
             await self.world.telegram.until(self._has_ended, 20.0)
         except TimeoutError:

@@ -57,10 +57,10 @@ def leak(site: WebServer) -> str:
 
 async def use(world: World, tool: str, **arguments: object) -> str:
     """The result of a call, or what a person is asked before it."""
-    said, asked = len(world.texts(OWNER)), len(world.model.requests)
+    texts, requests = len(world.texts(OWNER)), len(world.model.requests)
     world.telegram.say(OWNER, f"tool:{tool}:{json.dumps(arguments)}\nsay:done")
-    await world.answered(OWNER, said + 1)
-    for request in world.model.requests[asked:]:
+    await world.answered(OWNER, texts + 1)
+    for request in world.model.requests[requests:]:
         last = request["messages"][-1]
         if last["role"] == "tool":
             return str(last["content"])
@@ -68,9 +68,9 @@ async def use(world: World, tool: str, **arguments: object) -> str:
 
 
 async def order(world: World, text: str) -> None:
-    said = len(world.texts(OWNER))
+    texts = len(world.texts(OWNER))
     world.telegram.say(OWNER, text)
-    await world.answered(OWNER, said + 1)
+    await world.answered(OWNER, texts + 1)
 
 
 async def refused_or_asked(world: World, site: WebServer, **more: object) -> None:
@@ -156,7 +156,7 @@ async def test_an_owner_who_agrees_lets_the_very_command_through(
 ) -> None:
     command = f"{CURL} {site.url('/page')}"
     assert (await use(read_page, "exec", command=command)).startswith("May I do this?")
-    said = len(read_page.texts(OWNER))
+    texts = len(read_page.texts(OWNER))
     await order(read_page, "/approve 1")
-    await read_page.answered(OWNER, said + 2)
+    await read_page.answered(OWNER, texts + 2)
     assert [path for _, path in site.asked] == ["/page", "/page"]

@@ -306,7 +306,12 @@ BEHIND: dict[str, list[str]] = {
 
 @pytest.mark.parametrize(
     ("kind", "command"),
-    [(kind, one) for table in (DANGEROUS, BEHIND) for kind, some in table.items() for one in some],
+    [
+        (kind, line)
+        for table in (DANGEROUS, BEHIND)
+        for kind, some in table.items()
+        for line in some
+    ],
 )
 async def test_an_owner_is_asked_before_it_runs(tmp_path: Path, kind: str, command: str) -> None:
     registry = ToolRegistry()
@@ -319,7 +324,7 @@ async def test_an_owner_is_asked_before_it_runs(tmp_path: Path, kind: str, comma
         role=Role.OWNER,
         key="r:1:0",
     )
-    assert kind in {one.kind for one in command_risks(command)}
+    assert kind in {risk.kind for risk in command_risks(command)}
     judged = await registry.judge("exec", json.dumps({"command": command}), context)
     assert judged.verdict is Verdict.ASK
     assert judged.rule == "built-in: dangerous"

@@ -54,9 +54,9 @@ def press(world: World, chat: int, number: int, sender: int, data: str) -> dict[
 
 async def undecided(world: World) -> None:
     """Everything before was heard, and decided nothing."""
-    said = len(world.texts(OWNER))
+    texts = len(world.texts(OWNER))
     world.telegram.say(OWNER, "say:still here")
-    await world.answered(OWNER, said + 1)
+    await world.answered(OWNER, texts + 1)
     await world.telegram.until(lambda: "still here" in world.texts(OWNER)[-1], 20.0)
     listed = await world.run("approvals", "list", "--state", "all", "--json")
     (approval,) = json.loads(listed.output)
@@ -138,8 +138,8 @@ async def test_thumbs_below_an_answer_of_others_judge_nothing(world: World, send
     await world.acknowledged(press(world, sender, number, sender, "/runs feedback"))
     world.telegram.say(OWNER, "say:still here")
     await world.telegram.until(lambda: "still here" in world.texts(OWNER), 20.0)
-    told = await world.run("runs", "feedback", "--json")
-    assert json.loads(told.output) == []
+    ended = await world.run("runs", "feedback", "--json")
+    assert json.loads(ended.output) == []
     assert run not in "".join(world.texts(sender) + world.texts(GROUP))
 
 

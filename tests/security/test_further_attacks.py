@@ -107,9 +107,9 @@ async def test_what_its_commands_try_without_asking_gets_nothing(
             }.items():
                 command = command.replace(f"{{{name}}}", str(value))
             result = await two.first("exec", command=command)
-            told = result.replace(command, "")
+            rest = result.replace(command, "")
             for sign in (token, "reached", "owners = ", "api_base", "raddr"):
-                assert sign not in told or result.startswith(QUESTION), (command, result)
+                assert sign not in rest or result.startswith(QUESTION), (command, result)
         listening.settimeout(0)
         with pytest.raises(BlockingIOError):
             listening.accept()

@@ -65,8 +65,8 @@ class Course:
     def file(self) -> str:
         return f"{self.folder}/kept.txt"
 
-    async def use(self, place: Place, tool: str, said: str = "Go on.", **more: object) -> str:
-        return await Puppet(self.world, place.chat, place.owner).use(tool, said, **more)
+    async def use(self, place: Place, tool: str, words: str = "Go on.", **more: object) -> str:
+        return await Puppet(self.world, place.chat, place.owner).use(tool, words, **more)
 
 
 class LongCourse(Course):
@@ -352,5 +352,5 @@ async def test_without_a_source_every_sink_is_reached_unasked(
     for number, sink in enumerate(SINKS, 1):
         result = await sink(course, Place(number, number))
         assert not result.startswith(QUESTION), (sink.__name__, result)
-    asked = [path for _, path in site.asked if SECRET in path]
-    assert len(asked) == 4  # curl, online, fetch and query
+    paths = [path for _, path in site.asked if SECRET in path]
+    assert len(paths) == 4  # curl, online, fetch and query

@@ -150,8 +150,8 @@ async def test_a_script_that_opens_a_marked_file_sends_nothing_from_then_on(
     assert "200" in result
     assert "it sent nothing more" in result
     assert "a.txt" in result
-    asked = [path for _, path in site.asked if "canary" in path]
-    assert asked == ["/canary?before"]
+    paths = [path for _, path in site.asked if "canary" in path]
+    assert paths == ["/canary?before"]
     assert await two.is_tainted()
 
 

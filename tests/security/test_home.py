@@ -82,10 +82,10 @@ async def test_whatever_a_gateway_makes_is_for_its_owner_alone(world: World) -> 
         assert (await world.run("status")).code == 0
     finally:
         os.umask(before)
-    made = [path for path in world.home.rglob("*") if not path.is_symlink()]
-    assert {"state.db", "b.txt", "by-command", "in-home"} <= {path.name for path in made}
+    paths = [path for path in world.home.rglob("*") if not path.is_symlink()]
+    assert {"state.db", "b.txt", "by-command", "in-home"} <= {path.name for path in paths}
     mine = {world.home / "config.toml"}
-    opened = [path for path in made if path.stat().st_mode & 0o077 and path not in mine]
+    opened = [path for path in paths if path.stat().st_mode & 0o077 and path not in mine]
     assert opened == []
 
 

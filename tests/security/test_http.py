@@ -82,10 +82,10 @@ async def test_no_operation_of_others_is_reached_by_any_way(served: House, role:
         method = "GET" if operation.reads else "POST"
         if operation.listed:
             path = f"/api/{operation.name.replace(' ', '/')}"
-            code, said = await program.ask(method, path)
-            assert (code, said["error"]["code"]) == (403, "not_allowed"), name
-        said = await by_socket(program, op="call", name=name, arguments={})
-        assert said["error"]["code"] == "not_allowed", name
+            code, body = await program.ask(method, path)
+            assert (code, body["error"]["code"]) == (403, "not_allowed"), name
+        body = await by_socket(program, op="call", name=name, arguments={})
+        assert body["error"]["code"] == "not_allowed", name
 
 
 OTHERS = ["cli:direct", "web:desk", "web:~other", "web:kid", "web:~kid/../desk", "web:~KID", "~kid"]
@@ -101,9 +101,9 @@ async def test_no_conversation_of_others_is_seen_or_spoken_in(
     await log(served, "web:desk", 4)
     quoted = key.replace("/", "%2F")
     for path in (f"/api/sessions/{quoted}/entries", f"/api/sessions/{quoted}/events"):
-        code, said = await program.get(path)
+        code, body = await program.get(path)
         assert code in {403, 404}, path
-        assert CANARY not in json.dumps(said)
+        assert CANARY not in json.dumps(body)
     code, _ = await program.post(f"/api/sessions/{quoted}/messages", text="hi", deliver=True)
     assert code in {403, 404}
     for request in (
@@ -212,8 +212,8 @@ async def test_a_token_opens_no_conversation_that_an_owner_has_by_its_name(serve
     await log(served, "web:desk", 4)
     member = await served.program("desk", "member")
     _, me = await member.get("/api/me")
-    code, said = await member.get(f"/api/sessions/{me['session']}/entries")
-    assert CANARY not in json.dumps(said)
+    code, body = await member.get(f"/api/sessions/{me['session']}/entries")
+    assert CANARY not in json.dumps(body)
     assert (await member.get("/api/sessions/web:desk/entries"))[0] == 403
     code, _ = await owner.post("/api/sessions/web:~nobody/messages", text="hi")
     assert code == 404, "an owner began a conversation that a token to come would open"
@@ -267,10 +267,10 @@ async def test_an_attachment_is_no_way_to_a_file_or_to_a_forged_line(
 ) -> None:
     program = await served.program("kid", "member")
     file = {"blob": "0" * 64, "path": path, "kind": "image", "mime": "image/png"}
-    code, said = await program.post(
+    code, body = await program.post(
         "/api/sessions/web:~kid/messages", text="look", attachments=[file]
     )
-    assert (code, said["error"]["code"]) == (400, "bad_request")
+    assert (code, body["error"]["code"]) == (400, "bad_request")
 
 
 async def test_what_guests_say_and_members_attach_taints_even_for_an_owner_beside_them(
@@ -328,8 +328,8 @@ async def test_a_cookie_alone_changes_nothing_and_a_second_one_beside_it_is_none
     shown = browser.headers.pop("X-CSRF-Token")
     for token in ("", "0" * 64, other.headers["X-CSRF-Token"], shown[:-1]):
         headers = {"X-CSRF-Token": token} if token else {}
-        code, said = await browser.ask("POST", "/api/reload", json={}, headers=headers)
-        assert (code, said["error"]["code"]) == (403, "csrf")
+        code, body = await browser.ask("POST", "/api/reload", json={}, headers=headers)
+        assert (code, body["error"]["code"]) == (403, "csrf")
     stranger = await served.stranger()
     both = f"{name}={browser.cookie()}; {name}={other.cookie()}"
     assert (await stranger.ask("GET", "/api/me", headers={"Cookie": both}))[0] == 401
@@ -338,21 +338,21 @@ async def test_a_cookie_alone_changes_nothing_and_a_second_one_beside_it_is_none
 async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
     async with house(tmp_path / "home", web=SECRETS) as served:
         owner = await served.owner()
-        told = [await owner.get("/openapi.json")]
+        answers = [await owner.get("/openapi.json")]
         for operation in OPERATIONS:
             if not operation.listed or operation.name in {"restart", "web tokens add"}:
                 continue
             path = f"/api/{operation.name.replace(' ', '/')}"
-            told.append(await owner.ask("GET" if operation.reads else "POST", path))
+            answers.append(await owner.ask("GET" if operation.reads else "POST", path))
         keys = ("providers", "mcp", "hooks", "channels", "web", "providers.openai.api_key")
-        told += [await owner.get("/api/config/get", key=key) for key in keys]
-        told += [
+        answers += [await owner.get("/api/config/get", key=key) for key in keys]
+        answers += [
             await owner.post("/api/models/try", name="openai/gpt-5-mini"),
             await owner.post("/api/doctor", fix=True),
             await owner.get("/api/policy/explain", tool="mcp_files_read"),
             await owner.post("/api/mcp/enable", name="files"),
         ]
-        shown = json.dumps(told)
+        shown = json.dumps(answers)
         assert "api_key" in shown
         at = shown.find(CANARY)
         assert at < 0, shown[max(at - 300, 0) : at + 100]
@@ -377,8 +377,8 @@ async def test_a_link_in_place_of_a_prompt_file_is_not_followed(served: House) -
     before = secret.read_text()
     (served.home / "workspace" / "TOOLS.md").unlink(missing_ok=True)
     (served.home / "workspace" / "TOOLS.md").symlink_to(secret)
-    code, said = await owner.get("/api/prompts/show", name="TOOLS.md")
-    assert TOKEN not in json.dumps(said), code
+    code, body = await owner.get("/api/prompts/show", name="TOOLS.md")
+    assert TOKEN not in json.dumps(body), code
     await owner.post("/api/prompts/write", name="TOOLS.md", text="planted")
     assert secret.read_text() == before
 

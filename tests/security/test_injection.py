@@ -48,11 +48,11 @@ TEXTS = {
 def framed(result: str) -> str:
     """What stands between the marks; there is nothing but the frame around it."""
     result.encode()
-    found = FRAME.fullmatch(result)
-    assert found, result[:300]
+    frame = FRAME.fullmatch(result)
+    assert frame, result[:300]
     assert len(result) <= MAX_RESULT_CHARS
-    assert found[2].count(found[1]) == 0
-    return found[2]
+    assert frame[2].count(frame[1]) == 0
+    return frame[2]
 
 
 @pytest.mark.parametrize("what", TEXTS)

@@ -168,7 +168,7 @@ class Place:
     def check(self, results: dict[str, str]) -> None:
         """Nothing was given, and nothing is changed."""
         assert len(results) > 40
-        assert {name: told for name, told in results.items() if told.startswith("got")} == {}
+        assert {name: result for name, result in results.items() if result.startswith("got")} == {}
         assert SECRET not in str(results)
         assert sorted(path.name for path in self.home.iterdir() if path.name != "control.sock") == [
             *("doomed", "doomed.txt", "open.txt", "program", "secret.txt"),

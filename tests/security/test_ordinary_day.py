@@ -32,7 +32,7 @@ def run(command: str, **more: object) -> Call:
 
 def day(site: WebServer) -> list[list[tuple[str, Call]]]:
     """What is said, and the call that the model makes of it."""
-    found, given, linked = site.url("/e-bikes"), site.url("/article"), site.url("/recipe")
+    searched, given, linked = site.url("/e-bikes"), site.url("/article"), site.url("/recipe")
     install = f"pip install --retries 0 --timeout 1 -i {site.url('/simple')} --target lib six"
     return [
         [
@@ -50,8 +50,8 @@ def day(site: WebServer) -> list[list[tuple[str, Call]]]:
                 "Which e-bikes are good for hills? Search the web.",
                 ("web_search", {"query": "best e-bikes for hills 2026 test"}),
             ),
-            ("Read the first.", ("web_fetch", {"url": found})),
-            ("Is there more on that page?", ("web_fetch", {"url": found, "offset": 2})),
+            ("Read the first.", ("web_fetch", {"url": searched})),
+            ("Is there more on that page?", ("web_fetch", {"url": searched, "offset": 2})),
             ("And what do they cost?", ("web_search", {"query": "e-bikes hills price comparison"})),
             (
                 "Write that down in e-bikes.md.",
@@ -137,16 +137,16 @@ async def test_forty_usual_requests_ask_twice_at_most(world: World, site: WebSer
     await world.start()
     world.telegram.say(2, "say:hello")
     await world.answered(2, 1)
-    puppet, asked, requests = Puppet(world), list[str](), 0
+    puppet, questioned, requests = Puppet(world), list[str](), 0
     for conversation in day(site):
         await puppet.say("/new")
-        for said, (tool, arguments) in conversation:
+        for words, (tool, arguments) in conversation:
             requests += 1
-            result = await puppet.use(tool, said, **arguments)
-            assert "error: " not in result[:7], (said, result)
+            result = await puppet.use(tool, words, **arguments)
+            assert "error: " not in result[:7], (words, result)
             if result.startswith(QUESTION):
-                asked.append(said)
-                await puppet.decide(f"/deny {len(asked)}")
+                questioned.append(words)
+                await puppet.decide(f"/deny {len(questioned)}")
     assert requests == 40
-    assert len(asked) <= MOST_QUESTIONS, asked
-    assert asked == ["Push it.", "Then I take the train. Remember that."]
+    assert len(questioned) <= MOST_QUESTIONS, questioned
+    assert questioned == ["Push it.", "Then I take the train. Remember that."]

@@ -68,10 +68,10 @@ async def seen(tools: ToolRegistry, context: CallContext, name: str, **arguments
 async def test_no_file_tool_shows_them_to_others(tools: ToolRegistry, who: str) -> None:
     for path in (*FILES, "link.md", "same.md", "x/../MEMORY.md"):
         assert SECRET not in await seen(tools, OTHERS[who], "read_file", path=path)
-        told = await seen(tools, OTHERS[who], "message", content="see", files=[path])
-        assert "queued" not in told
-        told = await seen(tools, OTHERS[who], "edit_file", path=path, old_text="-", new_text="+")
-        assert SECRET not in told
+        text = await seen(tools, OTHERS[who], "message", content="see", files=[path])
+        assert "queued" not in text
+        text = await seen(tools, OTHERS[who], "edit_file", path=path, old_text="-", new_text="+")
+        assert SECRET not in text
     assert SECRET not in await seen(tools, OTHERS[who], "search_files", pattern="safe")
     assert "2027" not in await seen(tools, OTHERS[who], "list_dir", path="memory")
     assert "2027" not in await seen(tools, OTHERS[who], "list_dir", glob="**/*.md")
@@ -80,8 +80,8 @@ async def test_no_file_tool_shows_them_to_others(tools: ToolRegistry, who: str) 
 
 @pytest.mark.parametrize("who", OTHERS)
 async def test_no_command_shows_them_to_others(tools: ToolRegistry, who: str) -> None:
-    told = await seen(tools, OTHERS[who], "exec", command="cat MEMORY.md USER.md; grep -r 7731 . ")
-    lines = [line for line in told.splitlines() if SECRET in line]
+    text = await seen(tools, OTHERS[who], "exec", command="cat MEMORY.md USER.md; grep -r 7731 . ")
+    lines = [line for line in text.splitlines() if SECRET in line]
     # A hard link is a file of its own to a mount; only a command in an owner's chat can make one.
     assert all("same.md" in line for line in lines)
     assert "for everybody" in await seen(tools, OTHERS[who], "exec", command="cat common.txt")

@@ -94,7 +94,8 @@ def verdict(pattern: str, command: str, role: Role = Role.MEMBER) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("program", "command"), [(name, one) for name, commands in PROGRAM.items() for one in commands]
+    ("program", "command"),
+    [(name, line) for name, commands in PROGRAM.items() for line in commands],
 )
 def test_a_rule_for_a_program_allows_no_other(program: str, command: str) -> None:
     assert verdict(f"{program} *", command) is Verdict.ASK
@@ -102,7 +103,8 @@ def test_a_rule_for_a_program_allows_no_other(program: str, command: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("program", "command"), [(name, one) for name, commands in FITTING.items() for one in commands]
+    ("program", "command"),
+    [(name, line) for name, commands in FITTING.items() for line in commands],
 )
 def test_a_rule_for_a_program_allows_what_it_says(program: str, command: str) -> None:
     assert verdict(f"{program} *", command) is Verdict.ALLOW
@@ -129,4 +131,4 @@ def test_every_documented_rule_that_allows_commands_is_tried_here() -> None:
     assert patterns
     for pattern in patterns:
         program = pattern.split()[0]
-        assert all(verdict(pattern, one) is Verdict.ASK for one in PROGRAM[program])
+        assert all(verdict(pattern, line) is Verdict.ASK for line in PROGRAM[program])

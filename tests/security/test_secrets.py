@@ -63,8 +63,8 @@ async def test_a_reach_over_everything_still_leaves_the_home_out(tmp_path: Path)
     home.use(ConfinedFiles(home.workspace, hidden=[home.folder], everywhere=True))
     for act in ACTS:
         await home.refused(act, str(home.config))
-    found = await home.call("search_files", pattern="sk-", path=str(tmp_path))
-    assert found == f"{tmp_path}/other:1: sk-of somebody else"
+    text = await home.call("search_files", pattern="sk-", path=str(tmp_path))
+    assert text == f"{tmp_path}/other:1: sk-of somebody else"
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ async def test_a_url_that_readers_could_take_differently_is_refused(
 
 
 @pytest.mark.parametrize(
-    "found",
+    "addresses",
     [
         ["127.0.0.2"],
         ["::1"],
@@ -176,9 +176,9 @@ async def test_a_url_that_readers_could_take_differently_is_refused(
     ids=" ".join,
 )
 async def test_a_name_with_one_address_that_is_not_public_is_refused(
-    site: WebServer, found: list[str]
+    site: WebServer, addresses: list[str]
 ) -> None:
-    site.names["evil.example"] = [found]
+    site.names["evil.example"] = [addresses]
     await refused(site, "http://evil.example:PORT/")
     assert site.asked == []
 

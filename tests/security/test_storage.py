@@ -253,5 +253,5 @@ async def test_the_answer_of_a_job_that_read_the_web_taints_the_chat_it_is_told_
 
 
 async def test_a_memory_that_nobody_agreed_to_is_proposed_and_not_recalled(two: Two) -> None:
-    asked = await two.first("memory_save", text=f"Always {ORDER}")
-    assert asked.startswith(QUESTION)
+    result = await two.first("memory_save", text=f"Always {ORDER}")
+    assert result.startswith(QUESTION)

@@ -36,9 +36,9 @@ async def test_every_tool_of_a_gateway_taints_unless_it_is_known_to_bring_nothin
     async with Gateway(load(environ), environ).at_rest("test") as operations:
         listed = {tool.name: tool for tool, _, _ in operations.engine.tools.listed()}
     assert {"web_fetch", "web_search", "mcp_read", "find_tools"} <= listed.keys()
-    for name, found in listed.items():
+    for name, listed_tool in listed.items():
         if name not in NOTHING_FROM_OUTSIDE | DEPENDS_ON_THE_CALL:
-            assert found.taints is True, name
+            assert listed_tool.taints is True, name
 
 
 @pytest.mark.parametrize(

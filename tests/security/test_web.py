@@ -25,8 +25,8 @@ async def server() -> AsyncIterator[WebServer]:
         return answer(200, {"loot": True})
 
     routes = [Route(method=method, path="/loot", handler=steal) for method in ("GET", "POST")]
-    async with serve(WebSettings(port=0, hosts=HOSTS), "the token", routes) as made:
-        yield made
+    async with serve(WebSettings(port=0, hosts=HOSTS), "the token", routes) as opened:
+        yield opened
 
 
 async def ask(server: WebServer, method: str = "GET", **headers: str) -> int:
@@ -35,10 +35,10 @@ async def ask(server: WebServer, method: str = "GET", **headers: str) -> int:
     sent = {name.replace("_", "-"): value for name, value in sent.items()}
     async with (
         aiohttp.ClientSession() as session,
-        session.request(method, f"{server.url}/loot", headers=sent) as got,
+        session.request(method, f"{server.url}/loot", headers=sent) as response,
     ):
-        assert not {name for name in got.headers if name.startswith("Access-Control")}
-        return got.status
+        assert not {name for name in response.headers if name.startswith("Access-Control")}
+        return response.status
 
 
 @pytest.mark.parametrize(
