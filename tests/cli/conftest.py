@@ -28,5 +28,5 @@ async def terminal(home: Home) -> AsyncIterator[Terminal]:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as made:
-        yield made
+    async with open_world(tmp_path) as opened:
+        yield opened

@@ -50,7 +50,7 @@ async def test_what_was_sent_without_a_nanobot_is_answered_by_the_next(world: Wo
         owed: list[dict[str, str]] = []
         while not owed:  # nobody tells; asking takes its time
             owed = (await nanobot(world, "outbox", "list", "--json")).json
-        assert [(one["address"], one["text"]) for one in owed] == [("cli:notes", "hello")]
+        assert [(row["address"], row["text"]) for row in owed] == [("cli:notes", "hello")]
 
 
 async def test_a_home_that_is_served_is_asked_by_its_socket(world: World) -> None:
@@ -62,8 +62,8 @@ async def test_a_home_that_is_served_is_asked_by_its_socket(world: World) -> Non
         assert status["channels"] == {"telegram": "up"}
         (session,) = (await nanobot(world, "sessions", "list", "--json")).json
         assert session["key"] == "telegram:1"
-        (made,) = (await nanobot(world, "runs", "list", "--json")).json
-        assert (made["state"], made["inbound_ids"]) == ("completed", [1])
+        (view,) = (await nanobot(world, "runs", "list", "--json")).json
+        assert (view["state"], view["inbound_ids"]) == ("completed", [1])
 
 
 async def test_a_run_is_cancelled_from_the_command_line(world: World) -> None:
@@ -92,7 +92,7 @@ async def test_owners_ask_in_a_chat_what_the_command_line_asks(world: World) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "reason"),
     [
         (("runs", "show", "nothing"), 1, "There is no run nothing"),
         (("runs", "list", "--state", "odd"), 2, "state"),
@@ -105,11 +105,11 @@ async def test_owners_ask_in_a_chat_what_the_command_line_asks(world: World) -> 
     ],
 )
 async def test_a_command_that_cannot_be_done_says_why_and_ends_with_its_code(
-    world: World, arguments: tuple[str, ...], code: int, said: str
+    world: World, arguments: tuple[str, ...], code: int, reason: str
 ) -> None:
     ran = await nanobot(world, *arguments)
     assert ran.code == code
-    assert said in ran.err + ran.out
+    assert reason in ran.err + ran.out
     assert "Traceback" not in ran.err
 
 
@@ -128,10 +128,10 @@ async def test_a_store_that_cannot_be_used_ends_with_4(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "said"),
+    ("payload", "reason"),
     [("X'7B7D'", "entry 1 of cli:direct was changed"), ("'{}'", "never wrote")],
 )
-async def test_a_changed_log_ends_with_4(world: World, payload: str, said: str) -> None:
+async def test_a_changed_log_ends_with_4(world: World, payload: str, reason: str) -> None:
     await nanobot(world, "agent", "-m", "say:hello", "--session", "cli:direct")
     assert (await nanobot(world, "audit", "verify")).code == 0
     with closing(sqlite3.connect(world.home / "state.db")) as connection:
@@ -139,7 +139,7 @@ async def test_a_changed_log_ends_with_4(world: World, payload: str, said: str) 
         connection.commit()
     ran = await nanobot(world, "audit", "verify")
     assert (ran.code, ran.out) == (4, "")
-    assert said in ran.err
+    assert reason in ran.err
 
 
 async def test_a_model_that_cannot_be_reached_ends_with_5(world: World) -> None:
@@ -151,7 +151,7 @@ async def test_a_model_that_cannot_be_reached_ends_with_5(world: World) -> None:
 async def test_commands_over_one_home_wait_for_each_other(world: World) -> None:
     async with asyncio.TaskGroup() as tasks:
         both = [tasks.create_task(nanobot(world, "sessions", "list")) for _ in range(3)]
-    assert [one.result().code for one in both] == [0, 0, 0]
+    assert [task.result().code for task in both] == [0, 0, 0]
 
 
 async def test_deleting_asks_first_and_no_is_no(world: World) -> None:
@@ -244,16 +244,16 @@ async def test_a_wrong_value_is_told_in_words(tmp_path: Path, command: str, word
 async def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path) -> None:
     for group in ("db", "runs", "mcp", "security", "web tokens"):
         ran = await run(environ_of(tmp_path / "home"), *group.split(), "--help")
-        told = ran.out.partition("Commands:")[2]
-        assert told.strip()
-        assert "..." not in told, group
+        listed = ran.out.partition("Commands:")[2]
+        assert listed.strip()
+        assert "..." not in listed, group
         assert max(map(len, ran.out.splitlines())) <= 80
 
 
 async def test_the_types_of_channels_are_told_with_their_keys(world: World) -> None:
-    told = (await nanobot(world, "channels", "types")).out
-    assert "`telegram` Telegram: token\nOn Telegram, send /newbot" in told
-    assert "secret" not in told.partition("`telegram`")[2].partition("`udp`")[0]
+    text = (await nanobot(world, "channels", "types")).out
+    assert "`telegram` Telegram: token\nOn Telegram, send /newbot" in text
+    assert "secret" not in text.partition("`telegram`")[2].partition("`udp`")[0]
 
 
 async def test_choices_are_choices_and_defaults_are_named(world: World) -> None:
@@ -279,10 +279,10 @@ async def test_a_session_is_named_by_its_option_everywhere(world: World) -> None
 def test_completion_is_installed_and_completes(tmp_path: Path) -> None:
     script = Path(sys.executable).parent / "nanobot"
     # The library asks which shell it runs in; in a test it is told.
-    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    variables = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     done = subprocess.run(
         [script, "--install-completion", "bash"],
-        env=told,
+        env=variables,
         capture_output=True,
         text=True,
         check=False,
@@ -290,5 +290,7 @@ def test_completion_is_installed_and_completes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "nanobot" in (tmp_path / ".bashrc").read_text()
     typed = {"_NANOBOT_COMPLETE": "complete_bash", "COMP_WORDS": "nanobot ru", "COMP_CWORD": "1"}
-    done = subprocess.run([script], env=told | typed, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [script], env=variables | typed, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["runs"]

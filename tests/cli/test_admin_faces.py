@@ -117,7 +117,9 @@ async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
         assert (await bot.channel.pop()).text == "Hello Bob. (in fake:1)"
         await bot.channel.push("/help")
         usage = "`/people greet NAME [times=TIMES] [loud=yes]`: greets somebody"
-        await bot.channel.until(lambda: usage in "".join(one.text for one in bot.channel.sent))
+        await bot.channel.until(
+            lambda: usage in "".join(message.text for message in bot.channel.sent)
+        )
 
 
 async def test_an_operation_that_is_added_is_a_call_of_the_control_socket(short_home: Path) -> None:
@@ -224,8 +226,8 @@ def test_every_operation_and_every_argument_says_what_it_is() -> None:
 
 
 def test_names_are_used_once() -> None:
-    names = [name for one in OPERATIONS for name in (one.name, one.alias) if name]
-    commands = [one.command for one in OPERATIONS]
+    names = [name for entry in OPERATIONS for name in (entry.name, entry.alias) if name]
+    commands = [entry.command for entry in OPERATIONS]
     assert len(set(names)) == len(names)
     assert len(set(commands)) == len(commands)
 

@@ -88,16 +88,16 @@ def test_a_new_key_stands_with_its_table_and_moves_no_comment(
 def test_however_the_file_is_written_the_key_is_set_and_nothing_else(home: Path, odd: str) -> None:
     (home / "config.toml").write_text(odd)
     configfile.put(environ(home), {"channels.telegram.owners": "7"})
-    made = tomllib.loads(text(home))
-    assert made["channels"]["telegram"].pop("owners") == ["7"]
-    assert {**made, "channels": tomllib.loads(odd).get("channels")} == {
+    read = tomllib.loads(text(home))
+    assert read["channels"]["telegram"].pop("owners") == ["7"]
+    assert {**read, "channels": tomllib.loads(odd).get("channels")} == {
         **tomllib.loads(odd),
         "channels": tomllib.loads(odd).get("channels"),
     }
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "kind", "said"),
+    ("key", "value", "kind", "reason"),
     [
         ("agent.max_tokens", "0", ConfigError, "agent.max_tokens"),
         ("agent.modell", "x", UsageError, "did you mean agent.model"),
@@ -107,9 +107,9 @@ def test_however_the_file_is_written_the_key_is_set_and_nothing_else(home: Path,
     ],
 )
 def test_what_would_be_wrong_is_refused_and_nothing_is_written(
-    home: Path, key: str, value: str, kind: type[Exception], said: str
+    home: Path, key: str, value: str, kind: type[Exception], reason: str
 ) -> None:
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=reason):
         configfile.put(environ(home), {key: value})
     assert text(home) == WRITTEN
 
@@ -128,11 +128,11 @@ def test_a_file_that_is_written_is_its_owners_alone(home: Path) -> None:
 
 
 def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
-    found = configfile.values(environ(home))
-    assert found["agent.model"] == "openai/gpt-5-mini"
-    assert found["agent.max_iterations"] == 25
-    assert found["channels.telegram.token"] == "***"
-    assert "secret" not in repr(found)
+    shown = configfile.values(environ(home))
+    assert shown["agent.model"] == "openai/gpt-5-mini"
+    assert shown["agent.max_iterations"] == 25
+    assert shown["channels.telegram.token"] == "***"
+    assert "secret" not in repr(shown)
     assert set(configfile.chosen(environ(home), "web")) == {
         "web.enabled",
         "web.health_port",
@@ -172,19 +172,19 @@ verdict = "ask"
 def test_every_table_is_shown_whatever_was_added(home: Path) -> None:
     (home / "p").write_text("the password")
     (home / "config.toml").write_text(WRITTEN + MORE)
-    found = configfile.values(environ(home))
-    assert found["heartbeat.interval_seconds"] == 600
-    assert found["hooks.ci.secret"] == "***"
-    assert found["quiet.chats.telegram:5.max_per_hour"] == 1
-    assert found["triggers.letters.folder"] == "/srv"
-    assert found["channels.email.trusted_authserv"] == ["mx.example.org"]
-    assert found["budgets.cost_per_day"] == 2
-    assert found["lifecycle.enabled"] is True
-    assert found["mcp.files.env.API"] == "***"
-    shown = "\n".join(f"{key} = {configfile.as_toml(value)}" for key, value in found.items())
+    values = configfile.values(environ(home))
+    assert values["heartbeat.interval_seconds"] == 600
+    assert values["hooks.ci.secret"] == "***"
+    assert values["quiet.chats.telegram:5.max_per_hour"] == 1
+    assert values["triggers.letters.folder"] == "/srv"
+    assert values["channels.email.trusted_authserv"] == ["mx.example.org"]
+    assert values["budgets.cost_per_day"] == 2
+    assert values["lifecycle.enabled"] is True
+    assert values["mcp.files.env.API"] == "***"
+    shown = "\n".join(f"{key} = {configfile.as_toml(value)}" for key, value in values.items())
     assert not re.search("secret\\b(?! =)|hidden|the password", shown.replace("also secret", ""))
     tables = {field.name for field in msgspec.structs.fields(Config)}
-    names = {key.partition(".")[0] for key in found}
+    names = {key.partition(".")[0] for key in values}
     assert tables - names <= {"home", "file", "warnings", "providers"}
 
 
@@ -223,8 +223,8 @@ async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
 
 
 def test_the_schema_names_every_key_and_lets_references_pass() -> None:
-    made = configfile.schema()
-    definitions = made["$defs"]
+    schema = configfile.schema()
+    definitions = schema["$defs"]
     assert set(definitions["AgentSettings"]["properties"]) == {
         field.name for field in msgspec.structs.fields(AgentSettings)
     }

@@ -17,22 +17,22 @@ from tests.process.harness import World
 async def doctor(world: World, *arguments: str, **environ: str) -> tuple[int, dict[str, list[str]]]:
     """The exit code, and the levels of what was found by what it is about."""
     ran = await run_in(world, "doctor", "--json", *arguments, **environ)
-    found: dict[str, list[str]] = {}
-    for one in json.loads(ran.out):
-        found.setdefault(one["about"], []).append(one["level"])
-    return ran.code, found
+    levels: dict[str, list[str]] = {}
+    for row in json.loads(ran.out):
+        levels.setdefault(row["about"], []).append(row["level"])
+    return ran.code, levels
 
 
 async def test_a_home_in_order_is_sound_from_the_configuration_to_the_channel(world: World) -> None:
     world.home.chmod(0o700)
     (world.home / "config.toml").chmod(0o600)
     await run_in(world, "agent", "-m", "hello")
-    code, found = await doctor(world)
+    code, levels = await doctor(world)
     assert code == 0
     for about in ("configuration", "home", "disk", "clock", "gateway", "store", "model"):
-        assert found[about] == ["ok"], about
-    assert found["telegram"] == ["ok"]
-    assert {"sandbox", "user"} <= set(found)
+        assert levels[about] == ["ok"], about
+    assert levels["telegram"] == ["ok"]
+    assert {"sandbox", "user"} <= set(levels)
     assert len(world.model.requests) == 2
     assert [call.method for call in world.telegram.calls] == ["getMe"]
 
@@ -51,8 +51,8 @@ async def test_every_line_says_what_is_wrong_and_what_to_do(world: World) -> Non
 
 async def test_a_model_in_trouble_is_asked_once_and_not_waited_for(world: World) -> None:
     world.model.fail_with(*[error_status(503)] * 9)
-    code, found = await doctor(world)
-    assert (code, found["model"]) == (1, ["broken"])
+    code, levels = await doctor(world)
+    assert (code, levels["model"]) == (1, ["broken"])
     assert len(world.model.requests) == 1
 
 
@@ -65,8 +65,8 @@ async def test_a_limit_of_cost_alone_is_none_for_a_model_without_a_price(world: 
 
 async def test_a_served_home_is_examined_beside_its_nanobot(world: World) -> None:
     gateway = await world.start()
-    code, found = await doctor(world)
-    assert (code, found["gateway"], found["store"]) == (0, ["ok"], ["ok"])
+    code, levels = await doctor(world)
+    assert (code, levels["gateway"], levels["store"]) == (0, ["ok"], ["ok"])
     assert await gateway.stop() == 0
 
 
@@ -82,17 +82,17 @@ async def test_a_channel_that_is_off_is_named_with_what_becomes_of_it(world: Wor
 
 async def test_a_damaged_store_is_broken(world: World) -> None:
     (world.home / "state.db").write_bytes(b"no database" * 500)
-    code, found = await doctor(world)
-    assert (code, found["store"]) == (1, ["broken"])
+    code, levels = await doctor(world)
+    assert (code, levels["store"]) == (1, ["broken"])
 
 
 async def test_what_can_be_mended_is_mended(world: World) -> None:
     world.home.chmod(0o755)
     (world.home / "config.toml").chmod(0o644)
-    _, found = await doctor(world)
-    assert found["home"] == ["warning"] * 3
-    code, found = await doctor(world, "--fix")
-    assert (code, found["home"]) == (0, ["ok"] * 3)
+    _, levels = await doctor(world)
+    assert levels["home"] == ["warning"] * 3
+    code, levels = await doctor(world, "--fix")
+    assert (code, levels["home"]) == (0, ["ok"] * 3)
     assert world.home.stat().st_mode & 0o777 == 0o700
     assert (world.home / "config.toml").stat().st_mode & 0o777 == 0o600
     assert (world.workspace / "AGENTS.md").exists()
@@ -103,22 +103,22 @@ async def test_a_channel_that_hears_nobody_or_everybody_is_a_warning(world: Worl
     variable = "NANOBOT_CHANNELS__TELEGRAM__"
     for owners, members in (("[]", "[]"), ("1", "*")):
         more = {f"{variable}OWNERS": owners, f"{variable}MEMBERS": members}
-        _, found = await doctor(world, **more)
-        assert found["telegram"] == ["ok", "warning"]
+        _, levels = await doctor(world, **more)
+        assert levels["telegram"] == ["ok", "warning"]
     more = {f"{variable}MEMBERS": "1", f"{variable}GUESTS": "*"}
-    _, found = await doctor(world, **more)
-    assert found["telegram"] == ["ok", "warning"]
+    _, levels = await doctor(world, **more)
+    assert levels["telegram"] == ["ok", "warning"]
 
 
 async def test_a_group_that_everybody_may_use_is_a_warning(world: World) -> None:
     world.configure(more='[channels.telegram.chats.-5]\nmembers = ["*"]')
-    _, found = await doctor(world)
-    assert found["telegram"] == ["ok", "warning"]
+    _, levels = await doctor(world)
+    assert levels["telegram"] == ["ok", "warning"]
 
 
 async def test_a_zone_that_is_not_known_is_a_warning(world: World) -> None:
-    _, found = await doctor(world, TZ="Mars/Olympus")
-    assert found["clock"] == ["warning"]
+    _, levels = await doctor(world, TZ="Mars/Olympus")
+    assert levels["clock"] == ["warning"]
 
 
 async def test_everything_that_is_wrong_with_the_configuration_is_named_at_once(
@@ -131,8 +131,8 @@ async def test_everything_that_is_wrong_with_the_configuration_is_named_at_once(
     )
     ran = await run_in(world, "config", "check")
     assert ran.code == 3
-    for said in ("drain_seconds", "agent.max_tokens", "NOT_THERE", '"pigeon"', '"nowhere"'):
-        assert said.replace('"', "") in ran.out.replace("'", "").replace('"', ""), said
+    for name in ("drain_seconds", "agent.max_tokens", "NOT_THERE", '"pigeon"', '"nowhere"'):
+        assert name.replace('"', "") in ran.out.replace("'", "").replace('"', ""), name
     assert ran.out.count("broken") == 5
     assert ran.out.count("warning") == 1
     assert str(world.home / "config.toml") in ran.out
@@ -168,8 +168,8 @@ async def test_a_port_that_is_taken_and_a_hook_that_can_be_guessed_are_found(wor
         assert line.startswith("broken")
         assert f"web.port: {port} on 127.0.0.1 is taken" in line
         assert "Stop it, or set web.port" in line
-    _, found = await doctor(world)
-    assert (found["web"], found["hooks.ci"], found["hooks.cd"]) == (["ok"], ["warning"], ["ok"])
+    _, levels = await doctor(world)
+    assert (levels["web"], levels["hooks.ci"], levels["hooks.cd"]) == (["ok"], ["warning"], ["ok"])
     gateway = await world.start()
     assert (await doctor(world))[1]["web"] == ["ok"]
     await gateway.stop()
@@ -183,12 +183,12 @@ async def test_what_a_channel_lacks_is_a_warning_beside_who_it_is(world: World) 
         mail.deliver(letter(server="mx.other.net"))
         assert (await doctor(world))[1]["email"] == ["ok", "warning"]
         mail.password = "another"
-        code, found = await doctor(world)
-        assert (code, found["email"]) == (1, ["broken"])
+        code, levels = await doctor(world)
+        assert (code, levels["email"]) == (1, ["broken"])
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reason"),
     [
         ('to = "nowhere:1"', "heartbeat.to"),
         ('quiet_from = "25:00"\nquiet_until = "08:00"', "heartbeat.quiet_from"),
@@ -198,33 +198,33 @@ async def test_what_a_channel_lacks_is_a_warning_beside_who_it_is(world: World) 
     ],
 )
 async def test_a_heartbeat_that_cannot_be_stops_the_start_and_is_found(
-    world: World, line: str, told: str
+    world: World, line: str, reason: str
 ) -> None:
     world.configure(more=f"[heartbeat]\n{line}")
     checked = await run_in(world, "config", "check")
     assert checked.code == ConfigError.exit_code
-    assert told in checked.out
+    assert reason in checked.out
     started = await run_in(world, "gateway")
     assert started.code == ConfigError.exit_code
-    assert told in started.err
+    assert reason in started.err
 
 
 async def test_a_folder_in_the_place_of_the_heartbeats_file_is_a_warning(world: World) -> None:
     (world.workspace / "HEARTBEAT.md").mkdir(parents=True)
-    _, found = await doctor(world)
-    assert found["heartbeat"] == ["warning"]
+    _, levels = await doctor(world)
+    assert levels["heartbeat"] == ["warning"]
 
 
 async def test_a_chat_that_is_gone_for_the_heartbeat_is_found_beside_the_gateway(
     world: World,
 ) -> None:
-    asked = '{"content": "Hello?", "channel": "telegram", "chat_id": "77"}'
+    arguments = '{"content": "Hello?", "channel": "telegram", "chat_id": "77"}'
     world.configure(more='[heartbeat]\nto = "telegram:77"')
     await world.start()
-    world.telegram.say(1, f"tool:message:{asked}")
+    world.telegram.say(1, f"tool:message:{arguments}")
     await world.eventually(lambda: "Chat not found" in world.log)
     ran = await run_in(world, "doctor", "--json")
-    (found,) = [one for one in json.loads(ran.out) if one["about"] == "heartbeat"]
-    assert found["level"] == "warning"
-    assert "telegram:77" in found["text"]
-    assert "Chat not found" in found["text"]
+    (finding,) = [row for row in json.loads(ran.out) if row["about"] == "heartbeat"]
+    assert finding["level"] == "warning"
+    assert "telegram:77" in finding["text"]
+    assert "Chat not found" in finding["text"]

@@ -102,9 +102,9 @@ def test_an_upgrade_says_from_what_to_what_and_starts_the_service_again(
     environ = {"HOME": str(tmp_path), "PATH": f"{tmp_path}/tools:/usr/bin:/bin"}
     environ["CALLS"] = str(calls)
     assert upgrade(environ, show=False, installation=installation) == 0
-    said = capsys.readouterr().out
-    assert f"nanobot {__version__} was here, 9.9.9 is." in said
-    assert "keeps the old version until it is started again" in said
+    output = capsys.readouterr().out
+    assert f"nanobot {__version__} was here, 9.9.9 is." in output
+    assert "keeps the old version until it is started again" in output
     assert not calls.exists()
     unit = tmp_path / ".config" / "systemd" / "user" / "nanobot.service"
     made(unit, "[Service]")

@@ -287,7 +287,7 @@ async def test_again_without_questions_only_what_was_named_changes(world: World)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "reason"),
     [
         (("--model", "openai/gpt-5-mini"), 5, "bad key"),
         (("--telegram-token-env", "NOT_THERE"), 2, "NOT_THERE is not set"),
@@ -298,13 +298,13 @@ async def test_again_without_questions_only_what_was_named_changes(world: World)
     ],
 )
 async def test_what_does_not_work_is_not_written(
-    world: World, arguments: tuple[str, ...], code: int, said: str
+    world: World, arguments: tuple[str, ...], code: int, reason: str
 ) -> None:
     if code == 5:
         world.model.fail_with(error_status(401, "bad key"))
     ran = await world.onboard("--yes", *arguments)
     assert ran.code == code
-    assert said in ran.err
+    assert reason in ran.err
     assert world.untouched
 
 

@@ -127,7 +127,9 @@ _PLATFORMS = {
 
 def test_every_channel_here_says_what_it_needs_and_where_that_is_told() -> None:
     root = Path(__file__).parents[2]
-    own = [one.name for one in Plugins().each(CHANNELS, lambda found: found) if one.package]
+    own = [
+        plugin.name for plugin in Plugins().each(CHANNELS, lambda loaded: loaded) if plugin.package
+    ]
     assert set(_PLATFORMS) <= set(own)
     for kind in _PLATFORMS:
         setup = setup_of(kind)
@@ -141,8 +143,8 @@ def test_every_channel_here_says_what_it_needs_and_where_that_is_told() -> None:
 async def test_what_a_channel_asks_for_is_all_that_it_needs(kind: str) -> None:
     async with platform_of(kind) as there:
         fields = {field.key for field in setup_of(kind).fields}
-        told = {key: value for key, value in there.settings.items() if key in fields}
-        channel = open_channel(kind, ChannelSettings(type=kind, settings=told))
+        needed = {key: value for key, value in there.settings.items() if key in fields}
+        channel = open_channel(kind, ChannelSettings(type=kind, settings=needed))
         await channel.close()
 
 
@@ -203,8 +205,8 @@ class Home:
 
     @property
     def channels(self) -> dict[str, Any]:
-        found: dict[str, Any] = tomllib.loads(self.text).get("channels", {})
-        return found
+        tables: dict[str, Any] = tomllib.loads(self.text).get("channels", {})
+        return tables
 
 
 @pytest.fixture
@@ -239,12 +241,14 @@ async def test_every_channel_is_connected_by_flags_and_its_secret_kept_apart(
         heads = home.text.split(f"[channels.{kind}]")[0].rsplit("\n", 2)
         assert heads[1].startswith(f"# {setup_of(kind).title}")
         table = home.text.split(f"[channels.{kind}]")[1]
-        assert all(f"# {one.asks}." in table for one in setup_of(kind).fields if not one.optional)
+        assert all(
+            f"# {field.asks}." in table for field in setup_of(kind).fields if not field.optional
+        )
 
 
 async def test_a_second_channel_leaves_every_byte_that_was_there(home: Home) -> None:
-    async with TelegramServer() as one, TelegramServer("5:other") as two:
-        here = {"token": one.token, "api_root": one.root_url}
+    async with TelegramServer() as first, TelegramServer("5:other") as two:
+        here = {"token": first.token, "api_root": first.root_url}
         assert (await home.onboard("--channel", "telegram", *given(here))).code == 0
         file = home.path / "config.toml"
         file.write_text(home.text + "# A note of mine, without an end of line")
@@ -273,7 +277,7 @@ async def test_a_file_written_in_another_way_gets_the_channel_all_the_same(home:
 
 
 @pytest.mark.parametrize(
-    ("flags", "code", "said"),
+    ("flags", "code", "reason"),
     [
         (("--channel", "pigeon"), 2, "installed are discord"),
         (("--channel", "telegram"), 2, "needs --set token=VALUE"),
@@ -287,10 +291,10 @@ async def test_a_file_written_in_another_way_gets_the_channel_all_the_same(home:
     ],
 )
 async def test_what_cannot_be_connected_is_said_and_nothing_is_written(
-    home: Home, flags: tuple[str, ...], code: int, said: str
+    home: Home, flags: tuple[str, ...], code: int, reason: str
 ) -> None:
     ran = await home.onboard(*flags)
-    assert (ran.code, said in ran.err) == (code, True), ran.err
+    assert (ran.code, reason in ran.err) == (code, True), ran.err
     assert not (home.path / "config.toml").exists()
     assert not (home.path / "secrets").exists()
 

@@ -37,7 +37,7 @@ def hostile(body: Body) -> Answer:
 async def test_no_text_of_a_model_is_obeyed_by_the_terminal_that_shows_it(home: Home) -> None:
     home.model.script = hostile
     environ = home.environ()
-    said = await run(environ, "agent", "-m", "hello", "--session", "cli:direct")
+    ended = await run(environ, "agent", "-m", "hello", "--session", "cli:direct")
     (shown,) = (await run(environ, "runs", "list", "--json")).json
     for command in (
         ("tools", "history"),
@@ -51,7 +51,7 @@ async def test_no_text_of_a_model_is_obeyed_by_the_terminal_that_shows_it(home: 
         assert ran.code == 0
         assert "shown" in ran.out or command[0] == "context"
         assert not OBEYED.search(ran.out), command
-    assert not OBEYED.search(said.out + said.err)
+    assert not OBEYED.search(ended.out + ended.err)
     (call,) = (await run(environ, "tools", "history", "--json")).json
     assert call["arguments"] == '{"path": "\\u001b[2J\\u009b1mshown"}'
 

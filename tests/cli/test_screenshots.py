@@ -47,8 +47,8 @@ def test_every_scene_has_its_picture_which_shows_it_and_is_shown_on_a_page() -> 
     for name, texts in SHOWN.items():
         svg = (PICTURES / f"{name}.svg").read_text("utf-8")
         text = unescape(re.sub(r"<[^>]+>", "", svg)).replace("\N{NO-BREAK SPACE}", " ")
-        for one in texts:
-            assert one.split()[0] in text, (name, one)
+        for line in texts:
+            assert line.split()[0] in text, (name, line)
         assert f"pictures/{name}.svg" in pages, name
 
 

@@ -22,7 +22,7 @@ async def test_skills_are_listed_shown_and_added(world: World, tmp_path: Path) -
     added = await run_in(world, "skills", "add", str(source), "--json")
     assert added.json["state"] == "ready"
     listed = (await run_in(world, "skills", "list", "--json")).json
-    assert {"bread", "git", "tmux", "weather"} <= {one["name"] for one in listed}
+    assert {"bread", "git", "tmux", "weather"} <= {row["name"] for row in listed}
     assert (await run_in(world, "skills", "show", "bread")).out.endswith("Use flour.\n")
     again = await run_in(world, "skills", "add", str(source))
     assert (again.code, "say replace" in again.err) == (2, True)
@@ -33,10 +33,12 @@ async def test_skills_are_listed_shown_and_added(world: World, tmp_path: Path) -
 async def test_doctor_names_what_is_wrong_with_a_skill_and_a_persona(world: World) -> None:
     skill(world.workspace / "skills" / "bread", "flour")
     world.configure(agent='persona = "freindly"')
-    found = json.loads((await run_in(world, "doctor", "--json")).out)
-    said = {one["about"]: one["text"] for one in found if one["level"] != "ok"}
-    assert said["skills"].startswith("skills/bread/SKILL.md: line 1: there is no front matter")
-    assert "did you mean friendly?" in said["configuration"]
+    rows = json.loads((await run_in(world, "doctor", "--json")).out)
+    complaints = {row["about"]: row["text"] for row in rows if row["level"] != "ok"}
+    assert complaints["skills"].startswith(
+        "skills/bread/SKILL.md: line 1: there is no front matter"
+    )
+    assert "did you mean friendly?" in complaints["configuration"]
 
 
 async def test_an_unknown_persona_stops_the_start(world: World) -> None:
@@ -68,12 +70,12 @@ async def test_a_first_meeting_ends_with_the_form_filled_in(world: World) -> Non
 
 async def test_the_context_of_a_session_is_printed_whole(world: World) -> None:
     await run_in(world, "agent", "-m", "say:hello", "--session", "cli:direct")
-    told = await run_in(world, "context", "show", "cli:direct")
-    assert "cli:direct: about " in told.out
-    assert "- system: principles: " in told.out
-    assert "=== system ===\nYou are nanobot" in told.out
-    assert "=== tool read_file ===" in told.out
-    assert told.out.rstrip().endswith("=== assistant ===\nhello")
+    ended = await run_in(world, "context", "show", "cli:direct")
+    assert "cli:direct: about " in ended.out
+    assert "- system: principles: " in ended.out
+    assert "=== system ===\nYou are nanobot" in ended.out
+    assert "=== tool read_file ===" in ended.out
+    assert ended.out.rstrip().endswith("=== assistant ===\nhello")
     shown = (await run_in(world, "context", "show", "cli:direct", "--json")).json
     assert shown["tokens"] == sum(part["tokens"] for part in shown["parts"])
     assert (await run_in(world, "context", "show", "cli:none")).code == 1

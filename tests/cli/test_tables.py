@@ -56,8 +56,8 @@ def test_a_page_shows_all_of_a_thing_within_its_width(text: str, width: int) -> 
     assert max(map(columns, drawn)) <= width
     (start,) = [n for n, line in enumerate(drawn) if line.startswith("Scope")]
     (end,) = [n for n, line in enumerate(drawn) if line.startswith("State")]
-    told = "".join(line[len("Provenance") :] for line in drawn[start + 1 : end])
-    assert told.replace(" ", "") == "".join(text.split())
+    value = "".join(line[len("Provenance") :] for line in drawn[start + 1 : end])
+    assert value.replace(" ", "") == "".join(text.split())
 
 
 @pytest.mark.parametrize("width", [80, 100])
