@@ -47,13 +47,13 @@ def refused(home: Path, text: str, **environ: str) -> str:
 
 
 def test_a_missing_file_means_defaults_and_creates_nothing(home: Path) -> None:
-    found = config.load({"NANOBOT_HOME": str(home)})
-    assert found.agent == AgentSettings()
-    assert found.web == WebSettings()
-    assert found.file == home / "config.toml"
-    assert found.workspace == home / "workspace"
-    assert found.database_url == f"sqlite:///{home}/state.db"
-    assert (found.channels, found.providers, found.warnings) == ({}, {}, ())
+    loaded = config.load({"NANOBOT_HOME": str(home)})
+    assert loaded.agent == AgentSettings()
+    assert loaded.web == WebSettings()
+    assert loaded.file == home / "config.toml"
+    assert loaded.workspace == home / "workspace"
+    assert loaded.database_url == f"sqlite:///{home}/state.db"
+    assert (loaded.channels, loaded.providers, loaded.warnings) == ({}, {}, ())
     assert not home.exists()
 
 
@@ -65,7 +65,7 @@ def test_the_home_is_in_the_users_folder_unless_named(monkeypatch: pytest.Monkey
 
 
 def test_a_full_file_is_taken_over(home: Path) -> None:
-    found = load(
+    loaded = load(
         home,
         """
         database_url = "postgresql://u:pw@db/nanobot"
@@ -97,12 +97,12 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         network = "none"
         """,
     )
-    assert found.database_url == "postgresql://u:pw@db/nanobot"
-    assert found.workspace == home / "elsewhere"
-    assert (found.drain_seconds, found.agent.model) == (5.0, "local/llama")
-    assert found.agent.fallback_models == ("a/b",)
-    assert found.providers["local"] == ProviderSettings("", "http://127.0.0.1:8080/v1", "lean")
-    assert found.channels["work"] == ChannelSettings(
+    assert loaded.database_url == "postgresql://u:pw@db/nanobot"
+    assert loaded.workspace == home / "elsewhere"
+    assert (loaded.drain_seconds, loaded.agent.model) == (5.0, "local/llama")
+    assert loaded.agent.fallback_models == ("a/b",)
+    assert loaded.providers["local"] == ProviderSettings("", "http://127.0.0.1:8080/v1", "lean")
+    assert loaded.channels["work"] == ChannelSettings(
         type="telegram",
         owners=("1", "2"),
         guests=("3", "*"),
@@ -115,8 +115,8 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         },
         settings={"token": "t", "retry": {"times": 3}},
     )
-    assert (found.tools.exec.sandbox, found.tools.exec.network) == ("bwrap", "none")
-    assert found.warnings == ()
+    assert (loaded.tools.exec.sandbox, loaded.tools.exec.network) == ("bwrap", "none")
+    assert loaded.warnings == ()
 
 
 def test_a_channels_type_is_its_tables_name_unless_set(home: Path) -> None:
@@ -134,9 +134,9 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine(home: Path) -> None:
 
 
 def test_a_configuration_is_frozen(home: Path) -> None:
-    found = load(home)
+    loaded = load(home)
     with pytest.raises(AttributeError):
-        found.agent.model = "other"  # type: ignore[misc]
+        loaded.agent.model = "other"  # type: ignore[misc]
 
 
 def test_importing_it_is_cheap() -> None:
@@ -157,7 +157,7 @@ def test_importing_it_is_cheap() -> None:
 
 
 def test_every_key_can_come_from_the_environment(home: Path) -> None:
-    found = load(
+    loaded = load(
         home,
         '[agent]\nmodel = "file"\ntemperature = 1.5\n',
         NANOBOT_DRAIN_SECONDS="3",
@@ -177,25 +177,25 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         NANOBOT_EVENTS__DISK__OVER="50",
         NANOBOT_BUDGETS__PERSON__COST_PER_DAY="2",
     )
-    assert (found.events.disk.over, found.budgets.person.cost_per_day) == (50.0, 2.0)
-    decision = found.agent.decision
+    assert (loaded.events.disk.over, loaded.budgets.person.cost_per_day) == (50.0, 2.0)
+    decision = loaded.agent.decision
     assert (decision.model, decision.timeout_seconds) == ("test/small", 2.5)
     assert decision.allowed_run_types == ("sleep", "agent")
-    assert found.drain_seconds == 3.0
-    assert (found.agent.model, found.agent.temperature) == ("env", 1.5)
-    assert (found.agent.max_tokens, found.agent.fallback_models) == (99, ("a", "b"))
-    assert found.providers["openai"].api_key == "k"
-    assert found.channels["telegram"].settings == {"token": "t"}
-    assert found.channels["telegram"].owners == ("1001", "2")
-    assert found.channels["telegram"].members == ("5", "six")
-    assert found.channels["discord"].enabled is False
-    assert (found.web.port, found.tools.exec.network) == (0, "none")
-    assert found.warnings == ()
+    assert loaded.drain_seconds == 3.0
+    assert (loaded.agent.model, loaded.agent.temperature) == ("env", 1.5)
+    assert (loaded.agent.max_tokens, loaded.agent.fallback_models) == (99, ("a", "b"))
+    assert loaded.providers["openai"].api_key == "k"
+    assert loaded.channels["telegram"].settings == {"token": "t"}
+    assert loaded.channels["telegram"].owners == ("1001", "2")
+    assert loaded.channels["telegram"].members == ("5", "six")
+    assert loaded.channels["discord"].enabled is False
+    assert (loaded.web.port, loaded.tools.exec.network) == (0, "none")
+    assert loaded.warnings == ()
 
 
 def test_a_variable_finds_the_files_own_spelling(home: Path) -> None:
-    found = load(home, "[providers.My-llm]\n", NANOBOT_PROVIDERS__MY_LLM__API_KEY="k")
-    assert found.providers == {"My-llm": ProviderSettings("k")}
+    loaded = load(home, "[providers.My-llm]\n", NANOBOT_PROVIDERS__MY_LLM__API_KEY="k")
+    assert loaded.providers == {"My-llm": ProviderSettings("k")}
 
 
 def test_an_empty_variable_counts_as_not_set(home: Path) -> None:
@@ -203,8 +203,8 @@ def test_an_empty_variable_counts_as_not_set(home: Path) -> None:
 
 
 def test_variables_of_other_programs_are_not_our_business(home: Path) -> None:
-    found = load(home, "", NANOBOT_BIN="/x", NANOBOT_CRASH_AT="admit", NANOBOT="1")
-    assert found.warnings == ()
+    loaded = load(home, "", NANOBOT_BIN="/x", NANOBOT_CRASH_AT="admit", NANOBOT="1")
+    assert loaded.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ def test_variables_of_other_programs_are_not_our_business(home: Path) -> None:
     ],
 )
 def test_a_wrong_variable_is_named(home: Path, variable: str, text: str) -> None:
-    said = refused(home, "", **{variable: text})
+    message = refused(home, "", **{variable: text})
     key = variable.removeprefix("NANOBOT_").lower().replace("__", ".")
-    assert said.startswith(f"environment variable {variable}: {key} is ")
-    assert len(said) < 300
+    assert message.startswith(f"environment variable {variable}: {key} is ")
+    assert len(message) < 300
 
 
 # Secrets
@@ -231,7 +231,7 @@ def test_a_wrong_variable_is_named(home: Path, variable: str, text: str) -> None
 def test_a_secret_may_be_a_variable_or_a_file(home: Path) -> None:
     home.mkdir()
     (home / "token.txt").write_text("from-file\n")
-    found = load(
+    loaded = load(
         home,
         """
         [providers.openai]
@@ -243,8 +243,8 @@ def test_a_secret_may_be_a_variable_or_a_file(home: Path) -> None:
         """,
         MY_KEY="from-env",
     )
-    assert found.providers["openai"].api_key == "from-env"
-    assert found.channels["telegram"].settings == {
+    assert loaded.providers["openai"].api_key == "from-env"
+    assert loaded.channels["telegram"].settings == {
         "token": "from-file",
         "deep": {"list": ["from-env"]},
     }
@@ -255,9 +255,9 @@ def test_a_reference_takes_the_type_of_its_key(home: Path) -> None:
 
 
 def test_a_missing_variable_is_named_with_a_remedy(home: Path) -> None:
-    said = refused(home, '[channels.telegram]\ntoken = "${TG}"')
-    assert f"{home}/config.toml: channels.telegram.token refers to" in said
-    assert "environment variable TG, which is not set. Set it" in said
+    message = refused(home, '[channels.telegram]\ntoken = "${TG}"')
+    assert f"{home}/config.toml: channels.telegram.token refers to" in message
+    assert "environment variable TG, which is not set. Set it" in message
 
 
 @pytest.mark.parametrize(
@@ -268,15 +268,15 @@ def test_a_useless_secret_file_is_named(home: Path, content: bytes | None, troub
     home.mkdir()
     if content is not None:
         (home / "s").write_bytes(content)
-    said = refused(home, '[providers.x]\napi_key = "file:s"')
-    assert "providers.x.api_key refers to the file" in said
-    assert trouble in said
-    assert "Put the value into that file" in said
+    message = refused(home, '[providers.x]\napi_key = "file:s"')
+    assert "providers.x.api_key refers to the file" in message
+    assert trouble in message
+    assert "Put the value into that file" in message
 
 
 def test_a_channel_that_is_off_needs_no_token(home: Path) -> None:
-    found = load(home, '[channels.telegram]\nenabled = false\ntoken = "${TG}"')
-    assert found.channels["telegram"] == ChannelSettings(type="telegram", enabled=False)
+    loaded = load(home, '[channels.telegram]\nenabled = false\ntoken = "${TG}"')
+    assert loaded.channels["telegram"] == ChannelSettings(type="telegram", enabled=False)
 
 
 @pytest.mark.parametrize("table", ["mcp.a", "hooks.a", "channels.a", "triggers.a"])
@@ -284,14 +284,14 @@ def test_what_is_off_does_not_stop_the_start_whatever_is_wrong_in_it(
     home: Path, table: str
 ) -> None:
     text = f'[{table}]\nenabled = false\nto = "x"\nsecret = "${{GONE}}"\nurl = "file:gone"\n'
-    found = load(home, text)
+    loaded = load(home, text)
     kind, _, name = table.partition(".")
-    assert not getattr(found, kind)[name].enabled
+    assert not getattr(loaded, kind)[name].enabled
     assert "enabled" in refused(home, f'[{table}]\nenabled = "perhaps"\n')
 
 
 def test_secrets_are_in_no_repr(home: Path) -> None:
-    found = load(
+    loaded = load(
         home,
         """
         database_url = "postgresql://me:SECRET@db/x"
@@ -304,10 +304,10 @@ def test_secrets_are_in_no_repr(home: Path) -> None:
         token = "SECRET"
         """,
     )
-    assert "SECRET" not in repr(found)
-    assert "SECRET" not in str(found)
-    assert "SECRET" not in repr(list(found.channels.values()))
-    assert "SECRET" not in repr(found.providers["openai"].__rich_repr__())
+    assert "SECRET" not in repr(loaded)
+    assert "SECRET" not in str(loaded)
+    assert "SECRET" not in repr(list(loaded.channels.values()))
+    assert "SECRET" not in repr(loaded.providers["openai"].__rich_repr__())
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "found", "allowed"),
+    ("text", "key", "value", "allowed"),
     [
         ("[agent]\nmodel = 5", "agent.model", "5", "text in double quotes"),
         ("[agent]\nmax_tokens = 0", "agent.max_tokens", "0", "a whole number from 1 up to 1000000"),
@@ -378,12 +378,12 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_place_and_remedy(
-    home: Path, text: str, key: str, found: str, allowed: str
+    home: Path, text: str, key: str, value: str, allowed: str
 ) -> None:
-    said = refused(home, text)
-    assert said.startswith(f"{home}/config.toml: {key} is {found}, but must be ")
-    assert allowed in said
-    assert "Correct it" in said
+    message = refused(home, text)
+    assert message.startswith(f"{home}/config.toml: {key} is {value}, but must be ")
+    assert allowed in message
+    assert "Correct it" in message
 
 
 def test_a_default_is_offered_as_the_remedy(home: Path) -> None:
@@ -445,9 +445,9 @@ def test_a_mistyped_table_is_an_error_with_the_nearest_name(
 
 
 def test_an_unknown_variable_is_a_warning_that_names_it(home: Path) -> None:
-    found = load(home, "", NANOBOT_AGENT__MODLE="x", NANOBOT_FOO__BAR="x", NANOBOT_WORKSPACES="x")
-    assert len(found.warnings) == 3
-    assert all(text.startswith("environment variable NANOBOT_") for text in found.warnings)
+    loaded = load(home, "", NANOBOT_AGENT__MODLE="x", NANOBOT_FOO__BAR="x", NANOBOT_WORKSPACES="x")
+    assert len(loaded.warnings) == 3
+    assert all(text.startswith("environment variable NANOBOT_") for text in loaded.warnings)
 
 
 @pytest.mark.parametrize(
@@ -463,9 +463,9 @@ def test_an_unknown_variable_is_a_warning_that_names_it(home: Path) -> None:
 def test_broken_toml_is_shown_with_line_and_column(
     home: Path, text: str, place: str, line: str
 ) -> None:
-    said = refused(home, text)
-    assert said.startswith(f"{home}/config.toml, {place}")
-    assert line in said
+    message = refused(home, text)
+    assert message.startswith(f"{home}/config.toml, {place}")
+    assert line in message
 
 
 def test_what_is_there_twice_is_called_that(home: Path) -> None:
@@ -558,13 +558,13 @@ LINES = st.one_of(
 def test_any_text_either_loads_or_is_refused_in_words(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text, "utf-8", errors="replace")
     try:
-        found = config.load({"NANOBOT_HOME": str(tmp_path)})
+        loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
     except ConfigError as error:
         assert str(error).startswith(str(tmp_path))  # noqa: PT017 - both outcomes are right
         assert len(str(error)) < 800  # noqa: PT017
     else:
-        assert msgspec.json.encode(found.agent)
-        assert repr(found)
+        assert msgspec.json.encode(loaded.agent)
+        assert repr(loaded)
 
 
 @given(
