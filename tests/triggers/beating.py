@@ -41,10 +41,10 @@ def heart(bot: FakeGateway, workspace: Path, **settings: Any) -> Heartbeat:
     """The heartbeat, composed as a gateway composes it."""
     store = Store(bot.process, bot.process.writer, None)
     config = configured(workspace, **settings)
-    found = triggers_of(config, bot.cron, "UTC", Plugins(), store, bot.provider)
-    made, _ = found["heartbeat"]
-    assert isinstance(made, Heartbeat)
-    return made
+    triggers = triggers_of(config, bot.cron, "UTC", Plugins(), store, bot.provider)
+    heartbeat, _ = triggers["heartbeat"]
+    assert isinstance(heartbeat, Heartbeat)
+    return heartbeat
 
 
 async def beaten(bot: FakeGateway, beats: Heartbeat, seconds: float = 1_800.0) -> str:

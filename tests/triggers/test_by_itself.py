@@ -111,9 +111,12 @@ class Outside:
             config = msgspec.structs.replace(config, hooks={"ci": HOOK})
             store = Store(process, process.writer, None)
             triggers = triggers_of(config, bot.cron, "UTC", Plugins(), store, provider)
-            told = bot.cron.publisher(plan_of("events", "fake:1", Origin.EVENT, "UTC"))
+            publisher = bot.cron.publisher(plan_of("events", "fake:1", Origin.EVENT, "UTC"))
             keeping = SqlTriggerState(process, process.writer)
-            triggers["events"] = Events([Tally(self)], TERMS, keeping, self.clock, told), told
+            triggers["events"] = (
+                Events([Tally(self)], TERMS, keeping, self.clock, publisher),
+                publisher,
+            )
             async with asyncio.TaskGroup() as tasks:
                 running = [
                     tasks.create_task(supervise(triggers, self.clock)),
@@ -169,9 +172,9 @@ class Outside:
         headers = sign(HOOK, body, at=0, key=key) | {"content-type": "application/json"}
         lower = {name.lower(): value for name, value in headers.items()}
         reply = await hooks.take("ci", lower, body)
-        said = str(reply.body.get("status", reply.status))
-        self.answers.setdefault(key, Counter())[said] += 1
-        if said not in {"accepted", "known"}:
+        status = str(reply.body.get("status", reply.status))
+        self.answers.setdefault(key, Counter())[status] += 1
+        if status not in {"accepted", "known"}:
             self.unheard.append(key)
 
     async def calm(self) -> None:
@@ -209,8 +212,8 @@ def everything_was_done_once(world: Outside, ended_at: float) -> None:
         assert answers["accepted"] <= 1
     assert set(keys.values()) <= {1}
     prompts = [text for text in _prompts(world) if "This happened on the machine" in text]
-    told = [int(number) for text in prompts for number in re.findall(r"\bthing (\d+);", text)]
-    assert sorted(told) == list(range(1, world.things + 1))
+    numbers = [int(number) for text in prompts for number in re.findall(r"\bthing (\d+);", text)]
+    assert sorted(numbers) == list(range(1, world.things + 1))
     posts = [row for row in world.rows(schema.outbound) if row.key.startswith("cron:")]
     assert len(posts) == len([row for row in rows if row.status == "done"])
 
@@ -224,11 +227,11 @@ def everything_arrived_once(world: Outside) -> None:
     """Whatever was said is in the chat, once; what was held back is in one digest."""
     rows = [row for row in world.rows(schema.outbound) if row.state != "direct"]
     assert {row.state for row in rows} <= {"sent", "digested"}
-    texts = [one.text for one in world.channel.sent]
+    texts = [message.text for message in world.channel.sent]
     unmarked = Counter(text for text in texts if REPEAT_LINE not in text)
-    said = Counter(json.loads(row.body)["text"] for row in rows if row.state == "sent")
-    assert not unmarked - said
-    assert {text.removesuffix(REPEAT_LINE).rstrip() for text in texts} == set(said)
+    texts_sent = Counter(json.loads(row.body)["text"] for row in rows if row.state == "sent")
+    assert not unmarked - texts_sent
+    assert {text.removesuffix(REPEAT_LINE).rstrip() for text in texts} == set(texts_sent)
     digests = [row.key for row in rows if row.key.startswith(DIGEST)]
     spans = [tuple(map(int, key.removeprefix(DIGEST).split("-"))) for key in digests]
     for row in rows:

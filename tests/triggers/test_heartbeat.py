@@ -43,10 +43,10 @@ async def test_what_is_to_be_told_comes_into_the_owners_chat_and_its_history(
         sent = await bot.channel.pop()
         assert (sent.text, sent.address) == ("The build is red.", Address("fake", "1"))
         assert [post.text for post in bodies(bot, PostEntry)] == ["The build is red."]
-        (asked,) = bodies(bot, UserEntry, NAME)
-        assert (asked.origin, asked.role) == (Origin.HEARTBEAT, "owner")
-        assert ASKED in asked.text
-        assert "echo: hello" in asked.text
+        (entry,) = bodies(bot, UserEntry, NAME)
+        assert (entry.origin, entry.role) == (Origin.HEARTBEAT, "owner")
+        assert ASKED in entry.text
+        assert "echo: hello" in entry.text
         await bot.channel.push("Do something about it")
         await bot.channel.pop()
         seen = [str(message.content) for message in bot.provider.requests[-1].messages]
@@ -330,6 +330,6 @@ async def test_a_greeting_is_for_the_waking_hours_and_a_beat_follows_it(tmp_path
         )
         await hello(bot)
         assert "quiet" in await beaten(bot, beats, 7 * 3_600)
-        for told in ("last heard 20 hours ago", ASKED):
-            assert await beaten(bot, beats, 13 * 3_600 if "heard" in told else 1_800) == ""
-            assert told in last_text(bot.provider.requests[-1])
+        for words in ("last heard 20 hours ago", ASKED):
+            assert await beaten(bot, beats, 13 * 3_600 if "heard" in words else 1_800) == ""
+            assert words in last_text(bot.provider.requests[-1])

@@ -27,7 +27,7 @@ NIGHTS = (("22:00", "08:00"), ("01:30", "02:30"), ("02:00", "03:00"), ("13:00", 
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with something to look after."""
     folder = tmp_path_factory.mktemp("workspace")
     wanted(folder)
@@ -182,7 +182,7 @@ async def test_a_beat_that_fails_is_over(tmp_path: Path) -> None:
     st.integers(0, 2**32),
 )
 async def test_random_restarts_over_nights_that_change_never_double_and_never_disturb(
-    asked: Path, zone: str, interval: float, quiet: tuple[str, str], day: str, seed: int
+    workspace: Path, zone: str, interval: float, quiet: tuple[str, str], day: str, seed: int
 ) -> None:
     rng = random.Random(seed)
     hours = hours_of(*quiet, zone, "heartbeat")
@@ -190,7 +190,9 @@ async def test_random_restarts_over_nights_that_change_never_double_and_never_di
     clock = Passing(at(f"{day}T12:00", zone) + rng.random() * interval)
     kept = Kept(clock)
     for _ in range(rng.randrange(1, 8)):
-        beats = beating(asked, kept, HeartbeatSchedule(interval=interval, hours=hours, zone=zone))
+        beats = beating(
+            workspace, kept, HeartbeatSchedule(interval=interval, hours=hours, zone=zone)
+        )
         await lived(beats, kept, rng.choice([5.0, 100.0, 5_000.0, 30_000.0]))
         clock.advance(rng.choice([0.0, 1.0, 50.0, 4_000.0]))
         clock.set_by(rng.choice([0.0, 0.0, -3_000.0, 3_000.0]))

@@ -28,9 +28,9 @@ HALF_HOUR = 1_800.0
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with something to look after."""
-    made = tmp_path_factory.mktemp("workspace")
-    wanted(made)
-    return made
+    workspace = tmp_path_factory.mktemp("workspace")
+    wanted(workspace)
+    return workspace
 
 
 async def life(home: MemoryHome, folder: Path, rng: random.Random, channel: FakeChannel) -> None:
@@ -82,8 +82,8 @@ async def test_random_kills_never_make_two_beats_of_one_or_tell_one_twice(
         keys = [row.call_key for row in rows]
         assert len(keys) == len(set(keys))
         assert {row.status for row in rows} <= {"done", "skipped", "failed"}
-        asked = home.do(lambda c: c.execute(sa.select(schema.inbound)).all())
-        assert len(asked) == len([row for row in rows if row.status != "skipped"])
+        inbound = home.do(lambda c: c.execute(sa.select(schema.inbound)).all())
+        assert len(inbound) == len([row for row in rows if row.status != "skipped"])
         owed = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
         posts = [row.key for row in owed if row.key.startswith("cron:")]
         assert len(posts) == len(set(posts)) <= len(rows)
@@ -105,17 +105,17 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
         beats = heart(bot, tmp_path)
         for _ in range(28):
             await beaten(bot, beats, 900)
-        texts = [one.text for one in bot.channel.sent[1:]]
+        texts = [message.text for message in bot.channel.sent[1:]]
         assert texts[0] == "News 1."
         assert texts[1].startswith("3 messages were held back")
         assert texts[-1] == "Tea!"
         (tmp_path / "HEARTBEAT.md").unlink()
         await beaten(bot, beats, 13 * 3_600)
-        (morning,) = [one.text for one in bot.channel.sent[1 + len(texts) :]]
+        (morning,) = [message.text for message in bot.channel.sent[1 + len(texts) :]]
         assert "held back" in morning
-        told = [word for text in (*texts, morning) for word in text.split() if word[:1].isdigit()]
+        words = [word for text in (*texts, morning) for word in text.split() if word[:1].isdigit()]
         for number in range(1, len(provider.requests) + 1):
-            assert f"{number}." in told
+            assert f"{number}." in words
         owed = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
         assert {row.state for row in owed} - {"direct"} == {"sent", "digested"}
         assert any(row.key.startswith(DIGEST) for row in owed)

@@ -54,9 +54,9 @@ async def test_one_that_ends_by_itself_is_not_started_again() -> None:
         async def run(self, publisher: Publisher) -> None:
             await publisher.publish("once")
 
-    told = Told()
-    await supervise({"once": (Once(), told)}, ManualClock())
-    assert told.texts == ["once"]
+    record = Told()
+    await supervise({"once": (Once(), record)}, ManualClock())
+    assert record.texts == ["once"]
 
 
 async def settle() -> None:

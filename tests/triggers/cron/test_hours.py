@@ -30,9 +30,9 @@ def at(text: str, zone: str = "Europe/Berlin", fold: int = 0) -> float:
 
 
 def hours(begin: str, end: str, zone: str = "Europe/Berlin") -> Hours:
-    found = hours_of(begin, end, zone, "heartbeat")
-    assert found is not None
-    return found
+    waking = hours_of(begin, end, zone, "heartbeat")
+    assert waking is not None
+    return waking
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_whenever_the_clock_shows_a_time_within_them_they_hold(
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "told"),
+    ("begin", "end", "reason"),
     [
         ("25:00", "08:00", "heartbeat.quiet_from is '25:00'"),
         ("22:00", "8", "heartbeat.quiet_until is '8'"),
@@ -120,10 +120,10 @@ def test_whenever_the_clock_shows_a_time_within_them_they_hold(
         ("x" * 10_000, "08:00", "no time of day"),
     ],
 )
-def test_impossible_times_are_named_with_what_is_right(begin: str, end: str, told: str) -> None:
+def test_impossible_times_are_named_with_what_is_right(begin: str, end: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         hours_of(begin, end, "UTC", "heartbeat")
-    assert told in str(caught.value)
+    assert reason in str(caught.value)
     assert len(str(caught.value)) < 300
 
 

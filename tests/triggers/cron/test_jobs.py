@@ -54,8 +54,8 @@ def at_noon() -> MemoryHome:
 
 async def test_a_job_is_made_in_a_chat_and_its_answer_comes_there() -> None:
     async with at_noon() as home, gateway(ScriptedProvider("All green."), home=home) as bot:
-        said = await answer(bot, "/cron add 30 12 * * * Look at the builds")
-        assert said == (
+        text = await answer(bot, "/cron add 30 12 * * * Look at the builds")
+        assert text == (
             "Job #1 (Look at the builds) is active: 30 12 * * *; next Sun 2026-03-01 12:30 (UTC)."
         )
         await later(bot, 1_800)
@@ -85,8 +85,8 @@ async def test_every_run_of_its_own_begins_anew_and_one_in_the_chat_does_not() -
 
 async def test_a_model_of_its_own_and_fewer_tools_hold_for_a_jobs_runs() -> None:
     async with at_noon() as home:
-        made = gateway(home=home)
-        async with made as bot:
+        opening = gateway(home=home)
+        async with opening as bot:
             bot.tools.register(cron_tool(bot.book))
             await bot.book.add(
                 asker(), JobRequest(schedule="+20m", text="Look", model="test/other", tools="none")
@@ -137,7 +137,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ("/cron add", "write the schedule and then"),
         ("/cron add +20m", "write the schedule and then"),
@@ -157,19 +157,19 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         ("/cron preview +0s", "goes forward"),
     ],
 )
-async def test_what_cannot_be_is_said_with_what_could(text: str, told: str) -> None:
+async def test_what_cannot_be_is_said_with_what_could(text: str, reason: str) -> None:
     async with at_noon() as home, gateway(home=home) as bot:
-        assert told in await answer(bot, text)
+        assert reason in await answer(bot, text)
         assert (await answer(bot, "/cron list")).startswith("There is nothing. `cron add")
 
 
 async def test_a_preview_shows_both_changes_of_clocks() -> None:
     async with at_noon() as home, gateway(home=home) as bot:
-        said = await answer(
+        text = await answer(
             bot, "/cron preview zone=Europe/Berlin from=2026-03-28T12:00 count=2 30 2 * * *"
         )
-        assert "Sun 2026-03-29 03:00:00 CEST" in said
-        assert "Mon 2026-03-30 02:30:00 CEST" in said
+        assert "Sun 2026-03-29 03:00:00 CEST" in text
+        assert "Mon 2026-03-30 02:30:00 CEST" in text
 
 
 async def test_a_preview_begins_with_the_very_time_it_is_asked_from() -> None:
@@ -199,7 +199,7 @@ async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
         bot.tools.register(cron_tool(bot.book))
         assert await answer(bot, "tea?") == "Done."
         added, listed, paused, resumed, removed, unnamed, wrong = (
-            one.text for one in bodies(bot, ToolResultEntry)
+            entry.text for entry in bodies(bot, ToolResultEntry)
         )
         assert added.startswith("Added: #1 Remind me of the tea [active] 2026-03-01T12:20:00Z")
         assert listed.startswith("#1 Remind me of the tea [active]")
@@ -221,7 +221,7 @@ async def test_a_call_that_is_made_again_after_a_crash_adds_no_second_job() -> N
 
 async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> None:
     again = [asks_for("cron", action="add", schedule="+1h", message="again") for _ in range(9)]
-    script = [one for ask in again for one in (ask, "Done.")]
+    script = [step for ask in again for step in (ask, "Done.")]
     provider = ScriptedProvider(asks_for("cron", action="add", schedule="@daily", message="x"))
     async with at_noon() as home:
         async with gateway(provider, home=home) as bot:

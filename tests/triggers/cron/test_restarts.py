@@ -129,14 +129,14 @@ async def lives(seed: int) -> None:
             for _ in range(12):
                 await bot.cron.fire()
                 await bot.settle()
-        found = rows(home, sa.select(schema.occurrences))
-        assert {row.status for row in found} <= ENDS
-        assert all(row.ended_at is not None for row in found)
+        occurrences = rows(home, sa.select(schema.occurrences))
+        assert {row.status for row in occurrences} <= ENDS
+        assert all(row.ended_at is not None for row in occurrences)
         for job in jobs:
             expected = due(job, home.clock.now())
-            had = sorted(row.scheduled_at for row in found if row.job_id == job.id)
+            had = sorted(row.scheduled_at for row in occurrences if row.job_id == job.id)
             assert had == expected, job.plan.schedule
-            at_once = [row for row in found if row.job_id == job.id and job.plan.once]
+            at_once = [row for row in occurrences if row.job_id == job.id and job.plan.once]
             assert all(row.status in {"done", "failed"} for row in at_once)
         _answers_are_posted_once(home)
 
@@ -156,8 +156,8 @@ def _answers_are_posted_once(home: MemoryHome) -> None:
     posted = [key for key in keys if key.startswith("cron:")]
     assert len(posted) == len(set(posted))
     query = sa.select(schema.inbound.c.dedupe_key).where(schema.inbound.c.origin == "cron")
-    asked = [row.dedupe_key for row in rows(home, query)]
-    assert len(asked) == len(set(asked))
+    keys_asked = [row.dedupe_key for row in rows(home, query)]
+    assert len(keys_asked) == len(set(keys_asked))
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -190,5 +190,5 @@ async def test_a_crash_around_the_firing_does_it_once(
                 await bot.cron.fire()
                 await bot.settle()
             assert (await bot.channel.pop()).text == ("Tea" if send else "echo: Tea")
-            (one,) = await bot.book.history(str(job.id), 9)
-            assert one.status == "done"
+            (occurrence,) = await bot.book.history(str(job.id), 9)
+            assert occurrence.status == "done"

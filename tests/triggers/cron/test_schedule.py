@@ -46,18 +46,18 @@ ZONES = (
 
 
 def numbers(least: int, most: int) -> st.SearchStrategy[str]:
-    one = st.integers(least, most)
-    pair = st.tuples(one, one).map(sorted)
+    number = st.integers(least, most)
+    pair = st.tuples(number, number).map(sorted)
     step = st.integers(1, most)
     term = st.one_of(
-        one.map(str),
-        one.map(str),
+        number.map(str),
+        number.map(str),
         pair.map(lambda p: f"{p[0]}-{p[1]}"),
         # cronsim reads `3-3/2` as `3/2`.
         st.tuples(pair, step)
         .filter(lambda p: p[0][0] < p[0][1])
         .map(lambda p: f"{p[0][0]}-{p[0][1]}/{p[1]}"),
-        st.tuples(one, step).map(lambda p: f"{p[0]}/{p[1]}"),
+        st.tuples(number, step).map(lambda p: f"{p[0]}/{p[1]}"),
     )
     star = st.one_of(st.just("*"), step.map(lambda s: f"*/{s}"))
     listed = st.lists(term, min_size=1, max_size=3).map(",".join)
@@ -77,7 +77,7 @@ def times(text: str, zone: str, begin: datetime, count: int) -> list[float]:
 
 def oracle(text: str, zone: str, begin: datetime, count: int) -> list[float]:
     simulated = CronSim(text, begin.astimezone(ZoneInfo(zone)))
-    return [one.timestamp() for one in islice(simulated, count)]
+    return [moment.timestamp() for moment in islice(simulated, count)]
 
 
 def same(text: str, zone: str, begin: datetime, count: int) -> None:
@@ -85,8 +85,8 @@ def same(text: str, zone: str, begin: datetime, count: int) -> None:
     to expressions with stars without a look at its hour."""
     ours, theirs = times(text, zone, begin, count), oracle(text, zone, begin, count)
     until = min(ours[-1], theirs[-1])
-    for one in set(ours) ^ set(theirs):
-        assert one > until or imaginary_midnight(one, zone)
+    for at in set(ours) ^ set(theirs):
+        assert at > until or imaginary_midnight(at, zone)
 
 
 def imaginary_midnight(time: float, zone: str) -> bool:
@@ -141,16 +141,18 @@ def test_time_goes_forward_and_no_start_in_between_changes_what_comes(text: str,
     assume(possible(text))
     schedule = parse(text, zone, 0.0)
     begin = datetime(2026, 3, 20, 12, tzinfo=UTC).timestamp()
-    found = coming(schedule, begin, 40)
-    assert found == sorted(set(found))
-    for before, after in pairwise(found):
+    ahead = coming(schedule, begin, 40)
+    assert ahead == sorted(set(ahead))
+    for before, after in pairwise(ahead):
         assert schedule.next((before + after) / 2) == schedule.next(after - 0.5) == after
 
 
 def local(text: str, zone: str, begin: str, count: int) -> list[str]:
     start = datetime.fromisoformat(begin).replace(tzinfo=ZoneInfo(zone))
-    found = times(text, zone, start, count)
-    return [datetime.fromtimestamp(one, ZoneInfo(zone)).strftime("%d %H:%M %z") for one in found]
+    moments = times(text, zone, start, count)
+    return [
+        datetime.fromtimestamp(moment, ZoneInfo(zone)).strftime("%d %H:%M %z") for moment in moments
+    ]
 
 
 def test_a_fixed_time_in_the_gap_comes_right_after_it_and_once() -> None:
@@ -173,8 +175,8 @@ def test_a_fixed_time_that_comes_twice_counts_the_first_time() -> None:
 
 
 def test_stars_go_by_elapsed_time() -> None:
-    found = times("*/30 * * * *", "Europe/Berlin", datetime(2026, 10, 24, 22, tzinfo=UTC), 12)
-    assert {later - one for one, later in pairwise(found)} == {1_800.0}
+    moments = times("*/30 * * * *", "Europe/Berlin", datetime(2026, 10, 24, 22, tzinfo=UTC), 12)
+    assert {later - before for before, later in pairwise(moments)} == {1_800.0}
 
 
 def test_zones_that_move_by_half_an_hour_or_by_two_lose_nothing() -> None:
@@ -194,7 +196,7 @@ def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ("61 * * * *", "`59 * * * *`"),
         ("0 24 * * *", "`0 23 * * *`"),
@@ -238,10 +240,10 @@ def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
         ("٣ * * * *", "minute"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_could(text: str, told: str) -> None:
+def test_what_cannot_be_is_refused_with_what_could(text: str, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(text, "UTC", NOW)
-    assert told in str(raised.value)
+    assert reason in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -320,10 +322,10 @@ def test_a_schedule_is_restored_from_its_text(text: str, plain: str) -> None:
 @given(st.integers(10, 1_000_000), st.floats(-1e9, 1e9))
 def test_an_interval_keeps_its_grid_also_before_its_beginning(seconds: int, offset: float) -> None:
     schedule: Schedule = Every(float(seconds), NOW)
-    found = schedule.next(NOW + offset)
-    assert found is not None
-    assert NOW + offset < found <= NOW + offset + seconds
-    assert (found - NOW) % seconds == pytest.approx(0, abs=1e-6)
+    following = schedule.next(NOW + offset)
+    assert following is not None
+    assert NOW + offset < following <= NOW + offset + seconds
+    assert (following - NOW) % seconds == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -347,8 +349,8 @@ def test_a_schedule_is_found_at_the_head_of_a_text(text: str, schedule: str, res
 
 
 def test_leap_days_on_a_weekday_are_found_decades_ahead() -> None:
-    found = times("0 0 29 2 */7", "UTC", datetime(2026, 1, 1, tzinfo=UTC), 1)
-    assert datetime.fromtimestamp(found[0], UTC) - datetime(2026, 1, 1, tzinfo=UTC) > timedelta(
+    moments = times("0 0 29 2 */7", "UTC", datetime(2026, 1, 1, tzinfo=UTC), 1)
+    assert datetime.fromtimestamp(moments[0], UTC) - datetime(2026, 1, 1, tzinfo=UTC) > timedelta(
         days=365
     )
 
@@ -367,8 +369,8 @@ def test_a_day_on_which_clocks_change_costs_no_more_than_others(begin: str) -> N
 
 def test_either_day_is_enough_also_where_one_of_them_is_the_nth_or_never_comes() -> None:
     begin = datetime(2026, 6, 1, 12, tzinfo=UTC)
-    found = times("0 0 10 * fri#2", "UTC", begin, 3)
-    assert [datetime.fromtimestamp(one, UTC).day for one in found] == [10, 12, 10]
+    moments = times("0 0 10 * fri#2", "UTC", begin, 3)
+    assert [datetime.fromtimestamp(moment, UTC).day for moment in moments] == [10, 12, 10]
     assert local("0 0 31 2 mon", "UTC", "2026-06-01T00:00", 2) == [
         "01 00:00 +0000",
         "08 00:00 +0000",

@@ -45,7 +45,7 @@ class Bench:
 
 
 @pytest.fixture
-async def made() -> AsyncIterator[Callable[..., Bench]]:
+async def bench_of() -> AsyncIterator[Callable[..., Bench]]:
     benches: list[Bench] = []
 
     def make(*paths: Path, fold: float = 0, **settings: object) -> Bench:
@@ -59,9 +59,9 @@ async def made() -> AsyncIterator[Callable[..., Bench]]:
 
 
 async def test_a_new_file_is_told_by_its_name_and_litter_is_not(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
-    bench = made(tmp_path)
+    bench = bench_of(tmp_path)
     assert await bench.look() is None
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "index").write_text("x")
@@ -74,8 +74,8 @@ async def test_a_new_file_is_told_by_its_name_and_litter_is_not(
     await bench.until(lambda event: "new: deep/b.pdf" in event.outside)
 
 
-async def test_only_what_is_included_counts(tmp_path: Path, made: Callable[..., Bench]) -> None:
-    bench = made(tmp_path, include=("*.pdf",))
+async def test_only_what_is_included_counts(tmp_path: Path, bench_of: Callable[..., Bench]) -> None:
+    bench = bench_of(tmp_path, include=("*.pdf",))
     await bench.look()
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "a.pdf").write_text("x")
@@ -85,11 +85,11 @@ async def test_only_what_is_included_counts(tmp_path: Path, made: Callable[..., 
 
 
 async def test_a_file_alone_is_watched_through_being_replaced(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
     file = tmp_path / "notes.md"
     file.write_text("one")
-    bench = made(file)
+    bench = bench_of(file)
     assert await bench.look() is None
     (tmp_path / "other.md").write_text("x")
     (tmp_path / "new.md").write_text("two")
@@ -100,11 +100,11 @@ async def test_a_file_alone_is_watched_through_being_replaced(
 
 
 async def test_a_folder_that_is_deleted_and_made_anew_is_told_and_watched_again(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
     inbox = tmp_path / "inbox"
     inbox.mkdir()
-    bench = made(inbox)
+    bench = bench_of(inbox)
     await bench.look()
     inbox.rmdir()
     await bench.until(lambda event: f"{inbox} is there no longer." in event.text)
@@ -116,9 +116,9 @@ async def test_a_folder_that_is_deleted_and_made_anew_is_told_and_watched_again(
 
 
 async def test_one_that_is_not_there_at_first_is_waited_for(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
-    bench = made(tmp_path / "later")
+    bench = bench_of(tmp_path / "later")
     assert await bench.look() is None
     (tmp_path / "later").mkdir()
     await bench.until(lambda event: "is there again" in event.text)
@@ -144,10 +144,10 @@ def test_a_folder_with_too_much_below_it_is_not_watched_and_the_link_is_named(
 
 @pytest.mark.slow
 async def test_a_link_to_the_whole_machine_is_told_and_not_followed_again_at_each_look(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
     (tmp_path / "machine").symlink_to("/")
-    bench = made(tmp_path)
+    bench = bench_of(tmp_path)
     started = threading.active_count()
     await bench.look()
     first = bench.reading[str(tmp_path)].trouble
@@ -160,19 +160,23 @@ async def test_a_link_to_the_whole_machine_is_told_and_not_followed_again_at_eac
     assert threading.active_count() <= started + 1
 
 
-async def test_links_that_lead_back_are_no_trap(tmp_path: Path, made: Callable[..., Bench]) -> None:
+async def test_links_that_lead_back_are_no_trap(
+    tmp_path: Path, bench_of: Callable[..., Bench]
+) -> None:
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "dead").symlink_to(tmp_path / "nowhere")
-    bench = made(tmp_path)
+    bench = bench_of(tmp_path)
     assert await bench.look() is None
     assert "watched" in bench.sensor.seen(bench.reading)
     (tmp_path / "a.pdf").write_text("x")
     await bench.until(lambda event: any("a.pdf" in line for line in event.outside))
 
 
-async def test_a_rename_is_told_as_one_thing(tmp_path: Path, made: Callable[..., Bench]) -> None:
+async def test_a_rename_is_told_as_one_thing(
+    tmp_path: Path, bench_of: Callable[..., Bench]
+) -> None:
     (tmp_path / "draft.pdf").write_text("x")
-    bench = made(tmp_path, fold=20)
+    bench = bench_of(tmp_path, fold=20)
     await bench.look()
     (tmp_path / "draft.pdf").rename(tmp_path / "final.pdf")
     event = await bench.until()
@@ -180,9 +184,9 @@ async def test_a_rename_is_told_as_one_thing(tmp_path: Path, made: Callable[...,
 
 
 async def test_thousands_of_real_files_are_one_sentence(
-    tmp_path: Path, made: Callable[..., Bench]
+    tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:
-    bench = made(tmp_path, fold=40)
+    bench = bench_of(tmp_path, fold=40)
     await bench.look()
     for number in range(3_000):
         (tmp_path / f"{number}").touch()
@@ -193,13 +197,13 @@ async def test_thousands_of_real_files_are_one_sentence(
 
 def judged(changes: dict[str, str], total: int, fold: float = 10) -> list[SensorEvent]:
     """What is told of one reading with so many changes, and of nothing after it."""
-    sensor, told = FilesSensor("x", FilesSettings(paths=("/in",)), fold), []
+    sensor, events = FilesSensor("x", FilesSettings(paths=("/in",)), fold), []
     state: FilesState | None = None
     for now in range(20):
-        found = PathChanges(changes, total) if now == 0 else PathChanges()
-        event, state = sensor.judge({"/in": found}, state, float(now))
-        told += [event] if event else []
-    return told
+        reading = PathChanges(changes, total) if now == 0 else PathChanges()
+        event, state = sensor.judge({"/in": reading}, state, float(now))
+        events += [event] if event else []
+    return events
 
 
 def test_a_burst_is_one_sentence_with_the_first_names() -> None:

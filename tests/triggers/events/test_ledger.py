@@ -107,8 +107,8 @@ def test_everything_is_told_once_and_never_more_than_allowed(
     ledger, now, texts, times = EventQueue(), 0.0, [], []
     for number, (watch, outside, wait) in enumerate(steps):
         now += wait
-        said = event(f"<{number}>", now, *(["theirs"] if outside else []))
-        ledger = noted(ledger, watch, said)
+        noticed = event(f"<{number}>", now, *(["theirs"] if outside else []))
+        ledger = noted(ledger, watch, noticed)
         ledger = msgspec.json.decode(msgspec.json.encode(ledger), type=EventQueue)  # a restart
         while due_in(ledger, TERMS, now) == 0:
             text, ledger = told(ledger, now)

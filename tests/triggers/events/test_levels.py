@@ -26,12 +26,12 @@ READINGS = st.lists(
 def run(readings: list[tuple[float, float]], limits: LevelLimits = LIMITS) -> list[str]:
     """What is told of readings at times."""
     level = Level()
-    told: list[str] = []
+    words: list[str] = []
     for percent, at in readings:
         crossing, level = crossed(percent, level, limits, at)
         if crossing:
-            told.append(crossing)
-    return told
+            words.append(crossing)
+    return words
 
 
 def test_one_word_when_it_has_been_high_for_long_enough_and_one_when_it_is_low_again() -> None:
@@ -64,8 +64,8 @@ def test_words_alternate_whatever_is_read(
     for percent, step in steps:
         at += step
         readings.append((percent, at))
-    told = run(readings, bounds)
-    assert told == ["rose", "fell"] * (len(told) // 2) + ["rose"] * (len(told) % 2)
+    words = run(readings, bounds)
+    assert words == ["rose", "fell"] * (len(words) // 2) + ["rose"] * (len(words) % 2)
 
 
 @given(READINGS)
@@ -106,13 +106,13 @@ def test_a_mount_that_vanishes_while_it_is_full_is_told_and_forgotten() -> None:
 
 
 async def test_this_machine_can_be_measured() -> None:
-    for one in level_sensors(EventsSettings()):
-        reading = await one.read(None)
+    for each in level_sensors(EventsSettings()):
+        reading = await each.read(None)
         assert all(measure.percent >= 0 for measure in reading.values())
-        assert one.seen(reading)
+        assert each.seen(reading)
 
 
 @pytest.mark.parametrize("percent", [89.9, 90.0, 90.1])
 def test_the_limit_itself_counts(percent: float) -> None:
-    told = run([(percent, 0.0)], LevelLimits(over=90, under=80, for_seconds=0))
-    assert told == ([] if percent < 90 else ["rose"])
+    words = run([(percent, 0.0)], LevelLimits(over=90, under=80, for_seconds=0))
+    assert words == ([] if percent < 90 else ["rose"])

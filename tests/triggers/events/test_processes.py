@@ -26,10 +26,10 @@ async def started(folder: Path) -> Process:
         program.symlink_to(sys.executable)
     script = "import sys; sys.stdout.write('up\\n'); sys.stdout.flush(); sys.stdin.read()"
     pipe = asyncio.subprocess.PIPE
-    made = await asyncio.create_subprocess_exec(program, "-c", script, stdin=pipe, stdout=pipe)
-    assert made.stdout is not None
-    await made.stdout.readline()
-    return made
+    process = await asyncio.create_subprocess_exec(program, "-c", script, stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    await process.stdout.readline()
+    return process
 
 
 async def end(process: Process) -> None:
@@ -84,25 +84,26 @@ async def test_a_program_of_a_pid_file(tmp_path: Path) -> None:
 
 
 def judged(readings: list[tuple[LiveProcess, ...]]) -> list[SensorEvent]:
-    sensor, state, told = ProcessSensor("x", ProcessSettings()), None, []
+    sensor, state, events = ProcessSensor("x", ProcessSettings()), None, []
     for now, reading in enumerate(readings):
         event, state = sensor.judge(reading, state, 10.0 * now)
-        told += [event] if event else []
-    return told
+        events += [event] if event else []
+    return events
 
 
 def test_of_several_processes_one_is_enough() -> None:
-    one, two, three = (LiveProcess(pid, 0.0) for pid in (1, 2, 3))
-    assert judged([(one, two), (two,), (two, three), (three,)]) == []
+    first, two, three = (LiveProcess(pid, 0.0) for pid in (1, 2, 3))
+    assert judged([(first, two), (two,), (two, three), (three,)]) == []
 
 
 @given(st.lists(st.sets(st.sampled_from([LiveProcess(pid, 1.0) for pid in range(1, 4)]))))
 def test_an_end_is_told_once_and_only_what_had_ended_returns(
     readings: list[set[LiveProcess]],
 ) -> None:
-    told = [event.text for event in judged([tuple(sorted(one)) for one in readings])]
+    texts = [event.text for event in judged([tuple(sorted(reading)) for reading in readings])]
     kinds = [
-        "end" if "has ended" in text else "back" if "runs again" in text else "new" for text in told
+        "end" if "has ended" in text else "back" if "runs again" in text else "new"
+        for text in texts
     ]
     state = "unknown"
     for kind in kinds:

@@ -32,9 +32,9 @@ path = "/var/log/auth.log"
 pattern = 'Failed \\w+'
 prompt = "Look."
 """
-    found = load(tmp_path, text, NANOBOT_EVENTS__FOLD_SECONDS="3")
-    events = found.events
-    assert found.warnings == ()
+    loaded = load(tmp_path, text, NANOBOT_EVENTS__FOLD_SECONDS="3")
+    events = loaded.events
+    assert loaded.warnings == ()
     assert (events.disk.mounts, events.disk.over, events.disk.under) == (("/", "~/data"), 95.5, 85)
     assert not events.swap.enabled
     assert events.memory.enabled
@@ -80,8 +80,8 @@ def test_a_mistake_is_named_with_its_key_and_what_is_allowed(
 
 
 def test_a_limit_alone_brings_the_end_of_its_episodes_down_to_it(tmp_path: Path) -> None:
-    found = load(tmp_path, "[events.disk]\nover = 60\n[events.load]\nover = 300").events
-    assert (found.disk.under, found.load.under) == (60, 120)
+    events = load(tmp_path, "[events.disk]\nover = 60\n[events.load]\nover = 300").events
+    assert (events.disk.under, events.load.under) == (60, 120)
     with pytest.raises(ConfigError, match="disk"):
         load(tmp_path, "[events.disk]\nover = 60\nunder = 85")
 
@@ -94,6 +94,6 @@ def test_a_key_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
 def test_the_example_of_the_page_is_read_without_a_warning(tmp_path: Path) -> None:
     page = Path(__file__).parents[3] / "docs" / "events.md"
     example = page.read_text("utf-8").split("```toml\n")[1].split("```")[0]
-    found = load(tmp_path, example)
-    assert found.warnings == ()
-    assert found.events.enabled
+    loaded = load(tmp_path, example)
+    assert loaded.warnings == ()
+    assert loaded.events.enabled

@@ -144,7 +144,7 @@ def test_every_line_is_given_once_and_in_order_through_rotations(
 ) -> None:
     for file in tmp_path.iterdir():
         file.unlink()
-    log, written, found, number = tmp_path / "a.log", [], [], 0
+    log, written, lines_read, number = tmp_path / "a.log", [], [], 0
     add(log, b"")
     cursor = read(log, None)[1]
     for step in [*steps, "look"]:
@@ -153,11 +153,11 @@ def test_every_line_is_given_once_and_in_order_through_rotations(
             written.append(step)
         elif step == "rotate":
             lines, cursor = read(log, cursor)  # one rotation between two looks at the most
-            found += lines
+            lines_read += lines
             number += 1
             log.rename(tmp_path / f"a.log.{number}")
             add(log, b"")
         else:
             lines, cursor = read(log, cursor)
-            found += lines
-    assert found == written
+            lines_read += lines
+    assert lines_read == written

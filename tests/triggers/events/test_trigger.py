@@ -83,10 +83,10 @@ class Counter:
         self.closed = 0
 
     async def read(self, state: int | None) -> int:
-        found = self.script.pop(0) if self.script else 0
-        if isinstance(found, Exception):
-            raise found
-        return found
+        reading = self.script.pop(0) if self.script else 0
+        if isinstance(reading, Exception):
+            raise reading
+        return reading
 
     def judge(self, reading: int, state: int | None, now: float) -> tuple[SensorEvent | None, int]:
         if reading <= (state or 0):
@@ -229,7 +229,7 @@ def test_what_lacks_a_package_is_left_out_and_named_with_the_remedy() -> None:
     assert lacking == []
     assert len(usable) == 8
     usable, lacking = sensors_of(settings, lambda package: False)
-    assert [one.name for one in usable] == ["logs.a", "units"]
+    assert [sensor.name for sensor in usable] == ["logs.a", "units"]
     assert lacking == [
         "events.disk, events.memory, events.swap, events.load, events.processes.nginx: off, "
         f"because psutil is not installed: {INSTALL}",

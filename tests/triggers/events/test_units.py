@@ -48,8 +48,8 @@ async def test_only_units_that_are_meant_count_and_those_of_the_user_are_asked_f
     (tmp_path / "all").write_text('[{"unit":"a.service"},{"unit":"snap-x.mount"}]')
     script = f'cd {tmp_path}; if [ "$1" = --user ]; then cat mine; else cat all; fi'
     settings = UnitsSettings(ignore=("snap-*",), user=True)
-    found = await sensor(tmp_path, script, settings).read(None)
-    assert set(found) == {"a.service", "mine.service"}
+    states = await sensor(tmp_path, script, settings).read(None)
+    assert set(states) == {"a.service", "mine.service"}
 
 
 async def test_without_systemd_it_is_off(tmp_path: Path) -> None:
@@ -74,11 +74,11 @@ async def test_what_goes_wrong_now_and_then_is_said_and_tried_again(tmp_path: Pa
 
 @given(st.lists(st.sets(st.sampled_from("abcdef"))))
 def test_each_failure_and_each_mending_is_told_once(readings: list[set[str]]) -> None:
-    units, state, told = UnitsSensor(UnitsSettings()), None, 0
+    units, state, events = UnitsSensor(UnitsSettings()), None, 0
     changes, before = 0, set[str]()
     for now, names in enumerate(readings):
         event, state = units.judge(dict.fromkeys(names, ""), state, now)
         changes += names != before
         before = names
-        told += event is not None
-    assert told == changes
+        events += event is not None
+    assert events == changes

@@ -69,8 +69,8 @@ async def test_a_run_has_the_role_the_terms_and_the_taint_and_its_answer_is_post
     async with gateway(ScriptedProvider("It was the net."), FakeChannel()) as bot:
         assert await deliver(bot, hook_of(bot, hook)) == "accepted"
         await finish(bot)
-        said = await bot.channel.pop()
-        assert (said.text, said.address.chat_id) == ("It was the net.", "1")
+        message = await bot.channel.pop()
+        assert (message.text, message.address.chat_id) == ("It was the net.", "1")
         body = bot.home.entries("hook:ci")[0].body
         assert isinstance(body, UserEntry)
         assert (body.origin, body.role, body.tainted) == (Origin.WEBHOOK, Role.MEMBER, True)
@@ -102,7 +102,7 @@ async def test_silence_is_not_posted() -> None:
 
 async def test_a_delivery_is_known_for_ninety_days_whichever_process_is_asked() -> None:
     async with MemoryHome() as home:
-        for seconds, said in (
+        for seconds, verdict in (
             (0.0, "accepted"),
             (60.0, "known"),
             (KEPT_SECONDS - 120.0, "known"),
@@ -112,7 +112,7 @@ async def test_a_delivery_is_known_for_ninety_days_whichever_process_is_asked() 
             home.clock.advance(seconds)  # type: ignore[attr-defined]
             async with gateway(ScriptedProvider("So it is."), FakeChannel(), home=home) as bot:
                 await bot.process.jobs.prune()
-                assert await deliver(bot, hook_of(bot, CI)) == said
+                assert await deliver(bot, hook_of(bot, CI)) == verdict
                 await finish(bot)
 
 
@@ -135,9 +135,9 @@ async def test_what_cannot_work_is_named_before_anything_is_served(
 
 
 def test_secrets_of_hooks_are_kept_out_of_sight() -> None:
-    found = configured(ci=CI)
-    assert "a secret" in secrets_of(found, {})
-    assert "a secret" not in repr(found)
+    loaded = configured(ci=CI)
+    assert "a secret" in secrets_of(loaded, {})
+    assert "a secret" not in repr(loaded)
 
 
 def test_the_page_on_webhooks_configures_what_it_says(tmp_path: Path) -> None:
@@ -145,9 +145,9 @@ def test_the_page_on_webhooks_configures_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "secrets" / "builds.secret").write_text("x")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", PAGE, re.MULTILINE)
     assert len(blocks) >= 3
-    hooks = "".join(textwrap.dedent(one.partition("\n\n    curl")[0]) for one in blocks)
+    hooks = "".join(textwrap.dedent(block.partition("\n\n    curl")[0]) for block in blocks)
     (tmp_path / "config.toml").write_text(f'{hooks}\n[channels.telegram]\ntoken = "t"\n')
     environ = {"STRIPE_WEBHOOK_SECRET": "whsec_1", "BACKUP_SECRET": "b"}
-    found = config.load({"NANOBOT_HOME": str(tmp_path), **environ})
-    assert (found.warnings, wrong(found)) == ((), [])
-    assert set(found.hooks) == {"builds", "shop", "backup"}
+    loaded = config.load({"NANOBOT_HOME": str(tmp_path), **environ})
+    assert (loaded.warnings, wrong(loaded)) == ((), [])
+    assert set(loaded.hooks) == {"builds", "shop", "backup"}

@@ -135,8 +135,8 @@ def test_what_is_signed_as_a_sender_signs_is_taken_and_nothing_else(
     secret = secret.encode("utf-8", "replace").decode().strip() or "s"
     hook = HookSettings(style=style, secret=secret)  # type: ignore[arg-type]
     headers = lowered(sign(hook, body, at=at, key="key-1"))
-    found = verify(hook, headers, body, at + 0.5)
-    assert found.style == style
+    signed = verify(hook, headers, body, at + 0.5)
+    assert signed.style == style
     other = msgspec.structs.replace(hook, secret=secret + "x")
     with pytest.raises(Unsigned):
         verify(other, headers, body, at)
