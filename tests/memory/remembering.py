@@ -29,7 +29,7 @@ def memory(
 
 async def found(memory: Memory, scope: str, query: str) -> list[str]:
     """What a search finds."""
-    return [one.text for one in await memory.search(scope, query, 20)]
+    return [view.text for view in await memory.search(scope, query, 20)]
 
 
 class WordEmbedder:

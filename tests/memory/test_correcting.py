@@ -40,14 +40,14 @@ async def test_its_line_changes_where_it_stands(
 ) -> None:
     (tmp_path / "MEMORY.md").write_text(FILE)
     known = memory(home, tmp_path)
-    (view,) = [one for one in await known.listed(scopes=[OWNER]) if one.text == old]
+    (view,) = [entry for entry in await known.listed(scopes=[OWNER]) if entry.text == old]
     after = await known.correct(view.id, new)
     assert (after.text, after.state, after.provenance.file) == (new, "active", "MEMORY.md")
     texts = [item.text for item in items((tmp_path / "MEMORY.md").read_text())]
     assert texts == [new if item.text == old else item.text for item in items(FILE)]
-    assert old not in [one.text for one in await known.listed(scopes=[OWNER])]
+    assert old not in [entry.text for entry in await known.listed(scopes=[OWNER])]
     again = memory(home, tmp_path)
-    assert {one.text for one in await again.listed(scopes=[OWNER])} == set(texts)
+    assert {entry.text for entry in await again.listed(scopes=[OWNER])} == set(texts)
     with pytest.raises(UnknownId):
         await known.show(view.id)
 
@@ -66,11 +66,11 @@ async def test_it_is_found_by_its_new_words_and_comes_from_where_it_came(
 
 async def test_words_that_are_known_already_stand_there_once(home: Home, tmp_path: Path) -> None:
     known = memory(home, tmp_path)
-    one = await known.save(OWNER, "Tea at four.", NOBODY)
+    first = await known.save(OWNER, "Tea at four.", NOBODY)
     other = await known.save(OWNER, "Tea at five.", NOBODY)
-    assert (await known.correct(other.id, "Tea at four.")).id == one.id
+    assert (await known.correct(other.id, "Tea at four.")).id == first.id
     assert [each.text for each in await known.listed(scopes=[OWNER])] == ["Tea at four."]
-    assert (await known.correct(one.id, "Tea at four.")).id == one.id
+    assert (await known.correct(first.id, "Tea at four.")).id == first.id
 
 
 async def test_what_was_proposed_is_remembered_in_the_words_of_the_person(

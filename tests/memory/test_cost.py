@@ -154,7 +154,7 @@ async def test_a_scope_of_which_nothing_is_known_any_more_is_followed_all_the_sa
     assert not sync.is_known(EVE)
     (tmp_path / "memory" / EVE / "a.md").write_text("- tea\n- sugar\n")
     await sync.follow(EVE)
-    texts = {one.text for one in await store.listed(scopes=[EVE], state="", limit=9)}
+    texts = {row.text for row in await store.listed(scopes=[EVE], state="", limit=9)}
     assert texts == {"tea", "sugar"}
 
 

@@ -84,12 +84,12 @@ def test_a_memory_more_changes_no_other(content: str, text: str) -> None:
 
 @given(files, st.data())
 def test_a_memory_less_changes_no_other(content: str, data: st.DataObject) -> None:
-    found = items(content)
-    if not found:
+    before = items(content)
+    if not before:
         return
-    gone = data.draw(st.sampled_from(found))
+    gone = data.draw(st.sampled_from(before))
     left = without(content, gone.digest)
-    assert said(left) == [item.text for item in found if item.text != gone.text]
+    assert said(left) == [item.text for item in before if item.text != gone.text]
     kept = iter(content.split("\n"))
     assert all(line in kept for line in left.split("\n") if line)
 

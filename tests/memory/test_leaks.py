@@ -68,22 +68,24 @@ async def _follow(plan: list[tuple[str, str, str]], workspace: Path) -> None:
         elif verb == "embed":
             await memory.embed_all()
         elif verb == "forget":
-            for one in await memory.search(scope, word, 50):
-                wanted[scope].discard(one.text)
+            for entry in await memory.search(scope, word, 50):
+                wanted[scope].discard(entry.text)
                 for other in wanted.keys() - {scope}:
                     with pytest.raises(NanobotError):
-                        await memory.forget(one.id, other)
-                await memory.forget(one.id, scope)
+                        await memory.forget(entry.id, other)
+                await memory.forget(entry.id, scope)
         elif verb == "save":
             await memory.save(scope, text, Provenance())
             wanted[scope].add(text)
         else:
             await memory.save(scope, text, Provenance(), state="proposed")
         for mine, texts in wanted.items():
-            found = {one.text for one in await memory.search(mine, "tea code 7731 绿茶 memory", 50)}
-            assert found == texts
+            texts_found = {
+                entry.text for entry in await memory.search(mine, "tea code 7731 绿茶 memory", 50)
+            }
+            assert texts_found == texts
             listed = await memory.listed(scopes=[mine], state="active")
-            assert {one.text for one in listed} == texts
+            assert {entry.text for entry in listed} == texts
     await database.close()
 
 

@@ -29,9 +29,9 @@ async def test_a_fact_is_in_memory_md_and_a_note_in_the_days_file(
     assert (tmp_path / f"memory/{TODAY}.md").read_text() == notes
     theirs = tmp_path / f"memory/{EVE}/{TODAY}.md"
     assert theirs.read_text() == f"# {TODAY}\n\n- Eve collects stamps\n"
-    (one,) = await mem.search(OWNER, "which tea does Anna like?")
-    assert (one.text, one.kind) == ("Anna drinks green tea", "fact")
-    assert one.provenance == Provenance(
+    (view,) = await mem.search(OWNER, "which tea does Anna like?")
+    assert (view.text, view.kind) == ("Anna drinks green tea", "fact")
+    assert view.provenance == Provenance(
         session_key="cli:direct", run_id="r1", first_seq=3, last_seq=5, file="MEMORY.md"
     )
     assert await found(mem, OWNER, "apples") == ["Today we planted\ntwo apple trees"]
@@ -110,7 +110,7 @@ async def test_the_next_process_reads_what_was_edited_meanwhile(home: Home, tmp_
     file.rename(file.with_name("tastes.md"))
     (tmp_path / "MEMORY.md").write_bytes("\ufeff# Mine\r\n\r\n* One\r\n".encode())
     mem = memory(home, tmp_path)
-    listed = {one.text: one for one in await mem.listed(scopes=None)}
+    listed = {view.text: view for view in await mem.listed(scopes=None)}
     assert set(listed) == {"Eve likes tea", "One"}
     assert listed["Eve likes tea"].id == kept.id
     assert listed["Eve likes tea"].provenance.file == f"memory/{EVE}/tastes.md"
@@ -145,18 +145,18 @@ async def test_what_was_forgotten_is_nowhere_in_the_file(home: Home, tmp_path: P
 
 
 async def test_a_proposed_memory_waits_for_a_person(tmp_path: Path, mem: Memory) -> None:
-    one = await mem.save(OWNER, "Anna is 40", NOBODY, state="proposed", kind="fact")
+    first = await mem.save(OWNER, "Anna is 40", NOBODY, state="proposed", kind="fact")
     two = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
     assert await found(mem, OWNER, "Anna") == []
     assert not (tmp_path / "MEMORY.md").exists()
-    accepted = await mem.accept(one.id)
+    accepted = await mem.accept(first.id)
     assert (accepted.state, accepted.provenance.file) == ("active", "MEMORY.md")
     assert (await mem.reject(two.id)).state == "retracted"
     assert await found(mem, OWNER, "Anna") == ["Anna is 40"]
     assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Anna is 40\n"
     again = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
     assert (again.id, again.state, again.fresh) == (two.id, "retracted", False)
-    for identity in (one.id, two.id):
+    for identity in (first.id, two.id):
         with pytest.raises(NanobotError, match=f"Memory {identity} is not proposed"):
             await mem.accept(identity)
     assert (await mem.save(OWNER, "Anna is 50", NOBODY)).state == "active"
@@ -230,16 +230,16 @@ async def test_files_that_cannot_be_read_count_as_they_were(new_home: Home, tmp_
 async def test_what_another_transaction_keeps_is_there_with_it_and_then_in_a_file(
     home: Home, mem: Memory
 ) -> None:
-    told, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    saved, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
     assert write is not None
     assert await mem.listed(scopes=None) == []
     await home.do(write.write)
     write.written()
     (kept,) = await mem.listed(scopes=None)
-    assert (kept.id, kept.provenance.file) == (told.id, "MEMORY.md")
+    assert (kept.id, kept.provenance.file) == (saved.id, "MEMORY.md")
     assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
     again = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
-    assert again == (SavedMemory(id=told.id, state="active", fresh=False), None)
+    assert again == (SavedMemory(id=saved.id, state="active", fresh=False), None)
 
 
 async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_its_file(
@@ -259,11 +259,11 @@ async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_it
 
 
 async def test_an_id_that_was_told_never_means_another_memory(mem: Memory) -> None:
-    told, _ = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    saved, _ = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
     other = await mem.save(OWNER, "Bob drinks beer", NOBODY)
-    assert other.id > told.id
-    with pytest.raises(NanobotError, match=f"There is no memory {told.id}"):
-        await mem.show(told.id)
+    assert other.id > saved.id
+    with pytest.raises(NanobotError, match=f"There is no memory {saved.id}"):
+        await mem.show(saved.id)
 
 
 async def test_a_file_that_cannot_be_written_now_is_written_later(

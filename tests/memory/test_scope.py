@@ -23,12 +23,12 @@ people = st.tuples(names, names)
 @example(("t", ".."), ("t", "%2e%2e"))
 @example(("t", "a/b"), ("t", "a%2fb"))
 @example(("t", "=a"), ("t", "A"))
-def test_two_people_never_share_a_folder(one: tuple[str, str], other: tuple[str, str]) -> None:
+def test_two_people_never_share_a_folder(first: tuple[str, str], other: tuple[str, str]) -> None:
     def scope(who: tuple[str, str]) -> str:
         return scope_of(Address(who[0], "1"), who[1], Role.MEMBER, private=True)
 
-    assert (scope(one) == scope(other)) == (one == other)
-    assert (scope(one).casefold() == scope(other).casefold()) == (one == other)
+    assert (scope(first) == scope(other)) == (first == other)
+    assert (scope(first).casefold() == scope(other).casefold()) == (first == other)
 
 
 @given(names, names, names, st.sampled_from(Role), st.booleans())
@@ -55,12 +55,12 @@ def test_a_thread_belongs_to_its_chat_and_a_group_to_nobody_alone() -> None:
 
 
 async def test_a_call_knows_whether_one_person_alone_reads_there() -> None:
-    made = Recorder()
-    look = made.tool("look", Effect.NONE)
+    recorder = Recorder()
+    look = recorder.tool("look", Effect.NONE)
     model = ScriptedProvider(asks_for("look"), "a", asks_for("look"), "b")
     async with gateway(model, tools=[look]) as bot:
         await bot.channel.push("one")
         await bot.channel.pop()
         await bot.channel.push("two", sender=MEMBER, chat="-5", group=True)
         await bot.channel.pop()
-    assert [context.private for context in made.contexts] == [True, False]
+    assert [context.private for context in recorder.contexts] == [True, False]

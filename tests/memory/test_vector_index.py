@@ -47,8 +47,8 @@ def some(count: int, seed: int = 0) -> list[list[float]]:
 
 async def test_without_numpy_the_same_memories_are_found_in_the_same_order() -> None:
     pytest.importorskip("numpy")
-    found = await index(some(300)).nearest("s", "m", some(1, seed=1)[0], 20, 0.0)
-    assert len(found) == 20
+    nearest = await index(some(300)).nearest("s", "m", some(1, seed=1)[0], 20, 0.0)
+    assert len(nearest) == 20
     process = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", WITHOUT_NUMPY],
@@ -57,7 +57,7 @@ async def test_without_numpy_the_same_memories_are_found_in_the_same_order() -> 
         text=True,
         check=False,
     )
-    assert process.stdout.strip() == str(found), process.stderr
+    assert process.stdout.strip() == str(nearest), process.stderr
 
 
 async def test_how_near_is_near_enough_the_model_says() -> None:
