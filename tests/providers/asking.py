@@ -11,9 +11,10 @@ KEY = "sk-very-secret-0123456789"
 LOOK = ToolSpec("look", "Look at a file.", {"type": "object", "properties": {}})
 
 
-def ask(*said: str | ChatMessage, **more: Any) -> ModelRequest:
+def ask(*contents: str | ChatMessage, **more: Any) -> ModelRequest:
     messages = tuple(
-        ChatMessage(role="user", content=one) if isinstance(one, str) else one for one in said
+        ChatMessage(role="user", content=content) if isinstance(content, str) else content
+        for content in contents
     )
     return ModelRequest(model="m-1", messages=messages, **more)
 

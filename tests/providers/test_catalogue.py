@@ -46,10 +46,10 @@ async def catalogue(tmp_path: Path) -> ModelTable:
     file = tmp_path / "prices.json"
     file.write_text(json.dumps(ROWS))
     prices = {"m": PriceSettings(prompt=1.0, completion=10.0)}
-    made = ModelTable({"home": ProviderSettings(prices=prices)}, lambda: file)
+    table = ModelTable({"home": ProviderSettings(prices=prices)}, lambda: file)
     for provider, model in LOOKED_UP:
-        await made.look_up(provider, model)
-    return made
+        await table.look_up(provider, model)
+    return table
 
 
 def test_a_price_is_found_under_litellms_name_for_the_provider(catalogue: ModelTable) -> None:
@@ -100,9 +100,9 @@ def test_of_models_that_were_not_looked_up_nothing_is_read(
     def untouched() -> Path | None:
         raise AssertionError("the table was read")
 
-    made = ModelTable(find=untouched)
-    assert made.price_of("openai", "gpt-5-mini") is None
-    assert made.profile("openai", "odd-1").context_tokens == 128_000
+    table = ModelTable(find=untouched)
+    assert table.price_of("openai", "gpt-5-mini") is None
+    assert table.profile("openai", "odd-1").context_tokens == 128_000
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", None])
@@ -110,17 +110,17 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
     file = tmp_path / "prices.json"
     if text is not None:
         file.write_text(text)
-    made = ModelTable(find=lambda: file)
-    await made.look_up("openai", "odd-1")
-    assert made.price_of("openai", "odd-1") is None
+    table = ModelTable(find=lambda: file)
+    await table.look_up("openai", "odd-1")
+    assert table.price_of("openai", "odd-1") is None
 
 
 async def test_litellms_own_table_is_found_and_read() -> None:
     assert bundled_table() is not None
-    made = ModelTable()
-    await made.look_up("openai", "gpt-5-mini")
-    await made.look_up("bedrock", "us.amazon.nova-pro-v1:0")
-    price = made.price_of("openai", "gpt-5-mini")
+    table = ModelTable()
+    await table.look_up("openai", "gpt-5-mini")
+    await table.look_up("bedrock", "us.amazon.nova-pro-v1:0")
+    price = table.price_of("openai", "gpt-5-mini")
     assert price is not None
     assert 0 < price.prompt < price.completion
-    assert made.profile("bedrock", "us.amazon.nova-pro-v1:0").images
+    assert table.profile("bedrock", "us.amazon.nova-pro-v1:0").images

@@ -79,8 +79,8 @@ async def provider(
     await opened.close()
 
 
-async def all_of(provider: LLMProvider, wire: Wire, said: str) -> list[Delta]:
-    return [delta async for delta in provider.chat_stream(wire.ask(said))]
+async def all_of(provider: LLMProvider, wire: Wire, text: str) -> list[Delta]:
+    return [delta async for delta in provider.chat_stream(wire.ask(text))]
 
 
 async def test_deltas_come_first_and_exactly_one_completion_last(
@@ -105,14 +105,14 @@ async def test_usage_is_counted_by_the_endpoint(provider: LLMProvider, wire: Wir
 async def test_a_tool_is_called_and_its_result_goes_back(
     provider: LLMProvider, wire: Wire, server: OpenAIServer
 ) -> None:
-    asked = ChatMessage(role="user", content='tool:look:{"path": "a"}')
-    first = await provider.chat(wire.ask(asked, tools=(LOOK,)))
+    question = ChatMessage(role="user", content='tool:look:{"path": "a"}')
+    first = await provider.chat(wire.ask(question, tools=(LOOK,)))
     assert first.finish_reason == "tool_calls"
     (call,) = first.tool_calls
     assert (call.name, json.loads(call.arguments)) == ("look", {"path": "a"})
     history = (
         ChatMessage(role="system", content="Be brief."),
-        asked,
+        question,
         ChatMessage(role="assistant", tool_calls=(call,)),
         ChatMessage(role="tool", content="what was seen", tool_call_id=call.id),
     )
@@ -223,9 +223,9 @@ async def test_the_request_carries_key_temperature_and_limit(
 ) -> None:
     await provider.chat(wire.ask("say:x", temperature=0.25, max_tokens=321))
     assert KEY in json.dumps(server.headers[0])
-    asked = json.dumps(server.requests[0])
-    assert "0.25" in asked
-    assert "321" in asked
+    body = json.dumps(server.requests[0])
+    assert "0.25" in body
+    assert "321" in body
 
 
 @pytest.mark.parametrize("kind", ["down", "busy", "event"])

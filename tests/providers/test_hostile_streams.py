@@ -184,8 +184,8 @@ def test_a_name_in_two_fragments_is_whole() -> None:
     raw = call(index=0, id="a", function={"name": "read_", "arguments": ""})
     raw += call(index=0, function={"name": "file", "arguments": '{"path":'})
     raw += call(index=0, function={"arguments": '"x"}'}) + END
-    (found,) = read(raw).tool_calls
-    assert (found.name, found.arguments) == ("read_file", '{"path":"x"}')
+    (tool_call,) = read(raw).tool_calls
+    assert (tool_call.name, tool_call.arguments) == ("read_file", '{"path":"x"}')
 
 
 @pytest.mark.parametrize(

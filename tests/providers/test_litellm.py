@@ -72,9 +72,9 @@ async def test_without_the_package_a_call_names_the_command() -> None:
         "try: asyncio.run(LiteLLMProvider(name='cohere').chat(ask))\n"
         "except ModelMissing as error: print(error)"
     )
-    said = python(code)
-    assert INSTALL in said
-    assert "\n" not in said
+    output = python(code)
+    assert INSTALL in output
+    assert "\n" not in output
 
 
 @pytest.mark.process

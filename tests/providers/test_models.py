@@ -207,9 +207,9 @@ async def test_the_variable_of_a_providers_address_is_heeded(
     environ = {variable: text}
     named = await pick(f"{name}/some-model", environ=environ)
     assert (named.api_base, named.model) == (base, "some-model")
-    found = await pick("auto", answering(), environ)
-    assert (found.provider_name, found.api_base) == (name, base)
-    assert f"{variable} is set" in found.why
+    picked = await pick("auto", answering(), environ)
+    assert (picked.provider_name, picked.api_base) == (name, base)
+    assert f"{variable} is set" in picked.why
     configured = {name: ProviderSettings(api_base="http://h/")}
     assert (await choose(f"{name}/x", configured, environ)).api_base == "http://h/"
 

@@ -295,7 +295,7 @@ async def test_an_endless_stream_is_stopped(server: OpenAIServer, clock: ManualC
 
 
 @pytest.mark.parametrize(
-    ("asked", "offered"),
+    ("name", "offered"),
     [
         ("llama3", "llama-3.3-70b"),
         ("llama-3.3-70", "llama-3.3-70b"),
@@ -304,11 +304,11 @@ async def test_an_endless_stream_is_stopped(server: OpenAIServer, clock: ManualC
     ],
 )
 async def test_for_a_model_that_is_not_there_the_nearest_are_offered(
-    provider: OpenAICompatProvider, server: OpenAIServer, asked: str, offered: str
+    provider: OpenAICompatProvider, server: OpenAIServer, name: str, offered: str
 ) -> None:
     server.models = ["llama-3.3-70b", "qwen/qwen3-32b", "openai/gpt-oss-120b", "whisper-large"]
     server.fail_with(error_status(404, "no such model", "model_not_found"))
-    request = msgspec.structs.replace(ask("hello"), model=asked)
+    request = msgspec.structs.replace(ask("hello"), model=name)
     with pytest.raises(ModelRefused, match=f'It has "{offered}"'):
         await provider.chat(request)
 

@@ -147,8 +147,8 @@ async def test_the_certificate_that_ssl_cert_file_names_is_trusted(tmp_path: Pat
             stdout=subprocess.PIPE,
             env=environ,
         )
-        said, _ = await child.communicate()
-    assert said == b"hi\n"
+        output, _ = await child.communicate()
+    assert output == b"hi\n"
 
 
 async def test_https_to_a_server_of_plain_http_says_so(
@@ -180,9 +180,9 @@ async def test_a_kept_connection_that_died_is_a_failure_that_is_asked_again(
 async def test_a_prompt_of_megabytes_goes_out_whole(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
-    said = "say:ok\n" + "x" * 3_000_000
-    assert (await provider.chat(ask(said))).text == "ok"
-    assert server.requests[0]["messages"][0]["content"] == said
+    text = "say:ok\n" + "x" * 3_000_000
+    assert (await provider.chat(ask(text))).text == "ok"
+    assert server.requests[0]["messages"][0]["content"] == text
 
 
 async def test_leaving_a_call_closes_its_connection(

@@ -30,13 +30,13 @@ def calls(*fragments: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def test_calls_without_ids_get_one() -> None:
-    found = calls(
+    merged = calls(
         {"index": 0, "function": {"name": "a", "arguments": "{"}},
         {"index": 0, "function": {"arguments": "}"}},
         {"index": 1, "function": {"name": "b", "arguments": {"x": 1}}},
         {"index": 2, "id": "", "function": {"name": "c"}},
     )
-    assert found == (
+    assert merged == (
         ToolCall("call_0", "a", "{}"),
         ToolCall("call_1", "b", '{"x":1}'),
         ToolCall("call_2", "c", "{}"),
@@ -44,28 +44,28 @@ def test_calls_without_ids_get_one() -> None:
 
 
 def test_parallel_calls_that_all_claim_index_zero_stay_apart() -> None:
-    found = calls(
+    merged = calls(
         {"index": 0, "id": "x", "function": {"name": "a", "arguments": "{}"}},
         {"index": 0, "id": "y", "function": {"name": "b", "arguments": "{}"}},
     )
-    assert [call.name for call in found] == ["a", "b"]
+    assert [call.name for call in merged] == ["a", "b"]
 
 
 def test_calls_without_an_index_are_told_apart_by_their_names() -> None:
-    found = calls(
+    merged = calls(
         {"function": {"name": "a", "arguments": "{"}},
         {"function": {"arguments": "}"}},
         {"function": {"name": "a", "arguments": '{"n":2}'}},
     )
-    assert [call.arguments for call in found] == ["{}", '{"n":2}']
+    assert [call.arguments for call in merged] == ["{}", '{"n":2}']
 
 
 def test_an_id_repeated_with_every_fragment_is_one_call() -> None:
-    found = calls(
+    merged = calls(
         {"index": 0, "id": "x", "function": {"name": "a", "arguments": '{"n"'}},
         {"index": 0, "id": "x", "function": {"name": "a", "arguments": ":1}"}},
     )
-    assert found == (ToolCall("x", "a", '{"n":1}'),)
+    assert merged == (ToolCall("x", "a", '{"n":1}'),)
 
 
 def test_the_old_function_call_is_a_tool_call() -> None:
@@ -80,7 +80,7 @@ def test_the_old_function_call_is_a_tool_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("reason", "meant"),
     [
         ("stop", "stop"),
         ("length", "length"),
@@ -90,8 +90,8 @@ def test_the_old_function_call_is_a_tool_call() -> None:
         ("tool_calls", "stop"),
     ],
 )
-def test_reasons_to_finish_are_made_one_of_four(said: str, meant: str) -> None:
-    assert read(sse(events(Answer("x", finish_reason=said)))).finish_reason == meant
+def test_reasons_to_finish_are_made_one_of_four(reason: str, meant: str) -> None:
+    assert read(sse(events(Answer("x", finish_reason=reason)))).finish_reason == meant
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_however_the_bytes_are_cut_the_completion_is_the_same(
 def test_whatever_was_said_is_what_is_read(
     text: str, reasoning: str, arguments: dict[str, int]
 ) -> None:
-    said = Answer(text, reasoning, [("look", json.dumps(arguments))])
-    answer = read(sse(events(said)))
+    answered = Answer(text, reasoning, [("look", json.dumps(arguments))])
+    answer = read(sse(events(answered)))
     assert (answer.text, answer.reasoning) == (text, reasoning)
     assert json.loads(answer.tool_calls[0].arguments) == arguments

@@ -67,14 +67,14 @@ def roster(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegi
 
 
 async def test_a_package_gives_a_provider_that_gets_its_tables_keys(tmp_path: Path) -> None:
-    made = roster(tmp_path, api_key="k", settings={"cage": "gold"})
-    provider, profile = await made.pick()
+    registry = roster(tmp_path, api_key="k", settings={"cage": "gold"})
+    provider, profile = await registry.pick()
     assert isinstance(provider, Guarded)
     assert (await provider.chat(ASKED)).text == "echo: hello"
     assert (profile.label, profile.price) == ("pet/parrot", PRICE)
     assert isinstance(provider._inner, Parrot)
     assert provider._inner.keys == {"api_key": "k", "api_base": "", "cage": "gold"}
-    await made.close()
+    await registry.close()
     assert provider._inner.closed
 
 
@@ -108,7 +108,7 @@ def test_a_survey_loads_them_and_opens_none() -> None:
         for name in ("Parrot", "NUMBER", "missing", "leaving")
     )
     survey(plugins)
-    assert [one.name for one in plugins.left_out] == ["NUMBER", "missing"]
+    assert [plugin.name for plugin in plugins.left_out] == ["NUMBER", "missing"]
 
 
 class Odd(LLMProvider):

@@ -25,9 +25,9 @@ PROVIDERS = {
 
 @pytest.fixture
 async def roster(tmp_path: Path) -> AsyncIterator[ProviderRegistry]:
-    made = ProviderRegistry("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
-    yield made
-    await made.close()
+    registry = ProviderRegistry("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
+    yield registry
+    await registry.close()
 
 
 @pytest.mark.parametrize(

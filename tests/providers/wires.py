@@ -49,9 +49,10 @@ class Wire:
             name=self.provider, api_key=KEY, api_base=base, clock=clock, policy=policy
         )
 
-    def ask(self, *said: str | ChatMessage, **more: Any) -> ModelRequest:
+    def ask(self, *contents: str | ChatMessage, **more: Any) -> ModelRequest:
         messages = tuple(
-            ChatMessage(role="user", content=one) if isinstance(one, str) else one for one in said
+            ChatMessage(role="user", content=content) if isinstance(content, str) else content
+            for content in contents
         )
         return ModelRequest(model=self.model, messages=messages, **more)
 
