@@ -77,7 +77,7 @@ def _check_components(body: Any) -> None:
             raise _invalid("content: Must be between 1 and 4000 in length.")
     if any(component["type"] not in _AT_TOP for component in body["components"]):
         raise _invalid('components: Value of field "type" must be another.')
-    if sum(len(one.get("content", "")) for one in whole) > TEXT_LIMIT:
+    if sum(len(part.get("content", "")) for part in whole) > TEXT_LIMIT:
         raise _invalid("components: The total text must be 4000 or fewer in length.")
     _check_buttons([component for component in whole if component["type"] == 1])
 
@@ -102,7 +102,7 @@ def nested(components: list[Any]) -> Iterator[Any]:
 
 def text_of(components: list[Any]) -> str:
     """What a message's components say."""
-    texts = (one["content"] for one in nested(components) if one["type"] == TEXT)
+    texts = (component["content"] for component in nested(components) if component["type"] == TEXT)
     return "\n".join(texts)
 
 

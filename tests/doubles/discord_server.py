@@ -140,7 +140,9 @@ class DiscordServer(GatewayServer):
 
     async def press(self, message: dict[str, Any], label: str) -> str:
         """Somebody presses the button of that label; returns the interaction's id."""
-        buttons = (one for one in nested(message["components"]) if one["type"] == BUTTON)
+        buttons = (
+            component for component in nested(message["components"]) if component["type"] == BUTTON
+        )
         target = next(button for button in buttons if button["label"] == label)
         data = {"custom_id": target["custom_id"], "component_type": 2}
         return await self._interact(message["channel_id"], 3, data, message=message)
@@ -354,9 +356,10 @@ class DiscordServer(GatewayServer):
         }
         fields["content"] = fields.get("content") or ""
         fields["author"] = self.me
-        told = {file["filename"]: file for file in call.json.get("attachments", [])}
+        described = {file["filename"]: file for file in call.json.get("attachments", [])}
         fields["attachments"] = [
-            told.get(name, {}) | self.attach(content, filename=name) for name, content in call.files
+            described.get(name, {}) | self.attach(content, filename=name)
+            for name, content in call.files
         ]
         if "message_reference" in call.json:
             fields |= {"message_reference": call.json["message_reference"], "type": 19}

@@ -27,7 +27,7 @@ def on_telegram(
     changed: dict[str, Any] = {"message_id": message_id, "date": 1_800_000_000}
     changed["chat"] = {"id": chat, "type": "private" if chat > 0 else "supergroup"}
     for key, those in (("old_reaction", before), ("new_reaction", emoji)):
-        changed[key] = [{"type": "emoji", "emoji": one} for one in those]
+        changed[key] = [{"type": "emoji", "emoji": character} for character in those]
     server.push(message_reaction=changed | {"user": user(abs(chat))})
     return True
 

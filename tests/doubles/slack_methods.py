@@ -201,7 +201,7 @@ class SlackMethods:
 
     def _stream(self, params: Params) -> Params:
         room = self._writable(params)
-        message = next((one for one in room.messages if one["ts"] == params["ts"]), None)
+        message = next((posted for posted in room.messages if posted["ts"] == params["ts"]), None)
         if message is None:
             raise Refusal("message_not_found")
         if not self.streams.get(message["ts"]):
@@ -221,7 +221,7 @@ class SlackMethods:
                 blocks[-1]["text"] += chunk["text"]
                 continue
             card = {"type": "task_card", "task_id": chunk["id"], "title": chunk["title"]}
-            same = next((one for one in blocks if one.get("task_id") == chunk["id"]), None)
+            same = next((block for block in blocks if block.get("task_id") == chunk["id"]), None)
             if same is None:
                 blocks.append(card | {"status": chunk["status"]})
             else:
@@ -297,15 +297,17 @@ class SlackMethods:
 
     def reactions_of(self, params: Params) -> Params:
         room = self._room(params)
-        message = next((one for one in room.messages if one["ts"] == params["timestamp"]), None)
+        message = next(
+            (posted for posted in room.messages if posted["ts"] == params["timestamp"]), None
+        )
         if message is None:
             raise Refusal("message_not_found")
-        made = self.reacted.get((params["channel"], params["timestamp"]), {})
+        reactions = self.reacted.get((params["channel"], params["timestamp"]), {})
         standing = [
-            {"name": name, "users": users, "count": len(users)} for name, users in made.items()
+            {"name": name, "users": users, "count": len(users)} for name, users in reactions.items()
         ]
-        told = message | ({"reactions": standing} if standing else {})
-        return {"type": "message", "channel": params["channel"], "message": told}
+        shown = message | ({"reactions": standing} if standing else {})
+        return {"type": "message", "channel": params["channel"], "message": shown}
 
     def react(self, params: Params) -> Params:
         self._message(params)
