@@ -32,8 +32,10 @@ from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 class Scripted:
     """See nanobot.testing.providers.ModelUnderTest."""
 
-    def __init__(self, made: Callable[[ScriptedProvider], LLMProvider] = lambda one: one) -> None:
-        self._made = made
+    def __init__(
+        self, wrap: Callable[[ScriptedProvider], LLMProvider] = lambda provider: provider
+    ) -> None:
+        self._made = wrap
         self._open = ScriptedProvider()
 
     def provider(self) -> LLMProvider:
@@ -41,8 +43,8 @@ class Scripted:
         return self._made(self._open)
 
     def ask(self) -> ModelRequest:
-        said = ChatMessage(role="user", content="one two three")
-        return ModelRequest(model="scripted", messages=(said,))
+        message = ChatMessage(role="user", content="one two three")
+        return ModelRequest(model="scripted", messages=(message,))
 
     def fail(self) -> bool:
         self._open.otherwise = lambda _: ModelRefused("no")
@@ -71,8 +73,8 @@ class Served:
         )
 
     def ask(self) -> ModelRequest:
-        said = ChatMessage(role="user", content="say:one two three")
-        return ModelRequest(model="m-1", messages=(said,))
+        message = ChatMessage(role="user", content="say:one two three")
+        return ModelRequest(model="m-1", messages=(message,))
 
     def fail(self) -> bool:
         self._server.fail_with(*[error_status(401, "no such key")] * 9)
@@ -94,8 +96,8 @@ class Embedded:
         return EmbeddedProvider(self._folder, clock=SystemClock(), log_path=log)
 
     def ask(self) -> ModelRequest:
-        said = ChatMessage(role="user", content="What is the capital of France?")
-        return ModelRequest(model="", messages=(said,), temperature=0.0, max_tokens=24)
+        message = ChatMessage(role="user", content="What is the capital of France?")
+        return ModelRequest(model="", messages=(message,), temperature=0.0, max_tokens=24)
 
     def fail(self) -> bool:
         return False
@@ -137,7 +139,7 @@ async def guarded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
 @pytest.mark.parametrize(
     "model",
     [lean, litellm, pytest.param(embedded, marks=pytest.mark.slow), scripted, guarded],
-    ids=lambda made: made.__name__,
+    ids=lambda factory: factory.__name__,
 )
 async def test_a_provider_keeps_what_the_port_promises(
     tmp_path: Path,
@@ -165,7 +167,7 @@ class Fragile(ScriptedProvider):
 
 
 @pytest.mark.parametrize(
-    ("made", "check", "kind", "promise"),
+    ("broken", "check", "kind", "promise"),
     [
         (
             Flawed,
@@ -177,7 +179,7 @@ class Fragile(ScriptedProvider):
     ],
 )
 async def test_a_providers_broken_promise_is_named(
-    made: type[ScriptedProvider], check: providers.Check, kind: type[Exception], promise: str
+    broken: type[ScriptedProvider], check: providers.Check, kind: type[Exception], promise: str
 ) -> None:
     with pytest.raises(kind, match=promise):
-        await check(Scripted(lambda _: made()))
+        await check(Scripted(lambda _: broken()))

@@ -187,9 +187,9 @@ class Watching:
 
 
 @pytest.mark.parametrize("check", triggers.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("made", ["door", "heartbeat", "hook", "events"])
+@pytest.mark.parametrize("source", ["door", "heartbeat", "hook", "events"])
 async def test_a_trigger_keeps_what_the_port_promises(
-    made: str, check: triggers.Check, tmp_path: Path
+    source: str, check: triggers.Check, tmp_path: Path
 ) -> None:
     sources: dict[str, Callable[[], triggers.TriggerSource]] = {
         "door": Door,
@@ -197,7 +197,7 @@ async def test_a_trigger_keeps_what_the_port_promises(
         "hook": Deliveries,
         "events": Watching,
     }
-    await check(sources[made]())
+    await check(sources[source]())
 
 
 @pytest.mark.parametrize(
@@ -214,5 +214,5 @@ async def test_a_triggers_broken_promise_is_named(
     with pytest.raises((AssertionError, ExceptionGroup)) as failed:
         await check(Door(flaw))
     group = failed.value if isinstance(failed.value, ExceptionGroup) else None
-    told = str(group.exceptions[0]) if group is not None else str(failed.value)
-    assert promise in told
+    reason = str(group.exceptions[0]) if group is not None else str(failed.value)
+    assert promise in reason
