@@ -108,8 +108,8 @@ async def test_a_waiting_watcher_is_woken(bus: Bus) -> None:
 
 
 async def test_nobody_watches_after_the_last_one_left(bus: Bus) -> None:
-    one, two = bus.subscribe("fake:1"), bus.subscribe("fake:1")
-    bus.unsubscribe(one)
+    first, two = bus.subscribe("fake:1"), bus.subscribe("fake:1")
+    bus.unsubscribe(first)
     assert bus.watched("fake:1")
     bus.unsubscribe(two)
     assert not bus.watched("fake:1")
@@ -194,7 +194,7 @@ async def test_an_answer_at_once_wakes_the_chat_and_not_the_lane(bus: Bus) -> No
 async def test_a_full_lane_refuses_and_says_so_in_the_chat(bus: Bus) -> None:
     owed = bus.owed_chats("fake")
     done = await bus.admit("fake", [admission(f"{n}") for n in range(4)])
-    assert [one.refused for one in done] == [False, False, False, True]
+    assert [admitted.refused for admitted in done] == [False, False, False, True]
     assert await owed.get() == "1"
 
 

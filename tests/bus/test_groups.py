@@ -37,8 +37,8 @@ async def say(
     bot: FakeGateway, text: str, sender: str = OWNER, *, chat: str = GROUP, **fields: bool | str
 ) -> None:
     """Somebody writes in the group, to nobody in particular unless said so."""
-    told: dict[str, Any] = {"group": True, "addressed": False, **fields}
-    await bot.channel.push(text, sender=sender, chat=chat, **told)
+    options: dict[str, Any] = {"group": True, "addressed": False, **fields}
+    await bot.channel.push(text, sender=sender, chat=chat, **options)
 
 
 def kept(bot: FakeGateway) -> int:

@@ -23,10 +23,12 @@ HERS = "chat of eve"
 async def code_for(bot: FakeGateway, sender: str = EVE, text: str = "let me in") -> str:
     """Somebody writes in a chat of their own and is told a code."""
     await bot.channel.push(text, sender=sender, chat=f"{HERS}{sender}")
-    told = await bot.channel.pop(f"{HERS}{sender}")
-    found = re.search(r"This assistant is private. Your pairing code is (\S+) \(valid", told.text)
-    assert found, told.text
-    return found[1]
+    message = await bot.channel.pop(f"{HERS}{sender}")
+    match = re.search(
+        r"This assistant is private. Your pairing code is (\S+) \(valid", message.text
+    )
+    assert match, message.text
+    return match[1]
 
 
 async def order(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
@@ -150,12 +152,12 @@ async def test_members_let_nobody_in(bot: FakeGateway) -> None:
 async def test_a_program_sees_who_asks_and_lets_them_in(bot: FakeGateway) -> None:
     code = await code_for(bot)
     desk = Dispatcher(bot.engine)
-    (one,) = await desk.call("pair list", {"state": "asked"})
-    assert (one.who, one.code) == ("fake:666", code)
+    (pairing,) = await desk.call("pair list", {"state": "asked"})
+    assert (pairing.who, pairing.code) == ("fake:666", code)
     await desk.call("pair approve", {"code": code, "role": "guest"})
     assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
-    (one,) = await desk.call("pair list", {})
-    assert (one.state, one.role, one.decided_by) == ("approved", "guest", "local")
+    (pairing,) = await desk.call("pair list", {})
+    assert (pairing.state, pairing.role, pairing.decided_by) == ("approved", "guest", "local")
 
 
 async def test_without_pairing_even_the_paired_are_not_heard(bot: FakeGateway) -> None:
@@ -172,5 +174,5 @@ async def test_a_name_that_would_trip_the_store_or_a_terminal_is_cleaned(bot: Fa
     message = await bot.channel.push("hello")
     evil = Sender(EVE, "\x1b[2Jev\ud83dil")
     await bot.intake.admit([msgspec.structs.replace(message, sender=evil, dedupe_key="evil")])
-    (one,) = await Dispatcher(bot.engine).call("pair list", {})
-    assert one.name == "[2Jevil"
+    (pairing,) = await Dispatcher(bot.engine).call("pair list", {})
+    assert pairing.name == "[2Jevil"

@@ -30,8 +30,8 @@ def owed(text: str, chat: str = "1") -> OutboundMessage:
 
 @pytest.fixture
 async def home() -> AsyncIterator[MemoryHome]:
-    async with MemoryHome() as made:
-        yield made
+    async with MemoryHome() as opened:
+        yield opened
 
 
 async def nothing_comes(waiting: asyncio.Task[object]) -> bool:
@@ -80,14 +80,14 @@ async def test_what_a_dead_consumer_held_is_offered_again(home: MemoryHome) -> N
 
 async def test_a_session_waits_while_its_message_is_in_hand(home: MemoryHome) -> None:
     journal = Process(home).journal
-    one, other = MessageBus(journal), MessageBus(journal)
+    first, other = MessageBus(journal), MessageBus(journal)
     for text, chat in [("a", "1"), ("b", "1"), ("c", "2")]:
-        await one.publish_inbound(said(text, chat))
-    assert (await one.consume_inbound()).text == "a"
+        await first.publish_inbound(said(text, chat))
+    assert (await first.consume_inbound()).text == "a"
     assert (await other.consume_inbound()).text == "c"
     waiting: asyncio.Task[object] = asyncio.create_task(other.consume_inbound())
     assert await nothing_comes(waiting)
-    assert (await one.consume_inbound()).text == "b"
+    assert (await first.consume_inbound()).text == "b"
 
 
 async def test_a_consumer_that_waits_is_woken(home: MemoryHome) -> None:
