@@ -58,10 +58,10 @@ async def test_of_several_verdicts_of_a_person_the_last_counts_and_none_is_kept_
             await bot.channel.push(f"/runs feedback {verdict}")
             await bot.settle()
         assert [entry.verdict for entry in kept(bot, session)] == ["up", "down"]
-        (run,) = {one.run_id for one in await call(bot)}
+        (run,) = {view.run_id for view in await call(bot)}
         await call(bot, verdict="up", run=run)
         listed = await call(bot, run=run)
-        assert sorted(one.verdict for one in listed) == ["down", "up"]
+        assert sorted(view.verdict for view in listed) == ["down", "up"]
         assert len(listed) == 2
 
 
@@ -123,6 +123,6 @@ async def test_of_many_runs_the_newest_are_listed_first(bot: FakeGateway) -> Non
         await answered(bot, f"number {number}")
         await bot.channel.push("/runs feedback up")
         await bot.settle()
-    runs = [one.run_id for one in await call(bot, limit=2)]
+    runs = [run.run_id for run in await call(bot, limit=2)]
     newest = await bot.engine.records.runs(session="", state="completed", limit=2)
     assert runs == [run.id for run in newest]

@@ -30,12 +30,12 @@ async def test_commands_are_listed_with_their_answers_and_nothing_that_the_log_h
 async def test_each_conversation_has_its_own_also_before_it_has_a_log(bot: FakeGateway) -> None:
     await talk(bot, "/status", chat="7")
     assert await notices(bot) == []
-    assert [said for said, _ in await notices(bot, "fake:7")] == ["/status"]
+    assert [command for command, _ in await notices(bot, "fake:7")] == ["/status"]
 
 
 async def test_only_the_latest_are_listed_and_those_after_a_time(bot: FakeGateway) -> None:
     await talk(bot, "/status", "/help")
-    assert [said for said, _ in await notices(bot, limit=1)] == ["/help"]
+    assert [command for command, _ in await notices(bot, limit=1)] == ["/help"]
     later = bot.engine.now() + 1
     assert await notices(bot, since=later) == []
     assert LOOKED_THROUGH >= 1_000

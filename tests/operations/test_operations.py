@@ -24,9 +24,9 @@ async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
 @pytest.mark.parametrize("text", ["/help", "/HELP", "/help@my_bot", "/help\n"])
 async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
     async with gateway(channel=FakeChannel(limit=20_000)) as bot:
-        said = await answer(bot, text)
-        assert said.startswith("Write to me")
-        assert all(f"`{each.usage.split()[0]}" in said for each in OPERATIONS if each.listed)
+        reply = await answer(bot, text)
+        assert reply.startswith("Write to me")
+        assert all(f"`{each.usage.split()[0]}" in reply for each in OPERATIONS if each.listed)
         assert bot.provider.requests == []
 
 
@@ -98,7 +98,7 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reply"),
     [
         ("/stauts", "There is no /stauts. Did you mean /status? /help lists what there is."),
         ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists what there is."),
@@ -107,9 +107,9 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
         ("/web tokens", "There is nothing. `web tokens add laptop` makes one for a program."),
     ],
 )
-async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, said: str) -> None:
+async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, reply: str) -> None:
     async with gateway() as bot:
-        assert await answer(bot, text) == said
+        assert await answer(bot, text) == reply
         assert bot.provider.requests == []
 
 
@@ -121,10 +121,10 @@ async def test_new_keeps_its_place_among_the_messages(text: str, held: Held) -> 
         for waiting in ("two", text, "three"):
             await bot.channel.push(waiting)
         held.answer("first")
-        said = [(await bot.channel.pop()).text for _ in range(4)]
-        assert said[:2] == ["first", "echo: two"]
-        assert said[2].startswith("New conversation.")
-        assert said[3] == "echo: three"
+        texts = [(await bot.channel.pop()).text for _ in range(4)]
+        assert texts[:2] == ["first", "echo: two"]
+        assert texts[2].startswith("New conversation.")
+        assert texts[3] == "echo: three"
         assert len(bot.provider.requests[-1].messages) == 2
 
 
@@ -135,12 +135,12 @@ async def test_status_names_the_model_the_session_and_what_runs(held: Held) -> N
         await bot.channel.push("hello")
         await held.reached.wait()
         await bot.channel.push("me too", sender=MEMBER)
-        said = await answer(bot, "/status")
-        assert "Model: test/scripted" in said
-        assert "Session: fake:1" in said
-        assert "Now: running (run-" in said
-        assert "1 waiting" in said
-        assert "up 1 min, 1 running" in said
+        text = await answer(bot, "/status")
+        assert "Model: test/scripted" in text
+        assert "Session: fake:1" in text
+        assert "Now: running (run-" in text
+        assert "1 waiting" in text
+        assert "up 1 min, 1 running" in text
 
 
 async def test_the_model_is_changed_for_one_session_and_back(bot: FakeGateway) -> None:
@@ -211,10 +211,10 @@ async def test_a_member_stops_only_what_is_theirs(held: Held) -> None:
 
 
 async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() -> None:
-    one, two = Held(), Held()
-    async with gateway(ScriptedProvider(one, two)) as bot:
+    first, two = Held(), Held()
+    async with gateway(ScriptedProvider(first, two)) as bot:
         await bot.channel.push("hang", sender=MEMBER)
-        await one.reached.wait()
+        await first.reached.wait()
         await bot.channel.push("hang", chat="2")
         await two.reached.wait()
         await bot.channel.push("waiting", sender=MEMBER)
@@ -254,9 +254,9 @@ async def test_what_is_done_with_a_job_names_the_job_and_lists_of_them_are_narro
 async def test_help_on_one_command_says_all_about_it() -> None:
     async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         await bot.channel.push("/help runs")
-        said = (await bot.channel.pop()).text
-        of_runs = [one for one in OPERATIONS if one.usage.startswith("/runs")]
-        assert all(f"`{one.brief}`" in said for one in of_runs)
-        assert "/new" not in said
+        text = (await bot.channel.pop()).text
+        of_runs = [operation for operation in OPERATIONS if operation.usage.startswith("/runs")]
+        assert all(f"`{operation.brief}`" in text for operation in of_runs)
+        assert "/new" not in text
         await bot.channel.push("/help nonsense")
         assert "there is no command /nonsense" in (await bot.channel.pop()).text

@@ -34,12 +34,12 @@ async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
 
 
 async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:
-    said = []
+    answers = []
     for text in texts:
         await bot.channel.push(text, chat=chat)
-        said.append((await bot.channel.pop(chat)).text)
+        answers.append((await bot.channel.pop(chat)).text)
     await bot.settle()
-    return said
+    return answers
 
 
 # What programs rely on
@@ -64,11 +64,13 @@ async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() ->
         await bot.journal.set_model("late", None)
         await bot.settle()
         listed = await call(bot, "sessions list")
-        assert {(one.key, one.title, one.has_unread) for one in listed} == {
+        assert {(session.key, session.title, session.has_unread) for session in listed} == {
             ("fake:1", "first", False),
             ("late", "", True),
         }
-        assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["late"]
+        assert [session.key for session in await call(bot, "sessions list", unread=True)] == [
+            "late"
+        ]
         read = await call(bot, "sessions mark-read", session="late")
         assert not read.has_unread
         assert await call(bot, "sessions list", unread=True) == []
@@ -86,10 +88,10 @@ async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -
         assert whole.entries[0].body["text"] == "hello"
         rest: SessionPage = await call(bot, "sessions export", session="fake:1", after=3)
         assert [entry.seq for entry in rest.entries] == [4]
-        said = (await talk(bot, "/sessions show"))[0]
-        assert "Key: fake:1" in said
-        assert "user: hello" in said
-        assert "reply: echo: hello" in said
+        text = (await talk(bot, "/sessions show"))[0]
+        assert "Key: fake:1" in text
+        assert "user: hello" in text
+        assert "reply: echo: hello" in text
 
 
 @pytest.mark.parametrize("name", ["show", "read", "export", "delete"])
@@ -225,17 +227,17 @@ async def test_a_dropped_message_is_never_sent(bot: FakeGateway) -> None:
 
 
 async def test_tool_calls_are_listed_with_arguments_and_outcome() -> None:
-    made = Recorder()
+    recorder = Recorder()
     model = ScriptedProvider(
         asks_for("exec", text="ls"), "done", asks_for("exec", wrong=1), "sorry", "plain"
     )
-    async with gateway(model, tools=[made.tool()]) as bot:
+    async with gateway(model, tools=[recorder.tool()]) as bot:
         await talk(bot, "list", "again", "nothing")
         calls: list[ToolCallView] = await call(bot, "tools history")
-        assert [(one.name, one.ok) for one in calls] == [("exec", False), ("exec", True)]
+        assert [(row.name, row.ok) for row in calls] == [("exec", False), ("exec", True)]
         assert msgspec.json.decode(calls[1].arguments) == {"text": "ls"}
         assert calls[1].text == "exec did ls"
-        assert [one.message for one in calls] == ["again", "list"]
+        assert [row.message for row in calls] == ["again", "list"]
         assert await call(bot, "tools history", tool="other") == []
         assert len(await call(bot, "tools history", session="fake:1", limit=1)) == 1
         (known,) = await call(bot, "tools list")
@@ -321,7 +323,7 @@ async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has(bot: FakeGate
     await bot.settle()
     second, first = await call(bot, "runs list")
     pairs = zip(first.id, second.id, strict=True)
-    shared = first.id[: [one == other for one, other in pairs].index(False)]
+    shared = first.id[: [letter == other for letter, other in pairs].index(False)]
     unique = first.id[: len(shared) + 1]
     assert (await call(bot, "runs show", id=unique)).run.id == first.id
     assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
