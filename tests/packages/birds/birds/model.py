@@ -33,20 +33,20 @@ class Parrot(LLMProvider):
         last = request.messages[-1]
         text = last.content if isinstance(last.content, str) else ""
         system = request.messages[0].content
-        found = re.findall(r"^(say|tool|decide):(.*)$", text, re.MULTILINE)
-        word, said = found[-1] if found else ("say", "squawk")
+        orders = re.findall(r"^(say|tool|decide):(.*)$", text, re.MULTILINE)
+        word, words = orders[-1] if orders else ("say", "squawk")
         if isinstance(system, str) and system.startswith("You decide"):
-            yield Completion(text=said if word == "decide" else "{}")
+            yield Completion(text=words if word == "decide" else "{}")
         elif last.role == "tool":
             yield Completion(text=text)
-        elif said == "fly":
+        elif words == "fly":
             raise ModelRefused("parrots do not fly here")
         elif word == "tool":
-            name, _, arguments = said.partition(":")
+            name, _, arguments = words.partition(":")
             calls = (ToolCall("1", name, arguments),)
             yield Completion(text="", tool_calls=calls, finish_reason="tool_calls")
         else:
-            answer = f"{said} ({request.model} for {self._seed})"
+            answer = f"{words} ({request.model} for {self._seed})"
             yield TextDelta(answer)
             yield Completion(text=answer)
 
