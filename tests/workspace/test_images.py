@@ -35,7 +35,7 @@ def test_a_header_that_is_cut_off_is_no_picture(kind: str) -> None:
     whole = make(640, 480)
     seen = {length: look(whole[:length]) for length in range(len(whole))}
     assert all(
-        found is None or (found.width, found.height) == (640, 480) for found in seen.values()
+        extent is None or (extent.width, extent.height) == (640, 480) for extent in seen.values()
     )
     assert look(whole[:9]) is None
 
@@ -69,8 +69,8 @@ def test_everything_else_is_no_picture(content: bytes) -> None:
     st.binary(max_size=200),
 )
 def test_no_bytes_make_it_fail(head: bytes, rest: bytes) -> None:
-    found = look(head + rest)
-    assert found is None or (found.width > 0 and found.height > 0)
+    extent = look(head + rest)
+    assert extent is None or (extent.width > 0 and extent.height > 0)
 
 
 def test_what_models_refuse_is_too_large() -> None:

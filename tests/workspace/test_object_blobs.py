@@ -33,17 +33,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 async def test_what_one_process_keeps_another_reads_and_removes(server: Any) -> None:
-    one, other = ObjectBlobs(URL), ObjectBlobs(URL)
-    digest = await one.write(b"a picture")
+    first, other = ObjectBlobs(URL), ObjectBlobs(URL)
+    digest = await first.write(b"a picture")
     assert digest == hashlib.sha256(b"a picture").hexdigest()
-    assert await one.write(b"a picture") == digest
+    assert await first.write(b"a picture") == digest
     assert await other.read(digest) == b"a picture"
     large = bytes(range(256)) * 40_000
-    assert await other.read(await one.write(large)) == large
+    assert await other.read(await first.write(large)) == large
     unknown = "0" * 64
     assert await other.remove([digest, unknown]) == 1
     with pytest.raises(BlobMissing, match="not here any more"):
-        await one.read(digest)
+        await first.read(digest)
 
 
 async def test_a_damaged_file_is_missing_and_written_anew(server: Any) -> None:

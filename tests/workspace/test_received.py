@@ -35,8 +35,8 @@ class Home:
         return await self.received.keep(attachment, content, AT)
 
     def files(self) -> dict[str, bytes]:
-        found = (path for path in self.workspace.rglob("*") if path.is_file())
-        return {path.relative_to(self.workspace).as_posix(): path.read_bytes() for path in found}
+        paths = (path for path in self.workspace.rglob("*") if path.is_file())
+        return {path.relative_to(self.workspace).as_posix(): path.read_bytes() for path in paths}
 
 
 class Heard:

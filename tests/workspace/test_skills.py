@@ -34,10 +34,10 @@ CALL = CallContext(
 
 
 def write(folder: Path, name: str = "bread", more: str = "", text: str | None = None) -> Path:
-    made = folder / "skills" / name
-    made.mkdir(parents=True, exist_ok=True)
-    (made / "SKILL.md").write_text(PAGE.format(name=name, more=more) if text is None else text)
-    return made
+    place = folder / "skills" / name
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "SKILL.md").write_text(PAGE.format(name=name, more=more) if text is None else text)
+    return place
 
 
 def bread(folder: Path, **environ: str) -> Skill:
@@ -86,9 +86,9 @@ def test_those_of_the_workspace_come_beside_and_before_them(tmp_path: Path) -> N
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, why: str) -> None:
     write(tmp_path, text=text)
-    found = bread(tmp_path)
-    assert found.state == "broken"
-    assert why in found.wrong
+    skill = bread(tmp_path)
+    assert skill.state == "broken"
+    assert why in skill.wrong
 
 
 @pytest.mark.parametrize(
@@ -252,19 +252,19 @@ def test_the_prompt_lists_them_and_shows_in_full_what_is_always_open(tmp_path: P
     write(tmp_path, "butter")
     write(tmp_path, more="always: true\n")
     write(tmp_path, "broken", text="?")
-    found = shown(tmp_path)
-    assert found["skill bread"] == "# Skill: bread\n\nUse flour."
-    assert "- butter: Baking bread." in found["skills"]
-    assert "bread:" not in found["skills"]
-    assert "broken" not in "".join(found.values())
+    parts = shown(tmp_path)
+    assert parts["skill bread"] == "# Skill: bread\n\nUse flour."
+    assert "- butter: Baking bread." in parts["skills"]
+    assert "bread:" not in parts["skills"]
+    assert "broken" not in "".join(parts.values())
 
 
 def test_one_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     write(tmp_path, more="always: true\nrequires:\n  bins: [no-such]\n")
-    found = shown(tmp_path)
-    assert "skill bread" not in found
+    parts = shown(tmp_path)
+    assert "skill bread" not in parts
     assert (
-        "- bread: Baking bread. (not usable here: it needs the program no-such)" in found["skills"]
+        "- bread: Baking bread. (not usable here: it needs the program no-such)" in parts["skills"]
     )
 
 
