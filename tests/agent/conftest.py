@@ -15,8 +15,8 @@ from tests.agent.tooling import Recorder
 @pytest.fixture
 async def bot() -> AsyncIterator[FakeGateway]:
     """A gateway over fakes, whose model echoes."""
-    async with gateway() as bot:
-        yield bot
+    async with gateway() as opened:
+        yield opened
 
 
 @pytest.fixture
