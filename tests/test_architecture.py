@@ -120,7 +120,9 @@ def importers(module: str) -> set[str]:
     return {
         name(file)
         for file in SOURCES
-        if any(one == module or one.startswith(f"{module}.") for one in imports(file))
+        if any(
+            imported == module or imported.startswith(f"{module}.") for imported in imports(file)
+        )
     }
 
 

@@ -39,12 +39,14 @@ def filled(value: str) -> str:
 
 
 def services() -> dict[str, dict[str, Any]]:
-    return {name: one for name, one in COMPOSE["services"].items() if name != "postgres"}
+    return {name: service for name, service in COMPOSE["services"].items() if name != "postgres"}
 
 
 def deployments() -> dict[str, dict[str, Any]]:
     return {
-        one["metadata"]["name"]: one["spec"] for one in KUBERNETES if one["kind"] == "Deployment"
+        document["metadata"]["name"]: document["spec"]
+        for document in KUBERNETES
+        if document["kind"] == "Deployment"
     }
 
 
@@ -85,7 +87,7 @@ def test_a_deployment_of_kubernetes_is_configured_by_keys_that_there_are(
 ) -> None:
     pod = deployments()[name]["template"]["spec"]
     (container,) = pod["containers"]
-    (settings,) = (one["data"] for one in KUBERNETES if one["kind"] == "ConfigMap")
+    (settings,) = (document["data"] for document in KUBERNETES if document["kind"] == "ConfigMap")
     config = load({**SECRET, **settings, "NANOBOT_HOME": str(tmp_path)})
     assert config.warnings == ()
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}

@@ -99,8 +99,8 @@ def documented(heading: str) -> dict[str, str]:
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> object:
-    made = field.default_factory
-    return field.default if made is msgspec.NODEFAULT else made()
+    factory = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else factory()
 
 
 @pytest.mark.parametrize("heading", TABLES)
@@ -150,9 +150,9 @@ def test_the_readmes_configuration_loads_without_a_warning(tmp_path: Path) -> No
     example = re.search(r"^    \[agent\]\n(?:    .*\n)+", text, re.MULTILINE)
     assert example
     (tmp_path / "config.toml").write_text(textwrap.dedent(example[0]))
-    found = config.load({"NANOBOT_HOME": str(tmp_path), "TELEGRAM_TOKEN": "t"})
-    assert found.warnings == ()
-    assert found.channels["telegram"].pairing
+    loaded = config.load({"NANOBOT_HOME": str(tmp_path), "TELEGRAM_TOKEN": "t"})
+    assert loaded.warnings == ()
+    assert loaded.channels["telegram"].pairing
 
 
 def test_the_readmes_commands_exist() -> None:
@@ -213,14 +213,14 @@ def test_the_people_page_configures_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "telegram.token").write_text("t")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
-    found = None
+    loaded = None
     for example in (blocks[0], "".join(blocks[1:])):
         (tmp_path / "config.toml").write_text(textwrap.dedent(example))
-        found = config.load({"NANOBOT_HOME": str(tmp_path)})
-        assert found.warnings == (), example
-        assert found.channels["telegram"].owners == ("1001",)
-    assert found
-    assert set(found.channels["telegram"].chats) == {"-1001234", "-1005678"}
+        loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
+        assert loaded.warnings == (), example
+        assert loaded.channels["telegram"].owners == ("1001",)
+    assert loaded
+    assert set(loaded.channels["telegram"].chats) == {"-1001234", "-1005678"}
 
 
 @pytest.mark.parametrize("page", ["heartbeat", "quiet"])
@@ -229,20 +229,20 @@ def test_the_pages_on_what_is_said_unasked_configure_what_they_say(
 ) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
-    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(one) for one in blocks))
-    found = config.load({"NANOBOT_HOME": str(tmp_path)})
-    assert found.warnings == ()
-    triggering.check(found, "UTC")
-    settings = found.heartbeat if page == "heartbeat" else found.quiet
+    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(block) for block in blocks))
+    loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
+    assert loaded.warnings == ()
+    triggering.check(loaded, "UTC")
+    settings = loaded.heartbeat if page == "heartbeat" else loaded.quiet
     assert (settings.quiet_from, settings.zone) == ("22:00", "Europe/Berlin")
 
 
 def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "budgets.md").read_text("utf-8")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
-    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(one) for one in blocks))
-    found = config.load({"NANOBOT_HOME": str(tmp_path)})
-    assert found.warnings == ()
-    assert Budgets(found.budgets).daily
-    assert found.providers["openai"].prices["gpt-5"].completion == 10.0
-    assert found.agent.max_run_cost == 0.5
+    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(block) for block in blocks))
+    loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
+    assert loaded.warnings == ()
+    assert Budgets(loaded.budgets).daily
+    assert loaded.providers["openai"].prices["gpt-5"].completion == 10.0
+    assert loaded.agent.max_run_cost == 0.5

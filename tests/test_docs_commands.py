@@ -58,14 +58,14 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
 
 def commands(group: Any, *path: str) -> dict[str, Any]:
     """Every command by its whole name."""
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for name, command in group.commands.items():
         below = getattr(command, "commands", None)
         if below:
-            found |= commands(command, *path, name)
+            known |= commands(command, *path, name)
         elif not command.hidden:  # another name of one that is documented
-            found[" ".join((*path, name))] = command
-    return found
+            known[" ".join((*path, name))] = command
+    return known
 
 
 KNOWN = commands(get_command(app))
@@ -79,7 +79,7 @@ def test_every_command_has_its_section_and_every_section_a_command() -> None:
 def test_every_command_has_an_example_whose_options_exist(name: str) -> None:
     examples = re.findall(rf"^    (?:.*\| )?nanobot {name}( .*)?$", SECTIONS[name], re.MULTILINE)
     assert examples
-    options = {option for one in KNOWN[name].params for option in one.opts}
+    options = {option for parameter in KNOWN[name].params for option in parameter.opts}
     for example in examples:
         used = re.findall(r"(?<!\S)--?[a-z][a-z-]*", example.partition("#")[0])
         assert set(used) <= options, example

@@ -101,10 +101,10 @@ async def test_an_answer_comes_at_once_and_the_report_of_the_work_later(
         "answer_now_work_later.py", "say:At once.", "say:Done.", folder=tmp_path, model=model
     )
     assert code == 0
-    started, *told = output.splitlines()
+    started, *later = output.splitlines()
     assert started.startswith("started ")
-    assert any("At once." in line for line in told)
-    assert any("Done." in line for line in told)
+    assert any("At once." in line for line in later)
+    assert any("Done." in line for line in later)
 
 
 async def test_a_bus_is_served_in_order(tmp_path: Path, model: OpenAIServer) -> None:
@@ -122,10 +122,10 @@ async def test_a_durable_run_is_approved_and_not_made_again(
     assert (code, lines[-1]) == (0, "completed: There are twelve.")
     assert [int(line.split()[0]) for line in lines[:-1]] == list(range(1, len(lines)))
     assert {"approval", "tool_result", "end"} <= {line.split()[1] for line in lines[:-1]}
-    asked = len(model.requests)
+    requests = len(model.requests)
     again = await run("durable_run.py", question, home, folder=tmp_path, model=model)
     assert again == (0, "1 end\ncompleted: There are twelve.\n")
-    assert len(model.requests) == asked
+    assert len(model.requests) == requests
 
 
 def test_examples_are_short_and_the_page_names_each() -> None:
@@ -146,7 +146,7 @@ def test_examples_are_short_and_the_page_names_each() -> None:
 def test_type_checkers_know_all_that_the_examples_use() -> None:
     """`make rules` checks them as strictly as mypy can, and with no expression that is an Any."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
-    (ours,) = [one for one in settings["overrides"] if one["module"] == "examples.*"]
+    (ours,) = [override for override in settings["overrides"] if override["module"] == "examples.*"]
     assert settings["strict"] is True
     assert "examples" in settings["files"]
     assert ours == {"module": "examples.*", "disallow_any_expr": True}

@@ -37,18 +37,18 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(PAGE) if found == language]
+    return [text for written_in, text in BLOCK.findall(PAGE) if written_in == language]
 
 
 def files() -> dict[str, str]:
     """The modules, by the names that stand before them."""
-    found, before = {}, 0
+    by_name, before = {}, 0
     for block in BLOCK.finditer(PAGE):
         named = re.findall(r"`([\w/]+\.py)`", PAGE[before : block.start()])
         if block[1] == "python" and "CHECKS" not in block[2]:
-            found[named[-1]] = block[2]
+            by_name[named[-1]] = block[2]
         before = block.end()
-    return found
+    return by_name
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     (info / "entry_points.txt").write_text("\n".join(points))
     monkeypatch.syspath_prepend(str(folder))
-    for name in [one for one in sys.modules if one.partition(".")[0] == "birds"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "birds"]:
         monkeypatch.delitem(sys.modules, name)
     importlib.invalidate_caches()
     return folder
@@ -100,19 +100,19 @@ async def test_all_that_the_package_adds_is_found_and_opened_as_configured(
         (home / "config.toml").write_text("\n".join([text, *rest]))
         loaded.append(config.load({"NANOBOT_HOME": str(home)}))
         assert loaded[-1].warnings == ()
-    found = loaded[-1]
+    last = loaded[-1]
     plugins, tools = Plugins(), ToolRegistry()
-    assert [one for one in broken(plugins) if one.package == "nanobot-birds"] == []
+    assert [entry for entry in broken(plugins) if entry.package == "nanobot-birds"] == []
     register_installed(tools, plugins)
     listed = {tool.name: source for tool, _, source in tools.listed()}
     assert listed["throw_dice"] == "plugin nanobot-birds"
     assert "countdown" in [kind.name for kind in installed(plugins, RunType.__args__)]  # type: ignore[attr-defined]
-    open_channel("notes", found.channels["notes"], plugins)
-    assert set(opened(found.triggers, plugins)) == {"letterbox"}
-    roster = ProviderRegistry(found.agent.model, found.providers, {}, home, ManualClock())
+    open_channel("notes", last.channels["notes"], plugins)
+    assert set(opened(last.triggers, plugins)) == {"letterbox"}
+    roster = ProviderRegistry(last.agent.model, last.providers, {}, home, ManualClock())
     provider, profile = await roster.pick()
-    asked = ModelRequest(model="polly", messages=(ChatMessage(role="user", content="Hi"),))
-    assert (await provider.chat(asked)).text == "(deep) Hi"
+    request = ModelRequest(model="polly", messages=(ChatMessage(role="user", content="Hi"),))
+    assert (await provider.chat(request)).text == "(deep) Hi"
     assert profile.label == "pet/polly"
 
 
@@ -143,8 +143,8 @@ class Desk:
 
     def channel(self) -> Channel:
         notes = importlib.import_module("birds.notes")
-        made: Channel = notes.open_channel("checked", {"folder": str(self._folder)})
-        return made
+        opened_channel: Channel = notes.open_channel("checked", {"folder": str(self._folder)})
+        return opened_channel
 
     async def say(self, text: str) -> None:
         note = self._folder / "ann.in"
@@ -189,7 +189,7 @@ def test_the_skill_of_the_page_is_ready(tmp_path: Path) -> None:
     folder = tmp_path / "skills" / "tea"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(page)
-    (tea,) = (one for one in Skills(tmp_path, {}).all() if one.source == "workspace")
+    (tea,) = (skill for skill in Skills(tmp_path, {}).all() if skill.source == "workspace")
     assert (tea.name, tea.state) == ("tea", "ready")
 
 

@@ -49,11 +49,11 @@ async def model() -> AsyncIterator[OpenAIServer]:
 
 @pytest.fixture
 def home(tmp_path: Path, model: OpenAIServer) -> Path:
-    made = tmp_path / "home"
-    made.mkdir()
+    folder = tmp_path / "home"
+    folder.mkdir()
     text = f'[agent]\nmodel = "test/scripted"\n[providers.test]\napi_base = "{model.base_url}"\n'
-    (made / "config.toml").write_text(text)
-    return made
+    (folder / "config.toml").write_text(text)
+    return folder
 
 
 async def test_every_example_of_the_documentation_runs(
@@ -91,8 +91,8 @@ def question(text: str = "hello", **more: Any) -> RunInput:
     return RunInput(messages=[{"role": "user", "content": text}], **more)
 
 
-async def ended(programs: RunService, asked: RunInput) -> RunResult:
-    *_, last = [item async for item in programs.stream(asked)]
+async def ended(programs: RunService, request: RunInput) -> RunResult:
+    *_, last = [item async for item in programs.stream(request)]
     assert isinstance(last, RunResult)
     return last
 
@@ -103,14 +103,14 @@ async def ended(programs: RunService, asked: RunInput) -> RunResult:
 async def test_a_known_id_attaches_and_later_gives_what_is_recorded() -> None:
     held = Held()
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
-        asked = question(run_id="mine")
-        first = tasks.create_task(ended(bot.programs, asked))
+        request = question(run_id="mine")
+        first = tasks.create_task(ended(bot.programs, request))
         await held.reached.wait()
-        second = tasks.create_task(ended(bot.programs, asked))
+        second = tasks.create_task(ended(bot.programs, request))
         await bot.settle()
         held.answer("once")
         await asyncio.wait((first, second))
-        assert first.result() == second.result() == await ended(bot.programs, asked)
+        assert first.result() == second.result() == await ended(bot.programs, request)
         assert len(bot.provider.requests) == 1
 
 
@@ -133,15 +133,15 @@ async def test_the_same_id_with_other_input_is_a_conflict(other: RunInput) -> No
 async def test_an_abort_ends_a_run_and_its_stream_and_keeps_its_log() -> None:
     held = Held("I was say")
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
-        asked = question(run_id="mine", session_key="api:s")
-        result = tasks.create_task(ended(bot.programs, asked))
+        request = question(run_id="mine", session_key="api:s")
+        result = tasks.create_task(ended(bot.programs, request))
         await held.reached.wait()
         await bot.settle()
         assert await bot.programs.abort("mine") is True
         assert await bot.programs.abort("mine") is False
         assert (await result).status is RunState.ABORTED
-        *_, said, cancelled = [entry.body for entry in bot.home.entries("api:s")]
-        assert getattr(said, "text", "") == "I was say"
+        *_, partial, cancelled = [entry.body for entry in bot.home.entries("api:s")]
+        assert getattr(partial, "text", "") == "I was say"
         assert isinstance(cancelled, CancelEntry)
         with pytest.raises(UsageError):
             await bot.programs.abort("unknown")
@@ -150,13 +150,15 @@ async def test_an_abort_ends_a_run_and_its_stream_and_keeps_its_log() -> None:
 async def test_what_waits_can_be_aborted_and_is_never_run() -> None:
     held = Held()
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
-        one = tasks.create_task(ended(bot.programs, question("a", run_id="a", session_key="api:s")))
+        first = tasks.create_task(
+            ended(bot.programs, question("a", run_id="a", session_key="api:s"))
+        )
         await held.reached.wait()
         two = tasks.create_task(ended(bot.programs, question("b", run_id="b", session_key="api:s")))
         await bot.settle()
         assert await bot.programs.abort("b") is True
         held.answer("done")
-        assert (await one).status is RunState.COMPLETED
+        assert (await first).status is RunState.COMPLETED
         assert (await two).status is RunState.ABORTED
         assert len(bot.provider.requests) == 1
 
@@ -171,10 +173,10 @@ async def test_a_limit_of_the_run_is_kept() -> None:
 async def test_only_the_tools_that_both_lists_allow_are_offered_in_order() -> None:
     tools = [clock("a"), clock("b"), clock("c"), clock("d")]
     policy = ToolPolicy(allow_list=("c", "b", "d"))
-    asked = question(allowed_tools=("a", "b", "c"), tool_policy=policy, tool_order=("c",))
+    request = question(allowed_tools=("a", "b", "c"), tool_policy=policy, tool_order=("c",))
     async with gateway(ScriptedProvider(asks_for("a"), "done"), tools=tools) as bot:
-        await ended(bot.programs, asked)
-        assert [one.name for one in bot.provider.requests[0].tools] == ["c", "b"]
+        await ended(bot.programs, request)
+        assert [tool.name for tool in bot.provider.requests[0].tools] == ["c", "b"]
         assert "may not be used" in str(bot.provider.requests[1].messages[-1].content)
         await ended(bot.programs, question(tool_policy=ToolPolicy(enabled=False)))
         assert bot.provider.requests[-1].tools == ()
@@ -193,9 +195,9 @@ async def test_a_prompt_of_a_run_serves_no_other() -> None:
     async with gateway() as bot:
         await ended(bot.programs, question(session_key="api:s", system_prompt_override="A clock."))
         await ended(bot.programs, question(session_key="api:s"))
-        one, other = (str(request.messages[0].content) for request in bot.provider.requests)
-        assert one == "A clock."
-        assert other != one
+        first, other = (str(request.messages[0].content) for request in bot.provider.requests)
+        assert first == "A clock."
+        assert other != first
         prompts = [e.body for e in bot.home.entries("api:s") if isinstance(e.body, PromptEntry)]
         assert len(prompts) == 2
 
@@ -204,15 +206,15 @@ async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
     past = [{"role": "user", "content": "I am Ann"}, {"role": "assistant", "content": "Hi Ann"}]
     async with gateway() as bot:
         await ended(bot.programs, question("unseen", session_key="api:s"))
-        asked = RunInput(messages=[*past, {"role": "user", "content": "?"}], session_key="api:s")
-        await ended(bot.programs, asked)
-        seen = [str(one.content) for one in bot.provider.requests[1].messages[1:]]
+        request = RunInput(messages=[*past, {"role": "user", "content": "?"}], session_key="api:s")
+        await ended(bot.programs, request)
+        seen = [str(message.content) for message in bot.provider.requests[1].messages[1:]]
         assert seen[:2] == ["I am Ann", "Hi Ann"]
         assert len(seen) == 3
 
 
 @pytest.mark.parametrize(
-    ("field", "asked"),
+    ("field", "wanted"),
     [
         ("max_parallel", question(tool_policy=ToolPolicy(max_parallel=0))),
         ("messages", RunInput(messages=[])),
@@ -222,10 +224,10 @@ async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
         ("max_iterations", question(limits=RunLimits(max_iterations=0))),
     ],
 )
-async def test_what_cannot_be_done_is_refused_by_name(field: str, asked: RunInput) -> None:
+async def test_what_cannot_be_done_is_refused_by_name(field: str, wanted: RunInput) -> None:
     async with gateway() as bot:
         with pytest.raises(UsageError, match=field):
-            await ended(bot.programs, asked)
+            await ended(bot.programs, wanted)
         assert bot.provider.requests == []
 
 
@@ -234,10 +236,10 @@ async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
     calls: list[str] = []
     model = ScriptedProvider(asks_for("clock"), "done")
     async with gateway(model, tools=[clock(calls=calls)]) as bot:
-        asked = question(
+        request = question(
             session_key="api:s", tool_policy=ToolPolicy(require_approval_by_default=True)
         )
-        async for event in bot.programs.stream(asked):
+        async for event in bot.programs.stream(request):
             if isinstance(event, RunResult):
                 assert (event.status, event.message) == (RunState.COMPLETED, "done")
             elif event.kind is EventKind.APPROVAL:
@@ -261,8 +263,8 @@ async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:
         await bot.settle()
         second = tasks.create_task(ended(bot.programs, question("b", session_key="api:s")))
         await bot.settle()
-        (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
-        await Dispatcher(bot.engine).call("approve", {"id": asked.id})
+        (approval,) = await bot.records.approvals(session="", state="waiting", limit=9)
+        await Dispatcher(bot.engine).call("approve", {"id": approval.id})
         assert ((await first).message, (await second).message) == ("one", "two")
 
 
@@ -272,9 +274,9 @@ async def test_a_call_that_nobody_agrees_to_in_time_is_refused() -> None:
         policy = ToolPolicy(require_approval_by_default=True)
         result = tasks.create_task(ended(bot.programs, question(tool_policy=policy)))
         await bot.settle()
-        (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
-        bot.home.clock.advance(asked.expires_at - asked.asked_at + 1)  # type: ignore[attr-defined]
-        bot.bus.wake(asked.session_key, RunKind.CHAT)  # its timer goes by the real time
+        (approval,) = await bot.records.approvals(session="", state="waiting", limit=9)
+        bot.home.clock.advance(approval.expires_at - approval.asked_at + 1)  # type: ignore[attr-defined]
+        bot.bus.wake(approval.session_key, RunKind.CHAT)  # its timer goes by the real time
         assert (await result).message == "went on"
         assert "nobody approved it within" in str(model.requests[1].messages[-1].content)
 
@@ -289,7 +291,7 @@ async def test_what_the_configuration_allows_needs_no_agreement() -> None:
 
 
 async def test_so_many_calls_without_effect_are_made_at_a_time() -> None:
-    async def most(asked: RunInput) -> int:
+    async def most(request: RunInput) -> int:
         now = peak = 0
 
         async def tell(_: Nothing, context: CallContext) -> str:
@@ -305,7 +307,7 @@ async def test_so_many_calls_without_effect_are_made_at_a_time() -> None:
         call = asks_for("clock").tool_calls[0]
         both = Completion(text="", tool_calls=(call,) * 3, finish_reason="tool_calls")
         async with gateway(ScriptedProvider(both, "done"), tools=[slow]) as bot:
-            await ended(bot.programs, asked)
+            await ended(bot.programs, request)
         return peak
 
     assert await most(question()) == 3
@@ -315,13 +317,13 @@ async def test_so_many_calls_without_effect_are_made_at_a_time() -> None:
 
 async def test_what_a_program_tells_a_run_ends_its_prompt_and_no_other() -> None:
     async with gateway() as bot:
-        told = {"zeta": "last", "alpha": "first"}
-        asked = question(runtime_init_data=told, runtime_hints={"be": "brief"})
+        facts = {"zeta": "last", "alpha": "first"}
+        first = question(runtime_init_data=facts, runtime_hints={"be": "brief"})
         again = question(
-            runtime_init_data=dict(reversed(told.items())), runtime_hints={"be": "brief"}
+            runtime_init_data=dict(reversed(facts.items())), runtime_hints={"be": "brief"}
         )
-        for one in (asked, again, question()):
-            await ended(bot.programs, one)
+        for given in (first, again, question()):
+            await ended(bot.programs, given)
         prompts = [str(request.messages[0].content) for request in bot.provider.requests]
         assert prompts[0].endswith(
             "What is known for this run:\n- alpha: first\n- zeta: last\n\n"
@@ -353,7 +355,7 @@ async def test_jobs_are_done_while_the_loop_of_their_service_runs(tmp_path: Path
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str, when: str) -> None:
     """Whenever the process dies, the caller asks again with the same id and has one answer."""
-    asked = question(
+    wanted = question(
         run_id="mine",
         session_key="api:s",
         system_prompt_override="A clock.",
@@ -365,13 +367,13 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
     async with MemoryHome() as kept:
         async with gateway(_script(), tools=tools, home=kept) as doomed:
             _kill(doomed, verb, when)
-            call = asyncio.create_task(ended(doomed.programs, asked))
+            call = asyncio.create_task(ended(doomed.programs, wanted))
             await doomed.settle()
             call.cancel()
             await asyncio.wait((call,))
         assert doomed.process.dead
         async with gateway(_script(), tools=tools, home=kept) as bot:
-            result = await ended(bot.programs, asked)
+            result = await ended(bot.programs, wanted)
             assert (result.status, result.message) == (RunState.COMPLETED, "It is noon.")
             for request in bot.provider.requests:
                 assert request.messages[0].content == "A clock."
@@ -410,9 +412,9 @@ async def test_a_held_home_names_its_holder_and_a_gateway_can_be_joined(home: Pa
                 pass
         assert locked.value.pid > 0
         async with Agent.connect(home) as joined:
-            asked = question("say:Hi", run_id="mine")
-            assert (await joined.run(asked)).message == "Hi"
-            assert await own.run(asked) == await joined.run(asked)
+            request = question("say:Hi", run_id="mine")
+            assert (await joined.run(request)).message == "Hi"
+            assert await own.run(request) == await joined.run(request)
             with pytest.raises(RunConflict):
                 await joined.run(question("say:Ho", run_id="mine"))
             with pytest.raises(UsageError, match="max_parallel"):
@@ -425,9 +427,9 @@ async def test_a_held_home_names_its_holder_and_a_gateway_can_be_joined(home: Pa
 
 async def test_a_run_is_aborted_through_the_socket(home: Path) -> None:
     async with Agent.open(home), Agent.connect(home) as joined, asyncio.TaskGroup() as tasks:
-        asked = question("wait:60\nsay:late", run_id="slow")
-        result = tasks.create_task(joined.run(asked))
-        async for event in joined.run_stream(asked):
+        request = question("wait:60\nsay:late", run_id="slow")
+        result = tasks.create_task(joined.run(request))
+        async for event in joined.run_stream(request):
             if event.kind is EventKind.END:
                 break
             await joined.abort("slow")
@@ -438,8 +440,8 @@ async def test_calls_are_agreed_to_through_the_socket_and_at_home(home: Path) ->
     policy = ToolPolicy(require_approval_by_default=True)
     async with Agent.open(home) as own, Agent.connect(home) as joined:
         for agent in (own, joined):
-            asked = question('tool:list_dir:{"path": "."}\nsay:listed', tool_policy=policy)
-            async for event in agent.run_stream(asked):
+            request = question('tool:list_dir:{"path": "."}\nsay:listed', tool_policy=policy)
+            async for event in agent.run_stream(request):
                 if event.kind is EventKind.APPROVAL:
                     number = int(str(event.payload["id"]))
                     await agent.decide(number, approve=True)

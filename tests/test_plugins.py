@@ -87,7 +87,7 @@ def points(group: str, *names: str) -> Plugins:
 
 
 def whys(plugins: Plugins) -> list[str]:
-    return [one.why for one in plugins.left_out]
+    return [entry.why for entry in plugins.left_out]
 
 
 def test_tools_are_offered_however_a_package_gives_them() -> None:
@@ -147,8 +147,10 @@ async def test_a_tool_that_wants_to_end_everything_ends_its_call(effect: Effect,
     async with gateway(provider, tools=[tool]) as bot:
         await bot.channel.push("go")
         assert (await bot.channel.pop()).text == "It did not work."
-    (told,) = (one.content for one in provider.requests[1].messages if one.role == "tool")
-    assert "rude failed inside" in str(told)
+    (result,) = (
+        message.content for message in provider.requests[1].messages if message.role == "tool"
+    )
+    assert "rude failed inside" in str(result)
 
 
 def test_an_interruption_by_the_keyboard_passes_a_boundary() -> None:
@@ -227,7 +229,7 @@ def test_a_run_type_is_added_and_broken_ones_are_left_out() -> None:
         RUN_TYPES, "KIND", "SLEEP", "KIND", "NO_TRIES", "SHOUTING", "QUIET", "NUMBER", "missing"
     )
     assert installed(plugins, get_args(RunTypeName)) == [KIND]
-    assert [one.split(":")[0] for one in whys(plugins)] == [
+    assert [why.split(":")[0] for why in whys(plugins)] == [
         "the name sleep is taken",
         "the name tick is taken",
         "the run type 'idle' cannot be used",
@@ -294,4 +296,4 @@ def test_a_name_that_is_taken_stays_with_the_first() -> None:
 def test_a_survey_of_channels_loads_them_and_opens_none() -> None:
     plugins = channels(pigeons="opens_never", owls="NUMBER", crows="missing")
     survey(plugins)
-    assert [one.name for one in plugins.left_out] == ["crows", "owls"]
+    assert [entry.name for entry in plugins.left_out] == ["crows", "owls"]
