@@ -213,13 +213,13 @@ def test_a_key_of_any_table_is_set_with_its_own_type(
 
 
 async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
-    async def got(*arguments: str) -> Ran:
+    async def printed(*arguments: str) -> Ran:
         return await run(environ(home), "config", "get", *arguments)
 
-    assert (await got("agent.model")).out == "openai/gpt-5-mini\n"
-    table = (await got("agent")).out
+    assert (await printed("agent.model")).out == "openai/gpt-5-mini\n"
+    table = (await printed("agent")).out
     assert tomllib.loads(table)["agent"]["max_tokens"] == 4096
-    assert (await got("agent", "--json")).json["agent.max_tokens"] == 4096
+    assert (await printed("agent", "--json")).json["agent.max_tokens"] == 4096
 
 
 def test_the_schema_names_every_key_and_lets_references_pass() -> None:
