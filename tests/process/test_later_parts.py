@@ -48,11 +48,11 @@ owners = ["7"]
             discord.forget_nonces()
             await world.start()
 
-        def told() -> list[str]:
+        def texts() -> list[str]:
             return [shown_text(message) for message in discord.mine(DM)]
 
-        await discord.until(lambda: " ".join(told()).endswith(WORDS[-1]), PATIENCE)
-        assert " ".join(told()) == LONG
+        await discord.until(lambda: " ".join(texts()).endswith(WORDS[-1]), PATIENCE)
+        assert " ".join(texts()) == LONG
         looks = [bool(message["flags"] & IS_COMPONENTS_V2) for message in discord.mine(DM)]
         assert looks == [True] + [False] * (len(looks) - 1)
         assert len(looks) > 4
@@ -95,11 +95,11 @@ preview = false
             await gateway.died()
             await world.start()
 
-        def told() -> list[str]:
+        def texts() -> list[str]:
             return [shown_on_slack(message["blocks"]) for message in slack.sent("D1")]
 
-        await slack.until(lambda: " ".join(told()).count(WORDS[-1]) == 2, PATIENCE)
-        assert " ".join(" ".join(told()).split()) == f"{LONG} {LONG}"
+        await slack.until(lambda: " ".join(texts()).count(WORDS[-1]) == 2, PATIENCE)
+        assert " ".join(" ".join(texts()).split()) == f"{LONG} {LONG}"
         kinds = [message["blocks"][0]["type"] for message in slack.sent("D1")]
         assert kinds[0] == "markdown"
         assert len(kinds) > 1
@@ -118,10 +118,10 @@ async def test_on_telegram_no_message_of_the_older_form_comes_again_but_the_one_
         await gateway.died()
         await world.start()
 
-    def told() -> list[str]:
+    def texts() -> list[str]:
         return [message.text for message in world.telegram.messages(1)]
 
-    await world.telegram.until(lambda: bool(told()) and told()[-1].endswith(WORDS[-1]), PATIENCE)
-    assert " ".join(told_once(told())).split() == WORDS
-    assert sum(REPEAT_LINE in text for text in told()) <= 1
-    assert len(told()) <= len(told_once(told())) + 2
+    await world.telegram.until(lambda: bool(texts()) and texts()[-1].endswith(WORDS[-1]), PATIENCE)
+    assert " ".join(told_once(texts())).split() == WORDS
+    assert sum(REPEAT_LINE in text for text in texts()) <= 1
+    assert len(texts()) <= len(told_once(texts())) + 2

@@ -18,7 +18,7 @@ from tests.process.slow_platforms import OnMail, OnMatrix
 from tests.process.soaking import Soak
 from tests.process.unasked import OnHooks
 
-_FOUND = {one.name for one in entry_points(group="nanobot.channels")}
+_FOUND = {entry.name for entry in entry_points(group="nanobot.channels")}
 # A checkout that was installed before there were these channels has to be installed anew.
 pytestmark = pytest.mark.skipif(
     not {"telegram", "discord", "slack", "matrix", "email"} <= _FOUND,

@@ -120,13 +120,13 @@ async def test_a_burst_with_repetitions_is_handled_each_once_and_in_order(world:
     gateway, url = await serve(world)
     count, statuses = 40, []
 
-    async def one(number: int) -> None:
+    async def send(number: int) -> None:
         statuses.append((await deliver(url, str(number), workflow={"name": f"n{number}"}))[0])
 
     async with asyncio.TaskGroup() as tasks:
         for number in range(count):
             for _ in range(2):
-                tasks.create_task(one(number))
+                tasks.create_task(send(number))
     assert sorted(statuses) == [200] * count + [202] * count
     await world.asked(count)
     await world.rests(gateway)
