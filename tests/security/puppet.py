@@ -41,8 +41,8 @@ class Puppet:
         return self.world.texts(self.chat)[-1]
 
     async def use(self, tool: str, words: str = "Go on.", /, **arguments: object) -> str:
-        """The result of a call that the model makes when `words` are said, or what a person is asked
-        before it is made."""
+        """The result of a call that the model makes when `words` are said, or what a person is
+        asked before it is made."""
         requests = len(self.world.model.requests)
         self.plan(tool, **arguments)
         await self.say(words)
