@@ -154,12 +154,14 @@ async def test_what_waits_can_be_aborted_and_is_never_run() -> None:
             ended(bot.programs, question("a", run_id="a", session_key="api:s"))
         )
         await held.reached.wait()
-        two = tasks.create_task(ended(bot.programs, question("b", run_id="b", session_key="api:s")))
+        second = tasks.create_task(
+            ended(bot.programs, question("b", run_id="b", session_key="api:s"))
+        )
         await bot.settle()
         assert await bot.programs.abort("b") is True
         held.answer("done")
         assert (await first).status is RunState.COMPLETED
-        assert (await two).status is RunState.ABORTED
+        assert (await second).status is RunState.ABORTED
         assert len(bot.provider.requests) == 1
 
 

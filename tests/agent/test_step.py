@@ -144,8 +144,8 @@ def test_the_limit_of_rounds_stops_before_the_round_over_it() -> None:
     limits = StepLimits(max_tool_rounds=1)
     first = (user(), asking(1), reply(1, "a", "look"))
     assert isinstance(after(*first, limits=limits), RunTools)
-    two = (*first, result(1), asking(2), reply(2, "b", "look"))
-    assert after(*two, limits=limits) == Stop("limit_tool_rounds", "b")
+    second = (*first, result(1), asking(2), reply(2, "b", "look"))
+    assert after(*second, limits=limits) == Stop("limit_tool_rounds", "b")
 
 
 def test_the_limit_of_tool_calls_holds_within_one_answer_too() -> None:

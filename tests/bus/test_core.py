@@ -108,10 +108,10 @@ async def test_a_waiting_watcher_is_woken(bus: Bus) -> None:
 
 
 async def test_nobody_watches_after_the_last_one_left(bus: Bus) -> None:
-    first, two = bus.subscribe("fake:1"), bus.subscribe("fake:1")
+    first, second = bus.subscribe("fake:1"), bus.subscribe("fake:1")
     bus.unsubscribe(first)
     assert bus.watched("fake:1")
-    bus.unsubscribe(two)
+    bus.unsubscribe(second)
     assert not bus.watched("fake:1")
     bus.emit(event(1))
 

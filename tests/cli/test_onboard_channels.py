@@ -247,13 +247,13 @@ async def test_every_channel_is_connected_by_flags_and_its_secret_kept_apart(
 
 
 async def test_a_second_channel_leaves_every_byte_that_was_there(home: Home) -> None:
-    async with TelegramServer() as first, TelegramServer("5:other") as two:
+    async with TelegramServer() as first, TelegramServer("5:other") as second:
         here = {"token": first.token, "api_root": first.root_url}
         assert (await home.onboard("--channel", "telegram", *given(here))).code == 0
         file = home.path / "config.toml"
         file.write_text(home.text + "# A note of mine, without an end of line")
         before = home.text
-        there = {"token": two.token, "api_root": two.root_url}
+        there = {"token": second.token, "api_root": second.root_url}
         named = ("--channel", "telegram", "--name", "work")
         ran = await home.onboard(*named, *given(there), "--owner", "3,4")
         assert ran.code == 0, ran.err

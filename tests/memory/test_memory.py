@@ -146,17 +146,17 @@ async def test_what_was_forgotten_is_nowhere_in_the_file(home: Home, tmp_path: P
 
 async def test_a_proposed_memory_waits_for_a_person(tmp_path: Path, mem: Memory) -> None:
     first = await mem.save(OWNER, "Anna is 40", NOBODY, state="proposed", kind="fact")
-    two = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
+    second = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
     assert await found(mem, OWNER, "Anna") == []
     assert not (tmp_path / "MEMORY.md").exists()
     accepted = await mem.accept(first.id)
     assert (accepted.state, accepted.provenance.file) == ("active", "MEMORY.md")
-    assert (await mem.reject(two.id)).state == "retracted"
+    assert (await mem.reject(second.id)).state == "retracted"
     assert await found(mem, OWNER, "Anna") == ["Anna is 40"]
     assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Anna is 40\n"
     again = await mem.save(OWNER, "Anna is 50", NOBODY, state="proposed", kind="fact")
-    assert (again.id, again.state, again.fresh) == (two.id, "retracted", False)
-    for identity in (first.id, two.id):
+    assert (again.id, again.state, again.fresh) == (second.id, "retracted", False)
+    for identity in (first.id, second.id):
         with pytest.raises(NanobotError, match=f"Memory {identity} is not proposed"):
             await mem.accept(identity)
     assert (await mem.save(OWNER, "Anna is 50", NOBODY)).state == "active"

@@ -211,17 +211,17 @@ async def test_a_member_stops_only_what_is_theirs(held: Held) -> None:
 
 
 async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() -> None:
-    first, two = Held(), Held()
-    async with gateway(ScriptedProvider(first, two)) as bot:
+    first, second = Held(), Held()
+    async with gateway(ScriptedProvider(first, second)) as bot:
         await bot.channel.push("hang", sender=MEMBER)
         await first.reached.wait()
         await bot.channel.push("hang", chat="2")
-        await two.reached.wait()
+        await second.reached.wait()
         await bot.channel.push("waiting", sender=MEMBER)
         assert await answer(bot, "/stop") == 'Stopped. Dropped: "waiting".'
         await bot.settle()
         assert [run.address.chat_id for run in bot.loop.running] == ["2"]
-        two.answer("done")
+        second.answer("done")
         assert (await bot.channel.pop()).text == "done"
         assert len(bot.channel.sent) == 2
 

@@ -110,8 +110,8 @@ async def test_who_starts_meanwhile_looks_at_the_lane_when_the_five_minutes_are_
 
 
 async def test_an_album_waits_for_all_of_its_parts(home: Home, journal: SqlJournal) -> None:
-    front, two = with_file("one", group="album"), with_file("two", group="album")
-    first, second = await journal.admit("telegram", [front, two], None, 50, Busy())
+    front, back = with_file("one", group="album"), with_file("two", group="album")
+    first, second = await journal.admit("telegram", [front, back], None, 50, Busy())
     home.clock.advance(1.0)
     await journal.fetched(first.inbound_id, [msgspec.structs.replace(HERE, ref="one")])
     assert await journal.claim(KEY, "r1", "UTC") is None

@@ -58,38 +58,38 @@ def url(postgres: Postgres) -> str:
 
 
 async def test_everybody_hears_what_is_for_all_and_one_what_is_for_it(url: str) -> None:
-    async with listening(url, "one") as first, listening(url, "two") as two:
+    async with listening(url, "one") as first, listening(url, "two") as second:
         longest = "x" * MAX_BYTES
-        await first.notices.send([("", "hello"), (two.notices.own, longest), ("", "good bye")])
-        await two.until("hello", longest, "good bye")
+        await first.notices.send([("", "hello"), (second.notices.own, longest), ("", "good bye")])
+        await second.until("hello", longest, "good bye")
         await first.until("hello", "good bye")
         assert longest not in first.heard
 
 
 async def test_a_line_that_was_cut_stands_again(url: str) -> None:
-    async with listening(url, "one") as first, listening(url, "two") as two:
+    async with listening(url, "one") as first, listening(url, "two") as second:
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
             )
-        await two.stands(2)
+        await second.stands(2)
         await first.stands(2)
         await first.notices.send([("", "again")])
-        await two.until("again")
+        await second.until("again")
 
 
 async def test_assistants_in_two_schemas_of_one_database_do_not_hear_each_other(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("CREATE SCHEMA ann")
     other = f"{url}&options=-csearch_path%3Dann"
-    async with listening(url, "one") as first, listening(other, "two") as two:
+    async with listening(url, "one") as first, listening(other, "two") as second:
         await first.notices.send([("", "hello")])
-        await two.notices.send([("", "who is there")])
+        await second.notices.send([("", "who is there")])
         await first.until("hello")
-        await two.until("who is there")
+        await second.until("who is there")
         assert first.heard == ["hello"]
-        assert two.heard == ["who is there"]
+        assert second.heard == ["who is there"]
 
 
 @pytest.mark.slow

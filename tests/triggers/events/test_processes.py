@@ -92,8 +92,8 @@ def judged(readings: list[tuple[LiveProcess, ...]]) -> list[SensorEvent]:
 
 
 def test_of_several_processes_one_is_enough() -> None:
-    first, two, three = (LiveProcess(pid, 0.0) for pid in (1, 2, 3))
-    assert judged([(first, two), (two,), (two, three), (three,)]) == []
+    first, second, third = (LiveProcess(pid, 0.0) for pid in (1, 2, 3))
+    assert judged([(first, second), (second,), (second, third), (third,)]) == []
 
 
 @given(st.lists(st.sets(st.sampled_from([LiveProcess(pid, 1.0) for pid in range(1, 4)]))))
