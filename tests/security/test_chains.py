@@ -68,9 +68,9 @@ async def use(world: World, tool: str, **arguments: object) -> str:
 
 
 async def order(world: World, text: str) -> None:
-    texts = len(world.texts(OWNER))
+    before = len(world.texts(OWNER))
     world.telegram.say(OWNER, text)
-    await world.answered(OWNER, texts + 1)
+    await world.answered(OWNER, before + 1)
 
 
 async def refused_or_asked(world: World, site: WebServer, **more: object) -> None:
@@ -156,7 +156,7 @@ async def test_an_owner_who_agrees_lets_the_very_command_through(
 ) -> None:
     command = f"{CURL} {site.url('/page')}"
     assert (await use(read_page, "exec", command=command)).startswith("May I do this?")
-    texts = len(read_page.texts(OWNER))
+    before = len(read_page.texts(OWNER))
     await order(read_page, "/approve 1")
-    await read_page.answered(OWNER, texts + 2)
+    await read_page.answered(OWNER, before + 2)
     assert [path for _, path in site.asked] == ["/page", "/page"]

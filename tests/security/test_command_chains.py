@@ -114,9 +114,9 @@ async def test_a_host_is_asked_about_once_and_remembered_for_the_conversation(
     question = await use(gateway, "exec", command=command)
     assert question.startswith("May I do this?")
     assert "it connects to git.example, which is not among the hosts" in question
-    texts = len(gateway.texts(OWNER))
+    before = len(gateway.texts(OWNER))
     await order(gateway, "/approve 1 always")
-    await gateway.answered(OWNER, texts + 2)
+    await gateway.answered(OWNER, before + 2)
     await order(gateway, "/new")
     other = await use(gateway, "exec", command="curl -sS https://git.example/other 2>&1")
     assert "May I do this?" not in other

@@ -54,9 +54,9 @@ def press(world: World, chat: int, number: int, sender: int, data: str) -> dict[
 
 async def undecided(world: World) -> None:
     """Everything before was heard, and decided nothing."""
-    texts = len(world.texts(OWNER))
+    before = len(world.texts(OWNER))
     world.telegram.say(OWNER, "say:still here")
-    await world.answered(OWNER, texts + 1)
+    await world.answered(OWNER, before + 1)
     await world.telegram.until(lambda: "still here" in world.texts(OWNER)[-1], 20.0)
     listed = await world.run("approvals", "list", "--state", "all", "--json")
     (approval,) = json.loads(listed.output)

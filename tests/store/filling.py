@@ -125,7 +125,7 @@ async def main(folder: Path) -> None:
     home = Home(opened, shared=False)
     await fill(home.journal(), home.eraser())
     await home.do(complete)
-    missing = [kept for kept in OURS.revisions if not (REVISIONS / f"{kept}.db.gz").exists()]
+    missing = [needed for needed in OURS.revisions if not (REVISIONS / f"{needed}.db.gz").exists()]
     for revision in missing:
         path = folder / f"{revision}.db"
         await home.do(partial(build, revision, path))

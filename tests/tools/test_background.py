@@ -79,10 +79,10 @@ class Desk:
     async def told(self, count: int = 1) -> list[str]:
         """What the session was told, once it was told so often."""
         async with asyncio.timeout(30):
-            while len(messages := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
+            while len(rows := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
                 await asyncio.sleep(0.02)
-        assert all(message.message.origin is Origin.EVENT for message in messages)
-        return [message.message.text for message in messages]
+        assert all(row.message.origin is Origin.EVENT for row in rows)
+        return [row.message.text for row in rows]
 
     async def _waiting(self) -> list[inbox.Pending]:
         return await self.store.database.transact(lambda c: inbox.pending(c, KEY))
