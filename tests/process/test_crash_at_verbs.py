@@ -105,7 +105,9 @@ def check(world: World) -> None:
         ["slow", "more"],
     )
     question, *others = world.texts(ASK)
-    if others[0].startswith(question):  # of the two questions the gateway knows where this one stands
+    if others[0].startswith(
+        question
+    ):  # of the two questions the gateway knows where this one stands
         assert others[0].endswith(REPEAT_LINE)
         others = others[1:]
     decided, answer = without_repeats(others)

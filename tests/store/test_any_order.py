@@ -19,6 +19,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.text import quoted
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -73,7 +74,7 @@ class Lane:
         if PREVIEW in self.owed:
             place = self.owed.index(PREVIEW)
             stopped = f"o\n\n{STOPPED_LINE}" if self.preview != "not sent" else None
-            self.owed[place : place + 1] = [one for one in [text or stopped] if one]
+            self.owed[place : place + 1] = [words for words in [text or stopped] if words]
         elif text is not None:
             self.owed.append(text)
         self.preview = ""
@@ -90,13 +91,13 @@ class Lane:
 
     def steerable(self) -> list[Waiting]:
         """What the run may take in meanwhile."""
-        found = []
-        for one in self.waiting:
-            if one.sender == self.sender:
-                if one.alone:
+        waiting = []
+        for message in self.waiting:
+            if message.sender == self.sender:
+                if message.alone:
                     break
-                found.append(one)
-        return found
+                waiting.append(message)
+        return waiting
 
     def end(self) -> None:
         """The run is over."""
@@ -170,10 +171,12 @@ class AnyOrder(RuleBasedStateMachine):
         )
         self.admissions.append(order)
         (done,) = self.do(admit(self.journals["us"], order))
-        reached = [one for one in lane.waiting if everyone or one.sender == sender]
-        lane.waiting = [one for one in lane.waiting if one not in reached]
-        lane.dropped |= {one.name for one in reached} | {name}
-        lane.owed.append(name)
+        reached = [message for message in lane.waiting if everyone or message.sender == sender]
+        lane.waiting = [message for message in lane.waiting if message not in reached]
+        lane.dropped |= {message.name for message in reached} | {name}
+        texts = ["/new" if message.alone else message.name for message in reached]
+        dropped = ", ".join(quoted(text, 60) for text in texts)
+        lane.owed.append(f"{name} Dropped: {dropped}." if dropped else name)
         if lane.run is not None and (everyone or lane.sender == sender):
             assert done.stopped is not None
             assert done.stopped.id == lane.run
@@ -197,7 +200,7 @@ class AnyOrder(RuleBasedStateMachine):
         if lane.run is None:
             turn = lane.turn()
             lane.run, lane.sender = claimed.run.id, turn[0].sender
-            lane.taken = [one.name for one in turn]
+            lane.taken = [message.name for message in turn]
             lane.waiting = lane.waiting[len(turn) :]
             lane.entries += len(turn)
             new = claimed.entries[-len(turn) :]
@@ -232,8 +235,8 @@ class AnyOrder(RuleBasedStateMachine):
             lane = self.lanes[chat]
             steered = lane.steerable()
             assert len(taken) == len(steered)
-            lane.taken += [one.name for one in steered]
-            lane.waiting = [one for one in lane.waiting if one not in steered]
+            lane.taken += [message.name for message in steered]
+            lane.waiting = [message for message in lane.waiting if message not in steered]
             lane.entries += len(steered)
 
     @precondition(lambda self: self.claims)
@@ -243,15 +246,15 @@ class AnyOrder(RuleBasedStateMachine):
         journal = self.journals[owner]
         verb = journal.start_model(claimed.lane, claimed.run, [call()], PROMPT)
         for step in (verb, self._tools(owner, claimed) if tools else None):
-            made = None if step is None else self.expecting(chat, claimed, step)
-            if made is not None:
-                self.lanes[chat].entries += len(made)
+            entries = None if step is None else self.expecting(chat, claimed, step)
+            if entries is not None:
+                self.lanes[chat].entries += len(entries)
 
     async def _tools(self, owner: str, claimed: Claim) -> list[object]:
         journal, lane, run = self.journals[owner], claimed.lane, claimed.run
-        made = [*await journal.record_reply(lane, run, reply())]
-        made += await journal.record_result(lane, run, [RESULT])
-        return [*made, *await journal.start_model(lane, run, [call(2)], None)]
+        entries = [*await journal.record_reply(lane, run, reply())]
+        entries += await journal.record_result(lane, run, [RESULT])
+        return [*entries, *await journal.start_model(lane, run, [call(2)], None)]
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data())
@@ -312,7 +315,7 @@ class AnyOrder(RuleBasedStateMachine):
     def the_next_message_is_sent(self, chat: str, *, dies: bool) -> None:
         lane, journal = self.lanes[chat], self.journals["us"]
         row = self.do(journal.next_outbound(Address("telegram", chat)))
-        unsent = [one for one in lane.owed if one != PREVIEW]
+        unsent = [text for text in lane.owed if text != PREVIEW]
         assert (row is None) == (not unsent)
         if row is None:
             return
@@ -333,13 +336,13 @@ class AnyOrder(RuleBasedStateMachine):
         if not hasattr(self, "home"):
             return
         query = "SELECT session_key, state, dedupe_key FROM inbound ORDER BY id"
-        found: dict[tuple[str, str], list[str]] = {}
+        names: dict[tuple[str, str], list[str]] = {}
         for chat, state, name in self.do(self.home.rows(query)):
-            found.setdefault((chat, state), []).append(name)
+            names.setdefault((chat, state), []).append(name)
         for chat, lane in self.lanes.items():
-            assert found.get((chat, "pending"), []) == [one.name for one in lane.waiting]
-            assert sorted(found.get((chat, "taken"), [])) == sorted(lane.taken)
-            settled = found.get((chat, "settled"), [])
+            assert names.get((chat, "pending"), []) == [message.name for message in lane.waiting]
+            assert sorted(names.get((chat, "taken"), [])) == sorted(lane.taken)
+            settled = names.get((chat, "settled"), [])
             assert sorted(settled) == sorted(lane.answered | lane.dropped)
 
     @invariant()
