@@ -6,11 +6,13 @@ so that everything that can be read of a real store can be read of this one.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
@@ -23,6 +25,9 @@ from nanobot.session import entries as log
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.opening import contexts, open_store
+from nanobot.store.repositories.hooks import store_hooks
+from nanobot.system import RandomIds, SystemClock
 
 PROMPT = "0" * 64
 _ROWS_AT_ONCE = 5_000
@@ -188,3 +193,13 @@ def _model_call(window_from: int) -> log.ModelCallEntry:
         temperature=0.7,
         max_tokens=4_096,
     )
+
+
+async def fill_home(home: Path, size: Size) -> None:
+    """Make the store of a home one that is years old."""
+    context = contexts(SystemClock(), RandomIds(), store_hooks())
+    store = open_store(home, "", context, command="benchmarks", crash="")
+    try:
+        await asyncio.to_thread(filled, store.database, size)  # type: ignore[arg-type]
+    finally:
+        await store.close()

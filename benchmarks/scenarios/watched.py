@@ -13,16 +13,13 @@ from typing import Any
 import aiohttp
 
 from benchmarks.figures import Measure, Sample, Scenario
-from benchmarks.filled import filled
+from benchmarks.filled import fill_home
 from benchmarks.filled_rows import Size, key_of
 from benchmarks.stage import Stage, Subject
 from nanobot.app.assembly import Parts, Program
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.providers.one_provider import OneProvider
-from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
-from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.model import Held, ScriptedProvider
 
 WATCHERS = 200
@@ -40,7 +37,7 @@ async def watched(stage: Stage, _: Subject) -> Sample:
     which loads what answers.
     """
     home, held = stage.home(), Held()
-    await _fill(home, Size(*stage.effort.filled))
+    await fill_home(home, Size(*stage.effort.filled))
     async with _served(home, ScriptedProvider(held)) as parts, _client() as client:
         url = parts.http.url
         first = await _timed(client, f"{url}/")
@@ -84,15 +81,6 @@ async def _watch(client: aiohttp.ClientSession, url: str, ready: asyncio.Semapho
                 ready.release()
             if b'"kind":"end"' in line:
                 return
-
-
-async def _fill(home: Path, size: Size) -> None:
-    context = contexts(SystemClock(), RandomIds(), store_hooks())
-    store = open_store(home, "", context, command="benchmarks", crash="")
-    try:
-        await asyncio.to_thread(filled, store.database, size)  # type: ignore[arg-type]
-    finally:
-        await store.close()
 
 
 @asynccontextmanager

@@ -30,27 +30,20 @@ function query(values) {
   return text ? `?${text}` : "";
 }
 
-/** The answer that was asked for before there were modules, once. @param {string} path @returns {Promise<Response | undefined>} */
+/**
+ * The answer that was asked for before there were modules, once; see early.js.
+ * @param {string} path @returns {Promise<{ response: Response, value: any } | undefined>}
+ */
 async function taken(path) {
-  /** @type {Map<string, Promise<Response>> | undefined} */
+  /** @type {Map<string, Promise<{ response: Response, value: any }>> | undefined} */
   const early = /** @type {any} */ (globalThis).early;
   const answer = early?.get(path);
   early?.delete(path);
   return answer?.catch(() => undefined);
 }
 
-/** @param {string} path @param {RequestInit} [options] */
-export async function request(path, options = {}) {
-  let response;
-  try {
-    const early = options.method ? undefined : taken(path);
-    const headers = { ...options.headers, ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}) };
-    response = (await early) ?? (await fetch(path, { credentials: "same-origin", ...options, headers }));
-  } catch (error) {
-    if (options.signal?.aborted) throw error;
-    access.value = "away";
-    throw new ApiError(0, "away", "The gateway does not answer.");
-  }
+/** An answer that is none is an ApiError. @param {Response} response */
+async function judged(response) {
   if (access.value === "away") access.value = "in";
   if (response.ok) return response;
   let told = { code: "http", message: `${response.status} ${response.statusText}` };
@@ -63,13 +56,33 @@ export async function request(path, options = {}) {
   throw new ApiError(response.status, told.code, told.message);
 }
 
+/** @param {string} path @param {RequestInit} [options] */
+export async function request(path, options = {}) {
+  let response;
+  try {
+    const headers = { ...options.headers, ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}) };
+    response = await fetch(path, { credentials: "same-origin", ...options, headers });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    access.value = "away";
+    throw new ApiError(0, "away", "The gateway does not answer.");
+  }
+  return judged(response);
+}
+
 const json = (values) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) });
 
 /** Something posted beside the operations. @param {string} path @param {Record<string, unknown>} values */
 export const post = async (path, values) => (await request(path, json(values))).json();
 
 /** What is got beside the operations. @param {string} path */
-export const get = async (path, values = {}, options = {}) => (await request(`${path}${query(values)}`, options)).json();
+export async function get(path, values = {}, options = {}) {
+  const whole = `${path}${query(values)}`;
+  const early = await taken(whole);
+  if (!early) return (await request(whole, options)).json();
+  await judged(early.response);
+  return early.value;
+}
 
 /** The path of a conversation's own resources. @param {string} key */
 export const conversation = (key) => `/api/sessions/${encodeURIComponent(key)}`;

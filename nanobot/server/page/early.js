@@ -1,13 +1,17 @@
 /**
- * Runs before anything is drawn: in which colours, and what the first view asks for, while its modules
- * are on their way.
+ * Runs before anything is drawn: what the first view asks for, while its modules are on their way, and
+ * in which colours it is. The browser reads what is kept here slowly at first, so asking comes before.
  */
 (() => {
-  document.documentElement.dataset.theme = localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   const place = location.hash;
   // Whoever is let in by a link is nobody before that.
-  if (place.startsWith("#login=")) return;
-  const paths = ["/api/me", ...(/^(#\/?)?$|^#\/chat/.test(place) ? ["/api/sessions/list?limit=200"] : [])];
-  globalThis.early = new Map(paths.map((path) => [path, fetch(path, { credentials: "same-origin" })]));
+  const paths = place.startsWith("#login=") ? [] : ["/api/me"];
+  if (/^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
+  const ask = async (path) => {
+    const response = await fetch(path, { credentials: "same-origin" });
+    return { response, value: response.ok ? await response.json() : undefined };
+  };
+  globalThis.early = new Map(paths.map((path) => [path, ask(path)]));
   for (const answer of globalThis.early.values()) answer.catch(() => undefined);
+  document.documentElement.dataset.theme = localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 })();

@@ -10,26 +10,38 @@ const UNITS = /** @type {const} */ ([
   ["minute", 60],
 ]);
 
+/**
+ * One for each language: to make it costs as much as to use it a hundred times.
+ * @template T @param {(language: string) => T} make @returns {() => T}
+ */
+function kept(make) {
+  /** @type {Map<string, T>} */
+  const made = new Map();
+  return () => {
+    const one = made.get(language.value) ?? make(language.value);
+    made.set(language.value, one);
+    return one;
+  };
+}
+
+const relative = kept((name) => new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }));
+const exact = kept((name) => new Intl.DateTimeFormat(name, { dateStyle: "medium", timeStyle: "short" }));
+const hours = kept((name) => new Intl.DateTimeFormat(name, { hour: "2-digit", minute: "2-digit" }));
+
 /** "3 minutes ago". @param {number} at unix seconds */
 export function ago(at, now = Date.now() / 1000) {
   const seconds = at - now;
   for (const [unit, size] of UNITS) {
-    if (Math.abs(seconds) >= size) {
-      return new Intl.RelativeTimeFormat(language.value, { numeric: "auto", style: "short" }).format(
-        Math.trunc(seconds / size),
-        unit,
-      );
-    }
+    if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
   return seconds > 5 ? t("in a moment") : t("just now");
 }
 
 /** @param {number} at unix seconds */
-export const moment = (at) =>
-  new Date(at * 1000).toLocaleString(language.value, { dateStyle: "medium", timeStyle: "short" });
+export const moment = (at) => exact().format(at * 1000);
 
 /** @param {number} at unix seconds */
-export const clock = (at) => new Date(at * 1000).toLocaleTimeString(language.value, { hour: "2-digit", minute: "2-digit" });
+export const clock = (at) => hours().format(at * 1000);
 
 /** @param {number} at unix seconds */
 export function day(at) {

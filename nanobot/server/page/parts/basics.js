@@ -1,6 +1,6 @@
 /** Small parts that every view is made of. */
 
-import { html, useEffect, useRef, useState } from "../lib.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib.js";
 import { ApiError } from "../api.js";
 import { ago, moment } from "../format.js";
 import { t } from "../i18n.js";
@@ -82,7 +82,8 @@ export const Head = ({ title, children, about }) => html`
 export function useFetched(fetching, watched, every = 0) {
   const [state, setState] = useState(/** @type {{ value: T | undefined, error: any }} */ ({ value: undefined, error: undefined }));
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  // Asked before the next frame is drawn, and not after it.
+  useLayoutEffect(() => {
     const control = new AbortController();
     fetching(control.signal).then(
       (value) => setState({ value, error: undefined }),

@@ -3,7 +3,7 @@
 import { read } from "../../api.js";
 import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
-import { html, useEffect, useRef, useState } from "../../lib.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Choice, Fetched, said, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
@@ -54,7 +54,8 @@ function useList(unread, find) {
   const asking = { limit: CHUNK, unread: unread || undefined, find };
   const latest = useFetched((signal) => read("sessions list", asking, { signal }), [unread, find, changed.value]);
   const asked = useRef("");
-  useEffect(() => {
+  // Before anything is drawn: what came is there, and its rows are not.
+  useLayoutEffect(() => {
     if (!latest.value) return;
     const same = asked.current === `${unread} ${find}`;
     asked.current = `${unread} ${find}`;
