@@ -10,6 +10,7 @@ from nanobot.operations.home import (
     ChannelTypeView,
     ChannelView,
     ConnectedChannel,
+    MetPerson,
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
@@ -40,24 +41,60 @@ async def list_channel_types(context: OperationContext, _: Caller) -> list[Chann
 
 def _connected(channel: ConnectedChannel, _: float) -> str:
     lacking = f" But: {channel.lacking}." if channel.lacking else ""
+    greeted = " Its owner was told so there." if channel.greeted else ""
+    refused = f" It could not tell its owner so: {channel.refused}" if channel.refused else ""
     return (
         f"{channel.name}: {channel.who} is ready.{lacking} It is in {channel.file}, and served "
-        "from the next start on (`restart`)."
+        f"from the next start on (`restart`).{greeted}{refused}"
     )
 
 
+_Type = Annotated[Positional, Meta(description="Its type, or the name of a known one.")]
+_Name = Annotated[str, Meta(description="What to call it, if not as its type.")]
+_Settings = Annotated[str, Meta(description="Its keys, as KEY=VALUE, one a line.")]
+
+
 @operation("channels connect", text=_connected, example="telegram settings=token=${TOKEN}")
-async def connect_channel(
+async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     context: OperationContext,
     caller: Caller,
-    channel: Annotated[Positional, Meta(description="Its type, or the name of a known one.")],
+    channel: _Type,
     *,
-    name: Annotated[str, Meta(description="What to call it, if not as its type.")] = "",
-    settings: Annotated[str, Meta(description="Its keys, as KEY=VALUE, one a line.")] = "",
+    name: _Name = "",
+    settings: _Settings = "",
     owners: Annotated[str, Meta(description="The ids of its owners, with commas.")] = "",
+    greet: Annotated[bool, Meta(description="Tell its owner there that it is set up.")] = False,
+    chat: Annotated[str, Meta(description="In that chat, as `channels meet` says it.")] = "",
 ) -> ConnectedChannel:
     """Connect a channel: try it, and keep it if its platform lets it in."""
     caller.at_this_machine("Connecting a channel")
-    pairs = [line.strip() for line in settings.splitlines() if line.strip()]
-    ids = [owner.strip() for owner in owners.split(",") if owner.strip()]
-    return await context.engine.home.connect(channel, name, pairs, ids)
+    return await context.engine.home.connect(
+        channel, name, _lines(settings), _ids(owners), chat if greet else None
+    )
+
+
+def _met(person: MetPerson, _: float) -> str:
+    return f"{person.name or 'Somebody'} (id {person.id}) wrote."
+
+
+@operation("channels meet", text=_met, example="telegram settings=token=${TOKEN}")
+async def meet_person(
+    context: OperationContext,
+    caller: Caller,
+    channel: _Type,
+    *,
+    name: _Name = "",
+    settings: _Settings = "",
+    others: Annotated[str, Meta(description="Ids of people who are not meant.")] = "",
+) -> MetPerson:
+    """Wait a minute for who writes to a channel that is not connected yet, to know their id."""
+    caller.at_this_machine("Connecting a channel")
+    return await context.engine.home.meet(channel, name, _lines(settings), _ids(others))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _ids(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

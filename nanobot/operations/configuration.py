@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from nanobot.operations.home import (
     ChangedSettings,
+    FoundModel,
     ModelOption,
     PersonaView,
     ProviderView,
@@ -102,6 +103,17 @@ async def list_providers(context: OperationContext, caller: Caller) -> list[Prov
     """List the providers that are known by name, and whether there is a key."""
     caller.at_this_machine("The configuration")
     return context.engine.home.providers()
+
+
+def _found_text(models: list[FoundModel], _: float) -> str:
+    return "\n".join(f"`{model.name}` {model.why}" for model in models)
+
+
+@operation("models found", reads=True, text=_found_text)
+async def list_found(context: OperationContext, caller: Caller) -> list[FoundModel]:
+    """List the models that could answer: a key is set, they run on this machine, or included."""
+    caller.at_this_machine("The configuration")
+    return await context.engine.home.found_models()
 
 
 @operation("personas list", reads=True)

@@ -61,6 +61,13 @@ class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
     has_key: bool
 
 
+class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that could answer here, and why: a key is set, a server runs, or it is included."""
+
+    name: str
+    why: str
+
+
 class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
     """How the assistant may talk, in words. `chosen`: it does from the next start on."""
 
@@ -101,7 +108,8 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter wants to know before a channel can be opened."""
+    """What an adapter wants to know before a channel can be opened. `variable` of the environment
+    holds it already; "": none."""
 
     key: str
     asks: str
@@ -109,11 +117,13 @@ class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
     optional: bool
     many: bool
     usual: str
+    variable: str = ""
 
 
 class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
-    """A type of channel that is installed. `person` says what a person's id is there. `broken`:
-    why it cannot be used."""
+    """A type of channel that is installed. `person` says what a person's id is there, `only` is the
+    one there is. `knock`: how its owner writes to it first ({bot}: who it is there), for `channels
+    meet`; "": nobody can be waited for. `broken`: why it cannot be used."""
 
     name: str
     title: str
@@ -121,17 +131,31 @@ class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
     docs: str
     person: str
     fields: list[ChannelField]
+    only: str = ""
+    knock: str = ""
     broken: str = ""
 
 
 class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
     """A channel whose platform let it in, and that is in the configuration now: who it is there,
-    and what it lacks."""
+    and what it lacks. `owned`: somebody may give it orders. `greeted`: they were told there that it
+    is set up; `refused` says why that did not go."""
 
     name: str
     who: str
     lacking: str
     file: str
+    owned: bool = False
+    greeted: bool = False
+    refused: str = ""
+
+
+class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who wrote to a channel that nobody serves yet, and the chat in which they did."""
+
+    id: str
+    name: str
+    chat: str
 
 
 class HomeAdmin(Protocol):
@@ -169,6 +193,10 @@ class HomeAdmin(Protocol):
         """Those that are known by name."""
         ...
 
+    async def found_models(self) -> list[FoundModel]:
+        """Those that could answer, best first."""
+        ...
+
     def personas(self) -> list[PersonaView]:
         """Those there are."""
         ...
@@ -203,8 +231,20 @@ class HomeAdmin(Protocol):
         ...
 
     async def connect(
-        self, channel: str, name: str, settings: Sequence[str], owners: Sequence[str]
+        self,
+        channel: str,
+        name: str,
+        settings: Sequence[str],
+        owners: Sequence[str],
+        chat: str | None = None,
     ) -> ConnectedChannel:
         """Try a channel of that type (or a table that is there) with these KEY=VALUE, and keep it
-        if its platform lets it in."""
+        if its platform lets it in. `chat`: greet its owner there ("": where an id says where)."""
+        ...
+
+    async def meet(
+        self, channel: str, name: str, settings: Sequence[str], others: Sequence[str]
+    ) -> MetPerson:
+        """Wait until somebody who is none of the `others` writes to such a channel, which is not
+        kept. Their message is still there when it is served."""
         ...

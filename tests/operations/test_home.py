@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from nanobot.errors import ConfigError, NanobotError, UsageError
 from nanobot.messages import Address, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from tests.doubles.telegram_server import TelegramServer
 
 WRITTEN = """\
 # Mine.
@@ -214,6 +216,63 @@ async def test_a_channel_that_its_platform_refuses_is_not_kept(
         await operations.call("channels connect", {"channel": "pigeon"})
 
 
+async def test_whoever_writes_to_a_channel_to_be_is_known_and_greeted_there(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    async with TelegramServer() as telegram:
+        settings = f"token={telegram.token}\napi_root={telegram.root_url}"
+        channel = {"channel": "telegram", "name": "second", "settings": settings}
+        telegram.say(6, "not me")
+        async with asyncio.TaskGroup() as tasks:
+            meeting = tasks.create_task(
+                operations.call("channels meet", {**channel, "others": "6"})
+            )
+            telegram.say(7, "it is me")
+        person = meeting.result()
+        assert (person.id, person.chat) == ("7", "7")
+        assert file_of(environ) == WRITTEN
+        connected = await operations.call(
+            "channels connect",
+            {**channel, "owners": person.id, "greet": True, "chat": person.chat},
+        )
+        assert (connected.owned, connected.greeted, connected.refused) == (True, True, "")
+        assert "I am set up" in (await telegram.reply_in(7)).text
+        assert "[channels.second]" in file_of(environ)
+
+
+async def test_a_channel_whose_owner_cannot_be_greeted_is_kept_and_says_why(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    async with TelegramServer() as telegram:
+        telegram.block(7)
+        settings = f"token={telegram.token}\napi_root={telegram.root_url}"
+        channel = {"channel": "telegram", "name": "second", "settings": settings}
+        connected = await operations.call(
+            "channels connect", {**channel, "owners": "7", "greet": True}
+        )
+        assert not connected.greeted
+        assert "blocked" in connected.refused
+        assert "[channels.second]" in file_of(environ)
+
+
+async def test_nobody_is_waited_for_where_messages_are_answered_or_no_id_is_wanted(
+    operations: Dispatcher,
+) -> None:
+    with pytest.raises(UsageError, match="is served"):
+        await operations.call("channels meet", {"channel": "telegram", "settings": "token=1:abc"})
+    with pytest.raises(UsageError, match="cannot wait"):
+        await operations.call("channels meet", {"channel": "udp", "settings": "token=12345678"})
+
+
+async def test_models_that_could_answer_are_found_with_why(
+    operations: Dispatcher, environ: dict[str, str]
+) -> None:
+    environ["OPENAI_API_KEY"] = "sk-here"
+    found = await operations.call("models found", {})
+    assert found[0].name.startswith("openai/")
+    assert found[0].why == "OPENAI_API_KEY is set"
+
+
 async def test_findings_come_with_their_remedies(operations: Dispatcher) -> None:
     findings = await operations.call("doctor", {})
     assert {"home", "disk", "store"} <= {finding.about for finding in findings}
@@ -223,6 +282,9 @@ async def test_findings_come_with_their_remedies(operations: Dispatcher) -> None
 async def test_only_a_gateway_starts_again_by_itself(operations: Dispatcher) -> None:
     with pytest.raises(UsageError, match="only a gateway"):
         await operations.call("restart", {})
+
+
+_UDP = {"channel": "udp", "name": "", "settings": ""}
 
 
 @pytest.mark.parametrize(
@@ -235,7 +297,9 @@ async def test_only_a_gateway_starts_again_by_itself(operations: Dispatcher) -> 
         ("restart", {}),
         ("prompts write", {"name": "USER.md", "text": "x", "digest": ""}),
         ("prompts show", {"name": "USER.md"}),
-        ("channels connect", {"channel": "udp", "name": "", "settings": "", "owners": ""}),
+        ("channels connect", {**_UDP, "owners": "", "greet": True, "chat": ""}),
+        ("channels meet", {**_UDP, "others": ""}),
+        ("models found", {}),
         ("mcp disable", {"name": "files"}),
     ],
 )

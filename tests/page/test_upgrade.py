@@ -74,7 +74,8 @@ async def test_the_first_steps_are_done_left_and_taken_up(own_house: House) -> N
     assert await world.processes_started[0].stop() == 0
     world.configure(more=f"[web]\nport = {urlsplit(house.url).port}")
     async with started(world), house.looking("settings/start:model") as page:
-        await page.get_by_label("Provider").select_option("other")
+        await expect(page.get_by_text("Not running: ")).to_be_visible()
+        await page.get_by_label("Provider").select_option("Another server, by its address")
         await page.get_by_label("Model", exact=True).fill("scripted")
         await page.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/v1")
         await page.get_by_role("button", name="Try it, and keep it").click()
@@ -83,7 +84,12 @@ async def test_the_first_steps_are_done_left_and_taken_up(own_house: House) -> N
         await page.locator("input[type=password]").fill("none")
         await page.get_by_role("button", name="Try it, and keep it").click()
         await expect(page.get_by_text("custom/scripted answered after")).to_be_visible()
-        await expect(page.get_by_role("button", name="Telegram")).to_be_visible()
+        await page.get_by_role("button", name="Telegram").click()
+        await expect(page.get_by_role("button", name="Change telegram")).to_be_visible()
+        await page.get_by_role("button", name="Another one beside it").click()
+        await expect(page.get_by_label("Name")).to_have_value("telegram2")
+        await expect(page.get_by_text("Write something to it on Telegram")).to_be_visible()
+        await expect(page.get_by_role("button", name="See who writes")).to_be_disabled()
         await page.get_by_role("button", name="Leave it for later").click()
         about = page.get_by_label("USER.md")
         await about.fill("# The people here\n\n- Name, and how to be addressed: Ann\n")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nanobot.app.setup.prompt_files import PromptFiles
-from nanobot.config.loader import Config, load
-from nanobot.errors import UsageError
+from nanobot.config.loader import ChannelSettings, Config, load
+from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import Address
 from nanobot.operations.home import (
     ChangedSettings,
     ChannelTypeView,
     ChannelView,
     ConnectedChannel,
     Finding,
+    FoundModel,
+    MetPerson,
     ModelOption,
     PersonaView,
     PromptFile,
@@ -29,7 +32,16 @@ from nanobot.workspace.shared_files import SharedFiles
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 
+if TYPE_CHECKING:
+    from nanobot.app.setup.new_channel import NewChannel
+
 # What is imported within the functions is needed when somebody changes something, and not before.
+
+_MEET_SECONDS = 60.0
+_GREETING = (
+    "Hello! I am set up, and I take orders from you.\n"
+    "As soon as I have started again I answer here: /start shows what I can do."
+)
 
 
 class LocalHome:
@@ -137,6 +149,12 @@ class LocalHome:
             for name, known in KNOWN_PROVIDERS.items()
         ]
 
+    async def found_models(self) -> list[FoundModel]:
+        from nanobot.app.setup.available_models import find  # noqa: PLC0415
+
+        found = await find(self._environ, self._config.home)
+        return [FoundModel(name=model.label, why=model.why) for model in found]
+
     def personas(self) -> list[PersonaView]:
         from nanobot.workspace import personas  # noqa: PLC0415
 
@@ -206,26 +224,80 @@ class LocalHome:
     async def channel_types(self) -> list[ChannelTypeView]:
         from nanobot.app.setup.new_channel import channel_types  # noqa: PLC0415
 
-        return await asyncio.to_thread(channel_types)
+        return await asyncio.to_thread(channel_types, self._environ)
 
     async def connect(
-        self, channel: str, name: str, settings: Sequence[str], owners: Sequence[str]
+        self,
+        channel: str,
+        name: str,
+        settings: Sequence[str],
+        owners: Sequence[str],
+        chat: str | None = None,
     ) -> ConnectedChannel:
         from nanobot.app.setup.changes import SettingChanges  # noqa: PLC0415
-        from nanobot.app.setup.new_channel import channel_of  # noqa: PLC0415
         from nanobot.app.setup.probes import try_channel  # noqa: PLC0415
 
-        config = await asyncio.to_thread(load, self._environ)
-        new = await asyncio.to_thread(channel_of, channel, name, tuple(settings), config)
-        new.complete(self._environ)
+        config, new = await self._new_channel(channel, name, settings)
         new.own(owners)
-        checked = await try_channel(new.name, new.settings(config, self._environ))
+        filled = new.settings(config, self._environ)
+        checked = await try_channel(new.name, filled)
         changes = SettingChanges(secrets=new.secrets, channel=new)
         async with self._changing:
             file = await asyncio.to_thread(changes.write, self._environ)
+        if chat:
+            new.owner_chat = Address(new.name, chat)
+        greeted, refused = (False, "") if chat is None else await _greeted(new, filled)
         return ConnectedChannel(
             name=new.name,
             who=checked.who if checked else new.name,
             lacking=checked.lacking if checked else "",
             file=str(file),
+            owned=bool(filled.owners),
+            greeted=greeted,
+            refused=refused,
         )
+
+    async def meet(
+        self, channel: str, name: str, settings: Sequence[str], others: Sequence[str]
+    ) -> MetPerson:
+        from nanobot.app.setup.probes import first_message  # noqa: PLC0415
+
+        config, new = await self._new_channel(channel, name, settings)
+        if new.name in self._config.channels:
+            raise UsageError(f"{new.name} is served: whoever writes to it is told a code.")
+        if not new.setup.knock:
+            raise UsageError(
+                f"{new.setup.title} cannot wait for somebody: write {new.setup.person}."
+            )
+        filled = new.settings(config, self._environ)
+        known = {*filled.owners, *others}
+        message = await first_message(new.name, filled, _MEET_SECONDS, known)
+        if message is None:
+            raise UsageError("Nobody wrote.")
+        sender = message.sender
+        return MetPerson(id=sender.id, name=sender.name, chat=message.address.chat_id)
+
+    async def _new_channel(
+        self, channel: str, name: str, settings: Sequence[str]
+    ) -> tuple[Config, NewChannel]:
+        """A channel to be, with all that it needs. Raises UsageError."""
+        from nanobot.app.setup.new_channel import channel_of  # noqa: PLC0415
+
+        config = await asyncio.to_thread(load, self._environ)
+        new = await asyncio.to_thread(channel_of, channel, name, tuple(settings), config)
+        new.complete(self._environ)
+        return config, new
+
+
+async def _greeted(new: NewChannel, settings: ChannelSettings) -> tuple[bool, str]:
+    """Whether its owner was told that it is set up, and why not, if that was tried."""
+    from nanobot.app.setup.probes import tell  # noqa: PLC0415
+
+    address = new.chat_to_greet()
+    if address is None:
+        return False, ""
+    try:
+        await tell(new.name, settings, address, _GREETING)
+    except NanobotError as error:
+        return False, str(error)
+    return True, ""

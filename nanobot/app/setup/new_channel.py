@@ -31,7 +31,7 @@ class ChannelType(msgspec.Struct, frozen=True):
     broken: str = ""
 
 
-def channel_types() -> list[ChannelTypeView]:
+def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
     """What of them people are shown."""
     return [
         ChannelTypeView(
@@ -48,9 +48,12 @@ def channel_types() -> list[ChannelTypeView]:
                     optional=field.optional,
                     many=field.many,
                     usual=field.usual,
+                    variable=variable_of(field, environ),
                 )
                 for field in kind.setup.fields
             ],
+            only=kind.setup.only,
+            knock=kind.setup.knock,
             broken=kind.broken,
         )
         for kind in kinds()

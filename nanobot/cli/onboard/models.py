@@ -1,22 +1,17 @@
-"""Which models could answer, for onboard: by a key in the environment, by a server that runs here,
-the one that is included, and whatever else people name."""
+"""The model that a command line names, for onboard."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import msgspec
 
+from nanobot.app.setup.available_models import AvailableModel
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.config.settings.base import URL, is_url
-from nanobot.errors import ConfigError, ModelMissing, UsageError
-from nanobot.providers.embedded import require
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.model_choice import EMBEDDED, chat_models, http_probe, local_addresses
+from nanobot.errors import UsageError
+from nanobot.providers.model_choice import chat_models, http_probe
 
-_MOST_OFFERED = 5
 _OWN = "custom"
 """What a provider is called of which only the address is given."""
 
@@ -27,34 +22,6 @@ class ModelWishes(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     api_key_env: str = ""
     api_base: str = ""
-
-
-class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that could answer, and what has to be configured for it."""
-
-    label: str
-    why: str = ""
-    keys: dict[str, str | list[str]]
-    secrets: dict[str, str] = {}
-    providers: dict[str, ProviderSettings] = {}
-
-    @classmethod
-    def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
-        """A model of a provider, with a key that goes into a file of its own. Raises ConfigError
-        for an address that is none."""
-        if base and not is_url(base):
-            raise ConfigError(f"{base[:80]!r} must be {URL}, such as http://127.0.0.1:8000/v1.")
-        label = f"{name}/{model}"
-        keys: dict[str, str | list[str]] = {"agent.model": label}
-        secrets = {}
-        if base:
-            keys[f"providers.{name}.api_base"] = base
-        if key:
-            file = f"secrets/{name}.key"
-            keys[f"providers.{name}.api_key"] = f"file:{file}"
-            secrets[file] = key
-        providers = {name: ProviderSettings(api_key=key, api_base=base)} if key or base else {}
-        return cls(label=label, keys=keys, secrets=secrets, providers=providers)
 
 
 def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
@@ -85,53 +52,3 @@ def _first_of(base: str) -> str:
             f"--api-base needs --model PROVIDER/MODEL: {base} does not list its models"
         )
     return models[0]
-
-
-async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
-    """What could answer here, best first."""
-    choices = []
-    for name, provider in KNOWN_PROVIDERS.items():
-        variable = next(
-            (variable for variable in provider.env if environ.get(variable, "").strip()), ""
-        )
-        if variable and provider.default_model:
-            label = f"{name}/{provider.default_model}"
-            why = f"{variable} is set"
-            choices.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
-    choices += await _local(environ)
-    try:
-        require(home)
-    except ModelMissing:
-        return choices
-    keys: dict[str, str | list[str]] = {"agent.model": EMBEDDED}
-    return [
-        *choices,
-        AvailableModel(label=EMBEDDED, why="included, small, it only chats", keys=keys),
-    ]
-
-
-async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:
-    bases = local_addresses(environ)
-    async with asyncio.TaskGroup() as tasks:
-        probes = {
-            name: tasks.create_task(http_probe(f"{base}/models")) for name, base in bases.items()
-        }
-    return [
-        AvailableModel(
-            label=f"{name}/{model}",
-            why=f"running at {bases[name]}",
-            keys={"agent.model": f"{name}/{model}"},
-        )
-        for name, task in probes.items()
-        for model in chat_models(task.result())[:_MOST_OFFERED]
-    ]
-
-
-def silent(choices: Sequence[AvailableModel], environ: Mapping[str, str]) -> list[str]:
-    """The servers of one's own models that offered none, with where they were looked for."""
-    names = {choice.label.partition("/")[0] for choice in choices}
-    return [
-        f"{KNOWN_PROVIDERS[name].title} ({base.removesuffix('/v1')})"
-        for name, base in local_addresses(environ).items()
-        if name not in names
-    ]

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from nanobot.app.setup.available_models import AvailableModel, find, silent
 from nanobot.app.setup.changes import SettingChanges
 from nanobot.app.setup.new_channel import NewChannel, channel_of
 from nanobot.app.setup.probes import tell, try_channel, try_model
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.models import AvailableModel, ModelWishes, find, named, silent
+from nanobot.cli.onboard.models import ModelWishes, named
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey

@@ -3,11 +3,12 @@
 import { access, change, known, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
-import { Button, Fetched, Field, Loading, useFetched } from "../../parts/basics.js";
+import { Button, Fetched, Loading, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
 import { Connect } from "../channels/setup.js";
+import { Answering } from "./answering.js";
 
 const SKIPPED = "welcome:skipped";
 const DRAFT = "draft:web:hello";
@@ -16,22 +17,23 @@ const AGAIN_MS = 700;
 /** What of it is done, as the gateway knows; what was left out, as this browser does. */
 export async function progress(signal) {
   const [settings, channels, personas, user] = await Promise.all([
-    read("config get", { key: "agent" }, { signal }),
+    read("config get", {}, { signal }),
     read("channels list", {}, { signal }),
     read("personas list", {}, { signal }),
     read("prompts show", { name: "USER.md" }, { signal }),
   ]);
   const model = settings.find(({ key }) => key === "agent.model");
   const persona = settings.find(({ key }) => key === "agent.persona");
+  const wanted = settings.filter(({ key, value, written }) => /^channels\.[^.]+\.enabled$/.test(key) && (written ?? value) === true).map(({ key }) => key.split(".")[1]);
   const skipped = new Set(JSON.parse(localStorage.getItem(SKIPPED) ?? "[]"));
   return {
     model: String(model?.written ?? model?.value ?? ""),
     personas,
     user,
-    pending: settings.some(({ written }) => written !== null && written !== undefined),
+    pending: settings.some(({ written }) => written !== null && written !== undefined) || wanted.some((name) => !channels.some((channel) => channel.name === name)),
     done: {
       model: model?.source !== "default" || Boolean(model?.written),
-      chat: channels.length > 0,
+      chat: wanted.length > 0,
       you: /^- .*:[ \t]*\S/m.test(user.text) || skipped.has("you-done"),
       persona: persona?.source !== "default" || Boolean(persona?.written),
       hello: skipped.has("hello-done"),
@@ -44,40 +46,6 @@ export async function progress(signal) {
 function mark(name) {
   const before = JSON.parse(localStorage.getItem(SKIPPED) ?? "[]");
   localStorage.setItem(SKIPPED, JSON.stringify([...new Set([...before, name])]));
-}
-
-/** @param {{ state: any, onDone: () => void }} props */
-function Model({ state, onDone }) {
-  const providers = useFetched((signal) => read("models providers", {}, { signal }), []);
-  const [values, setValues] = useState({ provider: "", model: "", key: "", base: "" });
-  const put = (name) => (event) => setValues({ ...values, [name]: event.target.value });
-  const choose = (event) => {
-    const chosen = providers.value.find(({ name }) => name === event.target.value);
-    setValues({ provider: event.target.value, model: chosen?.model ?? "", key: "", base: chosen?.local ? chosen.api_base : "" });
-  };
-  const chosen = providers.value?.find(({ name }) => name === values.provider);
-  const other = values.provider === "other";
-  const owner = other ? "custom" : values.provider;
-  const keep = async () => {
-    const name = `${owner}/${values.model.trim()}`;
-    const tried = await change("models try", { name, key: values.key.trim(), api_base: values.base.trim() });
-    if (values.base.trim() && values.base.trim() !== chosen?.api_base) await change("config set", { key: `providers.${owner}.api_base`, text: values.base.trim() });
-    if (values.key.trim()) await change("config set", { key: `providers.${owner}.api_key`, text: values.key.trim() });
-    await change("config set", { key: "agent.model", text: name });
-    tell(t("{model} answered after {seconds} s ({abilities}).", { model: tried.name, seconds: tried.seconds.toFixed(1), abilities: tried.abilities }));
-    onDone();
-  };
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-    <p class="soft">${t("Now: {model}", { model: state.model })}</p>
-    <${Fetched} of=${providers} rows=${2}>${(list) => html`<${Field} name=${t("Provider")}>
-      <select value=${values.provider} onChange=${choose}><option value="">${t("Choose one")}</option>
-        ${list.map((each) => html`<option value=${each.name}>${each.title}${each.has_key ? ` (${t("a key is there")})` : ""}</option>`)}
-        <option value="other">${t("Another server, by its address")}</option></select><//>`}<//>
-    ${values.provider && html`<${Field} name=${t("Model")}><input type="text" value=${values.model} onInput=${put("model")} spellcheck="false" /><//>
-      ${(other || chosen?.local) && html`<${Field} name=${t("Address")} about=${t("Where it listens, as in http://127.0.0.1:11434/v1")}><input type="url" value=${values.base} onInput=${put("base")} /><//>`}
-      ${!chosen?.local && html`<${Field} name=${t("Key")} about=${chosen?.has_key ? t("Empty: the one that is there") : t("Kept in a file of its own, readable by you alone")}><input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} /><//>`}
-      <div class="row end"><${Button} kind="main" disabled=${!values.model.trim() || (other && !values.base.trim())} onClick=${keep}>${t("Try it, and keep it")}<//></div>`}
-  </form>`;
 }
 
 /** @param {{ state: any, onDone: () => void }} props */
@@ -140,7 +108,7 @@ async function untilAgain(model) {
 
 /** @type {{ name: string, title: string, about: string, part: any }[]} */
 const STEPS = [
-  { name: "model", title: "Choose a model", about: "With its key, or one on this machine; it is tried before it is kept.", part: Model },
+  { name: "model", title: "Choose a model", about: "With its key, or one on this machine; it is tried before it is kept.", part: ({ state, onDone }) => html`<${Answering} now=${state.model} onDone=${onDone} />` },
   { name: "chat", title: "Connect a chat", about: "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.", part: ({ onDone }) => html`<${Connect} name="" quiet onDone=${onDone} />` },
   { name: "you", title: "Say who you are", about: "What stands there is in every conversation.", part: You },
   { name: "persona", title: "How it talks", about: "In the manner that you like; it can be changed at any time.", part: Persona },
