@@ -70,6 +70,7 @@ export async function request(path, options = {}) {
   return judged(response);
 }
 
+/** @param {Record<string, unknown>} values */
 const json = (values) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) });
 
 /** Something posted beside the operations. @param {string} path @param {Record<string, unknown>} values */

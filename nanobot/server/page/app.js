@@ -12,7 +12,10 @@ import { Palette, palette } from "./parts/palette.js";
 import { go, link, place } from "./router.js";
 import { theme, turn } from "./theme.js";
 
-/** Each view is loaded when it is first looked at. */
+/**
+ * Each view is loaded when it is first looked at.
+ * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: Function }> }>}
+ */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
   runs: { name: "Runs", icon: "runs", load: () => import("./views/runs.js") },
@@ -29,7 +32,7 @@ const loaded = signal({});
 /** The view that could not be loaded, and why. @type {import("./vendor/signals-core.js").Signal<{ name: string, error: unknown } | null>} */
 const missing = signal(null);
 
-/** @param {keyof typeof VIEWS} name */
+/** @param {string} name */
 async function load(name) {
   try {
     const module = await VIEWS[name].load();
@@ -42,8 +45,10 @@ async function load(name) {
   }
 }
 
+/** What is told of a view beside its name. @type {Record<string, () => number>} */
 const marks = { chat: () => unread.value + waiting.value };
 
+/** @param {{ view: string }} props */
 function Navigation({ view }) {
   return html`<nav aria-label=${t("Views")}>
     <a class="brand" href=${link("chat")}><img src=${asset("./icon.svg")} alt="" width="26" height="26" /><span>nanobot</span></a>
@@ -79,13 +84,15 @@ function Above() {
   return access.value === "away" && html`<div class="above bad" role="alert">${t("The gateway does not answer. This page goes on when it does.")}</div>`;
 }
 
-/** A view on its way, or why it does not come. */
+/** A view on its way, or why it does not come. @param {{ name: string }} props */
 function Coming({ name }) {
-  if (missing.value?.name !== name) return html`<div class="view"><${Loading} rows=${6} /></div>`;
-  return html`<div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(missing.value.error)}</p>
+  const why = missing.value;
+  if (why?.name !== name) return html`<div class="view"><${Loading} rows=${6} /></div>`;
+  return html`<div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(why.error)}</p>
     <button type="button" class="button" onClick=${() => (outdated.value ? location.reload() : ((missing.value = null), load(name)))}>${outdated.value ? t("Reload") : t("Try again")}</button></div>`;
 }
 
+/** @param {KeyboardEvent} event */
 function keys(event) {
   if (access.value === "out") return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -110,7 +117,7 @@ function App() {
   }, [name, language.value]);
   if (access.value === "out") return html`<${Login} />`;
   return html`
-    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main").focus())}>${t("Skip to content")}</a>
+    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main")?.focus())}>${t("Skip to content")}</a>
     <${Navigation} view=${name} />
     <main id="main" tabindex="-1" data-view=${name}>${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}</main>
     <${Above} />
@@ -131,7 +138,7 @@ async function letIn() {
 const frame = /** @type {HTMLElement} */ (document.getElementById("app"));
 const [wanted] = Object.keys(VIEWS).filter((name) => name === place.value.view);
 // All of it at once: nothing here needs the others.
-await Promise.all([begin(), letIn(), load(/** @type {keyof typeof VIEWS} */ (wanted ?? "chat"))]);
+await Promise.all([begin(), letIn(), load(wanted ?? "chat")]);
 if (access.value === "in") follow();
 frame.replaceChildren();
 render(html`<${App} />`, frame);

@@ -1,8 +1,9 @@
 // Draws openapi.json: what can be asked, with which arguments, and what comes back.
 const document_ = await (await fetch("openapi.json")).json();
-const place = document.getElementById("paths");
+const place = /** @type {HTMLElement} */ (document.getElementById("paths"));
 place.textContent = "";
 
+/** @param {string} name @param {string} [text] @param {(Node | string)[]} children */
 function element(name, text = "", ...children) {
   const made = document.createElement(name);
   if (text) made.textContent = text;
@@ -10,16 +11,18 @@ function element(name, text = "", ...children) {
   return made;
 }
 
-// A reference is a path within the document.
+/** A reference is a path within the document. @param {any} thing @returns {any} */
 function meantBy(thing) {
   if (!thing?.$ref) return thing;
   return thing.$ref.slice(2).split("/").reduce((within, name) => within[name], document_);
 }
 
+/** @param {any} schema @returns {string | undefined} */
 function nameOf(schema) {
   return schema?.$ref?.split("/").pop();
 }
 
+/** @param {any} schema @param {number} [depth] @returns {any} */
 function resolved(schema, depth = 0) {
   const meant = meantBy(schema);
   if (!meant || depth > 3) return nameOf(schema) ?? {};
@@ -30,6 +33,7 @@ function resolved(schema, depth = 0) {
   return Object.fromEntries(fields.map(([key, value]) => [key, resolved(value, depth + 1)]));
 }
 
+/** @param {any} schema @returns {string | undefined} */
 function kind(schema) {
   if (schema.$ref) return nameOf(schema);
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
@@ -39,6 +43,7 @@ function kind(schema) {
   return schema.contentMediaType ?? schema.type ?? "anything";
 }
 
+/** @param {any} operation */
 function argumentsOf(operation) {
   const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const meant = meantBy(body?.schema);
@@ -50,6 +55,7 @@ function argumentsOf(operation) {
   return [...(operation.parameters ?? []), ...inBody, ...whole];
 }
 
+/** @param {any[]} rows */
 function table(rows) {
   const made = element("table");
   for (const row of rows) {
@@ -62,6 +68,7 @@ function table(rows) {
   return made;
 }
 
+/** @param {any} operation */
 function neededBy(operation) {
   const ways = (operation.security ?? document_.security).map((way) => Object.keys(way).join(" and "));
   const role = operation["x-least-role"];
@@ -69,6 +76,7 @@ function neededBy(operation) {
   return element("p", role ? `${who} For: ${role}.` : who);
 }
 
+/** @param {any} operation */
 function answersOf(operation) {
   const parts = [];
   for (const [status, response] of Object.entries(operation.responses)) {
@@ -83,6 +91,7 @@ function answersOf(operation) {
   return parts;
 }
 
+/** @param {any} operation */
 function wordsOf(operation) {
   return Object.entries(operation["x-websocket"] ?? {}).map(([name, schema]) =>
     element("p", "", element("b", `${name.replaceAll("_", " ")}: `), element("code", kind(schema))));

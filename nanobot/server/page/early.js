@@ -7,11 +7,12 @@
   // Whoever is let in by a link is nobody before that.
   const paths = place.startsWith("#login=") ? [] : ["/api/me"];
   if (/^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
-  const ask = async (path) => {
+  const ask = async (/** @type {string} */ path) => {
     const response = await fetch(path, { credentials: "same-origin" });
     return { response, value: response.ok ? await response.json() : undefined };
   };
-  globalThis.early = new Map(paths.map((path) => [path, ask(path)]));
-  for (const answer of globalThis.early.values()) answer.catch(() => undefined);
+  const kept = new Map(paths.map((path) => [path, ask(path)]));
+  for (const answer of kept.values()) answer.catch(() => undefined);
+  Object.assign(globalThis, { early: kept });
   document.documentElement.dataset.theme = localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 })();

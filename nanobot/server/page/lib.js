@@ -7,6 +7,7 @@ export { useEffect, useLayoutEffect, useMemo, useRef, useState, useCallback } fr
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "./vendor/signals.js";
 export { Fragment, h, render };
 
+/** @type {(strings: TemplateStringsArray, ...values: unknown[]) => any} */
 export const html = htm.bind(h);
 
 /** The address of another file of the page, of the same version as this one. @param {string} name */

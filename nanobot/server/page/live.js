@@ -22,11 +22,13 @@ let socket = null;
 let wait = FIRST_WAIT;
 let late = 0;
 
+/** @param {Record<string, unknown>} request */
 const ask = (request) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(request));
 
 /** Which stream an item belongs to, by the first part of its id; its snapshot says whose it is. */
 const owners = new Map();
 
+/** @param {{ data: string }} message */
 function hear({ data }) {
   const item = JSON.parse(data);
   if (item.type === "error") console.warn(item.error?.message);

@@ -5,7 +5,7 @@
  * @typedef {{ id: number, key: string, at: number, said: string, by: string, text: string }} Notice a command with its answer, or a refusal
  * @typedef {{ call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean, ms?: number, tainted?: boolean, started?: boolean }} Tool
  * @typedef {{ type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased" | "notice", key: string, at: number, seq: number, runId: string,
- *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string }} Item
+ *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string, ms?: number, more?: string }} Item
  */
 
 /** @type {Record<string, (body: any) => string[]>} */

@@ -18,10 +18,12 @@ async function load() {
   return library;
 }
 
+/** @param {string} name */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const HEIGHT = 220;
 
+/** @param {any} plot @param {{ width: number, series: any[], value: (value: number) => string }} shown */
 function options(plot, { width, series, value }) {
   const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: `12px ${colour("--font")}` };
   return {

@@ -2,6 +2,7 @@
 
 import { html } from "../lib.js";
 
+/** @type {Record<string, string>} */
 const PATHS = {
   chat: "M4 5h16v11H9l-5 4z",
   runs: "M4 6h9M4 12h16M4 18h6M17 4v4M14 16v4",
@@ -36,7 +37,7 @@ const PATHS = {
   warning: "M12 4 3 19h18zM12 10v4M12 17h.01",
 };
 
-/** @param {{ name: keyof typeof PATHS, size?: number }} props */
+/** @param {{ name: string, size?: number }} props */
 export const Icon = ({ name, size = 18 }) => html`
   <svg class="icon" width=${size} height=${size} viewBox="0 0 24 24" fill="none" stroke="currentColor"
     stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">

@@ -39,6 +39,7 @@ export function clean(text) {
 let highlighter;
 const highlight = () => (highlighter ??= import("../vendor/highlight.js").then((module) => module.default));
 
+/** @param {Iterable<HTMLElement>} blocks */
 async function colour(blocks) {
   const library = await highlight();
   for (const block of blocks) {
@@ -47,6 +48,7 @@ async function colour(blocks) {
   }
 }
 
+/** @param {HTMLElement} block */
 function withCopy(block) {
   const button = document.createElement("button");
   button.type = "button";
@@ -57,8 +59,9 @@ function withCopy(block) {
     button.textContent = t("Copied");
     setTimeout(() => (button.textContent = t("Copy")), 1_500);
   });
-  block.parentElement.append(button);
-  block.parentElement.tabIndex = 0;
+  const frame = /** @type {HTMLElement} */ (block.parentElement);
+  frame.append(button);
+  frame.tabIndex = 0;
 }
 
 /**

@@ -8,6 +8,7 @@ import { Icon } from "./icons.js";
 const shown = signal([]);
 let last = 0;
 
+/** @param {number} id */
 const drop = (id) => {
   shown.value = shown.value.filter((notice) => notice.id !== id);
 };

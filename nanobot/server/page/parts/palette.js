@@ -6,11 +6,18 @@ import { html, signal, useLayoutEffect, useMemo, useRef, useState } from "../lib
 import { go } from "../router.js";
 import { Icon } from "./icons.js";
 
+/**
+ * @typedef {Record<string, { name: string, icon: string }>} Views
+ * @typedef {{ view: string, what: string, icon: string, text: string, more: string }} Place
+ */
+
 export const palette = signal(false);
 const MOST = 12;
 
+/** @param {Views} views @returns {Place[]} */
 const own = (views) => Object.entries(views).map(([view, { name, icon }]) => ({ view, what: "", icon, text: t(name), more: "" }));
 
+/** @param {Views} views @returns {Promise<Place[]>} */
 async function places(views) {
   const [sessions, jobs] = await Promise.allSettled([read("sessions list", { limit: 500 }), read("cron list", { limit: 200 })]);
   const chats = sessions.status === "fulfilled" ? sessions.value : [];
@@ -22,26 +29,27 @@ async function places(views) {
   ];
 }
 
+/** @param {{ views: Views }} props */
 export function Palette({ views }) {
   const [all, setAll] = useState(() => own(views));
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const element = useRef(null);
+  const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   // Before the next key: what is drawn comes later, and letters would go elsewhere until then.
   useLayoutEffect(() => {
     const dialog = element.current;
-    dialog.showModal();
+    dialog?.showModal();
     places(views).then(setAll);
-    return () => dialog.close(); // the focus goes back to where it was
+    return () => dialog?.close(); // the focus goes back to where it was
   }, []);
   const matching = useMemo(() => {
     const wanted = text.toLowerCase();
     return all.filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted)).slice(0, MOST);
   }, [all, text]);
   const close = () => (palette.value = false);
-  const open = (one) => (close(), one && go(one.view, one.what));
-  const press = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const open = (/** @type {Place | undefined} */ one) => (close(), one && go(one.view, one.what));
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step && matching.length) {
       event.preventDefault();
       setAt((at + step + matching.length) % matching.length);

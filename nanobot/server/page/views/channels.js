@@ -25,6 +25,7 @@ function Health() {
   </section>`;
 }
 
+/** @param {{ who: any, again: () => void }} props */
 function Person({ who, again }) {
   const [role, setRole] = useState("member");
   const act = (name, values, done) => async () => {

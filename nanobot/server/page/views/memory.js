@@ -14,7 +14,10 @@ import { Workspace, WORKSPACE } from "./memory/workspace.js";
 const PATIENCE = 250;
 const MOST = 200;
 
-/** Where it came from: a run, a conversation, or a file that people edit. */
+/**
+ * Where it came from: a run, a conversation, or a file that people edit.
+ * @param {{ provenance?: { run_id?: string, file?: string, session_key?: string, tainted?: boolean } }} props
+ */
 function From({ provenance = {} }) {
   return html`<small class="from">
     ${provenance.run_id ? html`<a href=${link("runs", provenance.run_id)}>${t("a run")}</a>` : provenance.file ? html`<a href=${link("memory", provenance.file)}>${provenance.file}</a>` : null}
@@ -96,6 +99,7 @@ function List() {
 /** @param {{ what: string }} props */
 export default function MemoryView({ what }) {
   const view = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
+  /** @type {Record<string, string>} */
   const places = { list: "", files: "USER.md", workspace: WORKSPACE };
   return html`<div class="view">
     <${Head} title=${t("Memory")} about=${t("What the assistant knows of you and of what was said.")}>

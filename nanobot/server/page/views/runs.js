@@ -12,11 +12,13 @@ import { Run } from "./runs/run.js";
 const STATES = [["", "All"], ["live", "Running"], ["waiting", "Waiting"], ["failed", "Failed"], ["succeeded", "Succeeded"]];
 const LIVE = ["queued", "preparing", "model_running", "tool_running", "awaiting_human"];
 
+/** @param {{ state: string }} run */
 export const alive = (run) => LIVE.includes(run.state);
 
-/** How long it took, or has taken so far. */
+/** How long it took, or has taken so far. @param {{ created_at: number, ended_at: number | null }} run */
 export const lasted = (run) => (run.ended_at ?? Date.now() / 1_000) - run.created_at;
 
+/** @param {{ run: any, again: () => void }} props */
 function Row({ run, again }) {
   const usage = run.usage ?? {};
   return html`<tr>
@@ -51,6 +53,7 @@ function List() {
   </div>`;
 }
 
+/** @param {{ what: string }} props */
 export default function Runs({ what }) {
   return what ? html`<${Run} key=${what} id=${what} />` : html`<${List} />`;
 }

@@ -11,6 +11,7 @@ import { go, link } from "../router.js";
 import { JobForm } from "./schedule/form.js";
 import { Week } from "./schedule/week.js";
 
+/** @param {{ job: any, again: () => void, onEdit: (job: any) => void }} props */
 function Row({ job, again, onEdit }) {
   const act = (name, done) => async () => {
     await change(name, { [name === "cron edit" ? "job" : "text"]: String(job.id) });
@@ -31,7 +32,7 @@ function Row({ job, again, onEdit }) {
   </tr>`;
 }
 
-/** One job with what became of its times. */
+/** One job with what became of its times. @param {{ id: string, onClose: () => void, onEdit: (job: any) => void, again: () => void }} props */
 function Job({ id, onClose, onEdit, again }) {
   const job = useFetched(async (signal) => {
     const [jobs, history] = await Promise.all([read("cron list", { limit: 500 }, { signal }), read("cron history", { job: id, limit: 30 }, { signal })]);
@@ -55,9 +56,10 @@ function Job({ id, onClose, onEdit, again }) {
   <//>`;
 }
 
+/** @param {{ what: string }} props */
 export default function Schedule({ what }) {
   const [view, setView] = useState("list");
-  const [form, setForm] = useState(null);
+  const [form, setForm] = useState(/** @type {Partial<import("./schedule/form.js").Job> | null} */ (null));
   const jobs = useFetched((signal) => read("cron list", { limit: 500 }, { signal }), [changed.value]);
   const edit = (job) => (go("schedule"), setForm(job));
   return html`<div class="view">

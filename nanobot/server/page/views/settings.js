@@ -13,6 +13,7 @@ import { Policy } from "./settings/policy.js";
 import { Skills } from "./settings/skills.js";
 import { Start } from "./settings/start.js";
 
+/** @type {Record<string, [string, Function]>} */
 const PARTS = {
   health: ["Health", Health],
   model: ["Model", Model],

@@ -9,20 +9,21 @@ import { Choice, Empty, Fetched, Head, useFetched } from "../parts/basics.js";
 import { Bars } from "../parts/chart.js";
 
 const BY = [["model", "Model"], ["chat", "Chat"], ["person", "Person"], ["job", "Job"]];
-const SPANS = [[7, "7 days"], [30, "30 days"], [90, "90 days"], [365, "A year"]];
+const SPANS = [["7", "7 days"], ["30", "30 days"], ["90", "90 days"], ["365", "A year"]];
 const DAY_MS = 86_400_000;
 const MUCH = 0.8;
 
-/** Every day of the span, those without use too. */
+/** Every day of the span, those without use too. @param {any[]} rows @param {number} days */
 function everyDay(rows, days) {
   const byDay = new Map(rows.map((row) => [row.name, row]));
-  const today = new Date(new Date().toISOString().slice(0, 10));
+  const today = Date.parse(new Date().toISOString().slice(0, 10));
   return Array.from({ length: days }, (_, index) => {
     const day = new Date(today - (days - 1 - index) * DAY_MS);
-    return { at: day / 1_000, row: byDay.get(day.toISOString().slice(0, 10)) };
+    return { at: day.getTime() / 1_000, row: byDay.get(day.toISOString().slice(0, 10)) };
   });
 }
 
+/** @param {{ rows: any[], days: number }} props */
 function Charts({ rows, days }) {
   const [what, setWhat] = useState("tokens");
   const { at, series, value } = useMemo(() => {
@@ -37,8 +38,10 @@ function Charts({ rows, days }) {
     <${Bars} title=${{ tokens: t("Tokens a day"), cost: t("Cost a day"), requests: t("Model calls a day") }[what]} days=${at} series=${series} value=${value} />`;
 }
 
+/** @param {any[]} rows @param {string} name */
 const sum = (rows, name) => rows.reduce((total, row) => total + row[name], 0);
 
+/** @param {{ report: any }} props */
 function Tiles({ report }) {
   const { rows, limits } = report;
   const unpriced = sum(rows, "unpriced");
@@ -57,6 +60,7 @@ function Tiles({ report }) {
     })}</div></section>`}`;
 }
 
+/** @param {{ by: string, days: number }} props */
 function Table({ by, days }) {
   const report = useFetched((signal) => read("usage", { by, days }, { signal }), [by, days, changed.value]);
   return html`<${Fetched} of=${report}>${({ rows }) => {
@@ -76,7 +80,7 @@ export default function Usage() {
   const report = useFetched((signal) => read("usage", { by: "day", days }, { signal }), [days, changed.value]);
   return html`<div class="view">
     <${Head} title=${t("Usage")} about=${t("Tokens and money, counted at every model call.")}>
-      <${Choice} label=${t("Span")} value=${days} options=${SPANS.map(([key, name]) => [key, t(name)])} onChange=${setDays} />
+      <${Choice} label=${t("Span")} value=${String(days)} options=${SPANS.map(([key, name]) => [key, t(name)])} onChange=${(/** @type {string} */ chosen) => setDays(Number(chosen))} />
     <//>
     <${Fetched} of=${report}>${(value) =>
       value.rows.length

@@ -10,7 +10,7 @@ import { tell } from "../../parts/notices.js";
 
 const TALLEST = 240;
 
-/** The model that answers here, and those that could. */
+/** The model that answers here, and those that could. @param {{ session: string }} props */
 function Model({ session }) {
   const model = useFetched(async () => {
     const [here, options] = await Promise.all([change("model", { session }), read("models list")]);
@@ -30,7 +30,7 @@ function Model({ session }) {
     <select value=${model.value.current} onChange=${choose}>${model.value.names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
 }
 
-/** A file goes up at once, and is named in the message. */
+/** A file goes up at once, and is named in the message. @param {File} file */
 const upload = async (file) =>
   (await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file })).json();
 

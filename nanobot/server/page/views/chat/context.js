@@ -6,9 +6,11 @@ import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Dialog, Fetched, useFetched } from "../../parts/basics.js";
 
+/** @param {any} message */
 const text = (message) =>
   typeof message.content === "string" ? message.content : (message.content ?? []).map((part) => part.text ?? `[${part.mime}]`).join("\n");
 
+/** @param {{ view: any }} props */
 function Picture({ view }) {
   const whole = Math.max(view.context_tokens, view.tokens, 1);
   return html`<div class="stack" role="img" aria-label=${t("{used} of {all} tokens", { used: count(view.tokens), all: count(view.context_tokens) })}>
@@ -19,6 +21,7 @@ function Picture({ view }) {
     )}</dl>`;
 }
 
+/** @param {{ view: any }} props */
 function Whole({ view }) {
   const [open, setOpen] = useState(false);
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("Everything, as it would be sent")}</summary>

@@ -77,8 +77,10 @@ function useList(unread, find) {
   return { rows, whole, more, latest };
 }
 
-const channelOf = (key) => key.split(":")[0];
+/** @param {string} key */
+const channelOf = (key) => key.replace(/:.*/s, "");
 
+/** @param {{ session: Session, chosen: boolean, index: number, count: number }} props */
 function Row({ session, chosen, index, count }) {
   const { key, title, has_unread: unread, updated_at: at, run, waiting } = session;
   return html`<li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
@@ -91,9 +93,10 @@ function Row({ session, chosen, index, count }) {
     </a></li>`;
 }
 
+/** @param {string} text */
 function hash(text) {
   let sum = 0;
-  for (const letter of text) sum = (sum * 31 + letter.codePointAt(0)) >>> 0;
+  for (const letter of text) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
   return sum;
 }
 

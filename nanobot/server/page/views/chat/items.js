@@ -21,7 +21,7 @@ export function pretty(text) {
   }
 }
 
-/** A short line on what a call is about: its first word of text. */
+/** A short line on what a call is about: its first word of text. @param {string} text */
 function gist(text) {
   try {
     const value = Object.values(JSON.parse(text)).find((each) => typeof each === "string" && each);
@@ -31,6 +31,7 @@ function gist(text) {
   }
 }
 
+/** @param {{ text: string }} props */
 function Long({ text }) {
   const [whole, setWhole] = useState(false);
   if (text.length <= LONG || whole) return html`<pre tabindex="0">${text}</pre>`;
@@ -63,6 +64,7 @@ export function Tool({ tool }) {
   </details>`;
 }
 
+/** @param {{ file: any }} props */
 function File({ file }) {
   const address = file.blob ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}` : file.path ? workspaceFile(file.path) : "";
   if (file.error) return html`<span class="file bad"><${Icon} name="warning" />${file.name || file.kind}: ${file.error}</span>`;
@@ -73,11 +75,13 @@ function File({ file }) {
     ${file.size ? html`<small>${size(file.size)}</small>` : null}${file.text && html`<q>${file.text}</q>`}</a>`;
 }
 
+/** @param {string} text */
 const copy = async (text) => {
   await navigator.clipboard.writeText(text);
   tell(t("Copied"));
 };
 
+/** @param {{ item: any, onRetry: (item: any) => void, onEdit: (text: string) => void }} props */
 function Person({ item, onRetry, onEdit }) {
   return html`<article class="message person" aria-label=${t("{name} said", { name: item.name })}>
     <div class="bubble">${item.text && html`<p>${item.text}</p>`}
@@ -94,6 +98,7 @@ function Person({ item, onRetry, onEdit }) {
 export const Reasoning = ({ text, open = false }) => html`
   <details class="reasoning" open=${open}><summary>${t("Thoughts")}</summary><div>${text}</div></details>`;
 
+/** @param {{ item: any }} props */
 function Answer({ item }) {
   return html`<article class="message answer" aria-label=${t("Answer")}>
     ${item.reasoning && html`<${Reasoning} text=${item.reasoning} />`}

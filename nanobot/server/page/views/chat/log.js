@@ -1,6 +1,6 @@
 /** The part of a conversation's log that is loaded: a window that moves over it as somebody reads. */
 
-import { conversation, get } from "../../api.js";
+import { ApiError, conversation, get } from "../../api.js";
 import { useEffect, useRef, useState } from "../../lib.js";
 import { watch } from "../../live.js";
 import { after } from "../../running.js";
@@ -12,6 +12,9 @@ const MOST = 400;
 const MOST_NOTICES = 100;
 /** After these the log has more than before. */
 const LASTING = new Set(["assistant_message", "tool_result", "approval", "end"]);
+
+/** A conversation that nobody has begun is none that went wrong. @param {unknown} error */
+const unlessNone = (error) => (error instanceof ApiError && error.status === 404 ? null : error);
 
 /**
  * @typedef {import("../../thread.js").Entry} Entry
@@ -45,7 +48,7 @@ export function useLog(session) {
     try {
       await move();
     } catch (error) {
-      put((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
+      put((before) => ({ ...before, loaded: true, error: unlessNone(error) }));
     } finally {
       moving.current = null;
     }
@@ -62,7 +65,7 @@ export function useLog(session) {
         take(await entriesOf(session, known() ? { after: known(), limit: MOST } : { limit: PAGE }), "new");
       }
     } catch (error) {
-      put((before) => ({ ...before, loaded: true, error: error.status === 404 ? null : error }));
+      put((before) => ({ ...before, loaded: true, error: unlessNone(error) }));
     }
   };
   /** As a snapshot has it: the end of the log, or that there is none yet. @param {{ session: any, entries: Entry[] }} snapshot */

@@ -6,9 +6,10 @@ import { html, useEffect, useState } from "../../lib.js";
 import { Markdown } from "../../parts/markdown.js";
 import { Reasoning, Tool } from "./items.js";
 
+/** @type {Record<string, string>} */
 const WORDS = { running: "Thinking", tool: "Using a tool", waiting: "Waiting for you", retrying: "Trying again", steered: "Thinking", progress: "Working", fallback: "Trying another model" };
 
-/** The seconds since it began, beside what it does. */
+/** The seconds since it began, beside what it does. @param {{ at: number }} props */
 function Since({ at }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {

@@ -8,6 +8,7 @@ import { Button, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { pretty } from "./items.js";
 
+/** @param {{ approval: any, onDone: () => void }} props */
 function Question({ approval, onDone }) {
   const [text, setText] = useState("");
   const answer = async (words) => {

@@ -15,6 +15,7 @@ import { Now } from "./now.js";
 import { Questions } from "./questions.js";
 import { useReading } from "./scroll.js";
 
+/** @param {{ session: string, title?: string, onContext: () => void, onCompact: () => void, onNew: () => void }} props */
 function Head({ session, title, onContext, onCompact, onNew }) {
   return html`<header class="threadhead">
     <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>‹</a>
@@ -25,14 +26,17 @@ function Head({ session, title, onContext, onCompact, onNew }) {
   </header>`;
 }
 
-/** The days' names stand between their items. */
+/** The days' names stand between their items. @param {import("../../thread.js").Item[]} items */
 const dated = (items) =>
   items.map((item, index) => {
     const name = day(item.at);
     return { item, name: index === 0 || day(items[index - 1].at) !== name ? name : "" };
   });
 
-/** What was sent and is not in the log yet: it is there by the key that went along, or answered by one. */
+/**
+ * What was sent and is not in the log yet: it is there by the key that went along, or answered by one.
+ * @param {{ entries: import("../../thread.js").Entry[] }} log @param {import("../../thread.js").Notice[]} notices
+ */
 function useSending(log, notices) {
   const [sending, setSending] = useState(/** @type {any[]} */ ([]));
   useEffect(() => {
@@ -41,7 +45,7 @@ function useSending(log, notices) {
     const followed = ({ at }) => log.entries.some((entry) => entry.kind === "user" && entry.at >= at - 2);
     setSending((before) => before.filter((message) => !there.has(message.key) && !answered(message) && !followed(message)));
   }, [log.entries, notices]);
-  return [sending, setSending];
+  return /** @type {const} */ ([sending, setSending]);
 }
 
 /** @param {{ session: string }} props */
@@ -84,7 +88,7 @@ export function Thread({ session }) {
     event.preventDefault();
     to(event.key === "Home" ? "first" : "last");
   };
-  const title = items.find((item) => item.type === "person")?.text.slice(0, 60);
+  const title = items.find((item) => item.type === "person")?.text?.slice(0, 60);
   const away = reading.away || log.behind;
   const empty = log.loaded && !items.length && !run && !sending.length && !log.error;
   return html`<section class="thread" aria-label=${t("Conversation {name}", { name: session })}>

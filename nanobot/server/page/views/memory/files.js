@@ -9,6 +9,7 @@ import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
 import { go } from "../../router.js";
 
+/** @type {Record<string, string>} */
 const ABOUT = {
   "AGENTS.md": "How it works and behaves",
   "SOUL.md": "Who it is",
@@ -21,6 +22,7 @@ const ABOUT = {
   "SHUTDOWN.md": "What it does before it stops",
 };
 
+/** @param {{ name: string, onSaved: () => void }} props */
 function Editor({ name, onSaved }) {
   const file = useFetched((signal) => read("prompts show", { name }, { signal }), [name]);
   const [text, setText] = useState(null);

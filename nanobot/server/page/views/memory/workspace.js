@@ -14,6 +14,7 @@ export const WORKSPACE = "workspace:";
 
 /** @typedef {{ path: string, kind: "folder" | "file" | "link" | "other", size: number | null, changed_at: number }} FileRow */
 
+/** @param {string} path */
 const nameOf = (path) => path.split("/").at(-1);
 
 /** @param {{ path: string, onClose: () => void }} props */

@@ -14,8 +14,8 @@ import { alive, lasted } from "../runs.js";
 
 const LANES = { model: "Model", tool: "Tools", wait: "Waiting" };
 const LEAST = 0.4;
-const EMPTY = ["null", '""', "[]", "{}"];
 
+/** @param {{ run: any, entries: any[] }} props */
 function Timeline({ run, entries }) {
   const { bars, from, to } = timelineOf(run, entries);
   const whole = to - from;
@@ -26,7 +26,7 @@ function Timeline({ run, entries }) {
       return own.length > 0 && html`<div class=${`lane of-${lane}`}><span>${t(name)}</span><div class="bars">
         ${own.map((bar) => {
           const width = Math.max((100 * (bar.to - bar.from)) / whole, LEAST);
-          return html`<a class=${bar.ok ? "" : "bad"} href=${`#entry-${bar.seq}`} onClick=${(event) => (event.preventDefault(), document.getElementById(`entry-${bar.seq}`)?.scrollIntoView({ block: "center" }))}
+          return html`<a class=${bar.ok ? "" : "bad"} href=${`#step-${bar.seq}`} onClick=${(event) => (event.preventDefault(), document.getElementById(`step-${bar.seq}`)?.scrollIntoView({ block: "center" }))}
             tabindex="-1" style=${{ left: `${Math.min((100 * (bar.from - from)) / whole, 100 - LEAST)}%`, width: `${width}%` }}
             title=${`${bar.name} · ${duration((bar.to - bar.from) * 1_000)}`}>${width > 9 ? bar.name : ""}</a>`;
         })}</div></div>`;
@@ -35,7 +35,7 @@ function Timeline({ run, entries }) {
   </figure>`;
 }
 
-/** What stands in an entry, for its kind. */
+/** What stands in an entry, for its kind. @param {{ entry: any }} props */
 function Body({ entry }) {
   const { kind, body } = entry;
   if (body === null) return html`<p>${t("erased")}</p>`;
@@ -47,19 +47,20 @@ function Body({ entry }) {
   }
   if (kind === "model_call") return html`<small>${body.profile?.provider}/${body.profile?.name} · ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}</small>`;
   if (typeof body.text === "string") return html`${body.name && html`<b>${body.name}</b>`}<pre tabindex="0">${body.text}</pre>`;
-  const fields = Object.entries(body).filter(([name, value]) => name !== "type" && !EMPTY.includes(JSON.stringify(value)));
-  return html`<dl class="facts">${fields.map(([name, value]) => html`<div><dt>${t(name.replaceAll("_", " "))}</dt><dd>${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`;
+  return html`<small>${JSON.stringify(body)}</small>`;
 }
 
-function Entries({ entries, from }) {
-  return html`<ol class="entries">${entries.map(
-    (entry) => html`<li class="entry card" id=${`entry-${entry.seq}`} key=${entry.seq}>
+/** @param {{ entries: any[], from: number }} props */
+function Steps({ entries, from }) {
+  return html`<ol class="steps">${entries.map(
+    (entry) => html`<li class="step card" id=${`step-${entry.seq}`} key=${entry.seq}>
       <header><b>${t(entry.kind.replaceAll("_", " "))}</b><time>${clock(entry.at)}</time><small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
         ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}</header>
       <${Body} entry=${entry} /></li>`,
   )}</ol>`;
 }
 
+/** @param {{ run: any }} props */
 function Facts({ run }) {
   const usage = run.usage;
   const facts = [
@@ -76,6 +77,7 @@ function Facts({ run }) {
   return html`<dl class="facts">${facts.filter(([, value]) => value !== undefined && value !== null && value !== false).map(([name, value]) => html`<div><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+/** @param {{ id: string }} props */
 export function Run({ id }) {
   const page = useFetched((signal) => read("runs show", { id }, { signal }), [id, changed.value]);
   const cancel = async () => (await change("runs cancel", { id }), page.again());
@@ -91,6 +93,6 @@ export function Run({ id }) {
         ${alive(run) && html`<${Button} kind="stop" icon="stop" onClick=${cancel}>${t("Cancel")}<//>`}
         ${run.kind === "task" && ["failed", "aborted"].includes(run.state) && html`<${Button} icon="retry" onClick=${retry}>${t("Try again")}<//>`}
       <//>
-      <${Facts} run=${run} /><${Timeline} run=${run} entries=${entries} /><${Entries} entries=${entries} from=${run.created_at} />`}<//>
+      <${Facts} run=${run} /><${Timeline} run=${run} entries=${entries} /><${Steps} entries=${entries} from=${run.created_at} />`}<//>
   </div>`;
 }

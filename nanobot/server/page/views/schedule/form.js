@@ -12,8 +12,13 @@ const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
 /** The next five times of a schedule, or what is wrong with it. */
+/**
+ * @typedef {{ id: number, name: string, schedule: string, zone: string, text: string, state: string, next_at: number | null }} Job as `cron list` has it, as far as the page looks
+ */
+
+/** @param {{ schedule: string, zone: string }} props */
 function Preview({ schedule, zone }) {
-  const [shown, setShown] = useState({ times: [], error: "" });
+  const [shown, setShown] = useState({ times: /** @type {{ time: string }[]} */ ([]), error: "" });
   useEffect(() => {
     if (!schedule.trim()) return setShown({ times: [], error: "" });
     const control = new AbortController();
@@ -31,6 +36,7 @@ function Preview({ schedule, zone }) {
   return html`<ol class="preview" aria-live="polite">${shown.times.map(({ time }) => html`<li>${time}</li>`)}</ol>`;
 }
 
+/** A new job, or one that changes. @param {{ job: any, onClose: () => void, onDone: () => void }} props */
 export function JobForm({ job, onClose, onDone }) {
   const fresh = job.id === undefined;
   const [values, setValues] = useState({

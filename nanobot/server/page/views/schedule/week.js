@@ -11,6 +11,7 @@ const MOST_JOBS = 60;
 const TIMES = 100;
 const SHOWN = 8;
 
+/** @param {number} offset */
 const midnight = (offset) => {
   const day = new Date();
   day.setHours(0, 0, 0, 0);
@@ -18,18 +19,24 @@ const midnight = (offset) => {
   return day;
 };
 
-/** What is due on each day, one line a job and day. */
+/**
+ * @typedef {import("./form.js").Job} Job
+ * @typedef {{ unix: number, time: string }} Time
+ */
+
+/** What is due on each day, one line a job and day. @param {{ job: Job, times: Time[] }[]} due */
 function byDay(due) {
   return Array.from({ length: DAYS }, (_, offset) => {
     const [from, to] = [midnight(offset), midnight(offset + 1)];
     const jobs = due
-      .map(({ job, times }) => ({ job, times: times.filter(({ unix }) => unix * 1_000 >= from && unix * 1_000 < to) }))
+      .map(({ job, times }) => ({ job, times: times.filter(({ unix }) => unix * 1_000 >= from.getTime() && unix * 1_000 < to.getTime()) }))
       .filter(({ times }) => times.length)
       .sort((one, other) => one.times[0].unix - other.times[0].unix);
     return { from, jobs, shift: from.getTimezoneOffset() - to.getTimezoneOffset() };
   });
 }
 
+/** @param {Job[]} jobs @param {AbortSignal} signal */
 async function dueOf(jobs, signal) {
   const active = jobs.filter((job) => job.state === "active" && job.next_at).slice(0, MOST_JOBS);
   const asked = active.map(async (job) => {
@@ -39,8 +46,10 @@ async function dueOf(jobs, signal) {
   return byDay(await Promise.all(asked));
 }
 
+/** @param {number} unix @param {string} [zone] */
 const hour = (unix, zone) => new Date(unix * 1_000).toLocaleTimeString(language.value, { hour: "2-digit", minute: "2-digit", timeZone: zone });
 
+/** @param {{ jobs: Job[] }} props */
 export function Week({ jobs }) {
   const days = useFetched((signal) => dueOf(jobs, signal), [jobs]);
   return html`<${Fetched} of=${days}>${(week) => html`<ol class="week">${week.map(
@@ -50,7 +59,7 @@ export function Week({ jobs }) {
       <ul>${due.map(
         ({ job, times }) => html`<li><a href=${link("schedule", job.id)} title=${times.slice(0, 30).map(({ time }) => time).join("\n")}>
           <b>${hour(times[0].unix)}</b> ${job.name}</a>
-          ${times.length > 1 && html`<small>${times.length >= TIMES ? t("many times") : times.length <= SHOWN / 2 ? times.slice(1).map(({ unix }) => hour(unix)).join(", ") : t("{n} times until {last}", { n: times.length, last: hour(times.at(-1).unix) })}</small>`}
+          ${times.length > 1 && html`<small>${times.length >= TIMES ? t("many times") : times.length <= SHOWN / 2 ? times.slice(1).map(({ unix }) => hour(unix)).join(", ") : t("{n} times until {last}", { n: times.length, last: hour(times[times.length - 1].unix) })}</small>`}
           ${hour(times[0].unix, job.zone) !== hour(times[0].unix) && html`<small>${hour(times[0].unix, job.zone)} ${job.zone}</small>`}</li>`,
       )}</ul>
       ${!due.length && html`<p class="nothing">–</p>`}

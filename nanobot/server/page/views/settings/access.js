@@ -11,13 +11,13 @@ const ROLES = ["member", "guest", "owner"];
 export function Access() {
   const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), []);
   const [values, setValues] = useState({ name: "", role: "member", days: 90 });
-  const [made, setMade] = useState(null);
-  const put = (name) => (event) => setValues({ ...values, [name]: event.target.value });
+  const [made, setMade] = useState(/** @type {{ token: string } | null} */ (null));
+  const put = (/** @type {string} */ name) => (/** @type {any} */ event) => setValues({ ...values, [name]: event.target.value });
   const add = async () => {
     setMade(await change("web tokens add", { ...values, days: Number(values.days) }));
     tokens.again();
   };
-  const revoke = (name) => async () => (await change("web tokens revoke", { name }), tokens.again());
+  const revoke = (/** @type {string} */ name) => async () => (await change("web tokens revoke", { name }), tokens.again());
   const leave = async () => (await post("/api/logout", {}), location.reload());
   return html`<section><div class="row spread"><h2 class="grow">${t("You are {name}, as {role}", { name: me.value?.name ?? "", role: t(me.value?.role ?? "") })}</h2><${Button} onClick=${leave}>${t("Log out")}<//></div></section>
     <section><h2>${t("Tokens and browsers")}</h2><${Fetched} of=${tokens} rows=${2}>${(list) => html`<ul class="card flush findings">${list.map((token) => html`<li key=${`${token.kind}${token.name}`}><b>${token.name}</b><span>${t(token.kind)} · ${t(token.role)}${token.used_at && html` · <${When} at=${token.used_at} />`}

@@ -9,19 +9,29 @@ import { tell } from "../../parts/notices.js";
 /**
  * @typedef {{ name: string, title: string, model: string, api_base: string, local: boolean, has_key: boolean }} Provider
  * @typedef {{ name: string, why: string }} Found
+ * @typedef {{ name: string, seconds: number, abilities: string }} Tried
  */
 
 /** With an address alone, and with a name that only libraries know. */
 const SERVER = "+server";
 const NAMED = "+named";
 
-/** Try a model, and keep it with what it needs. @param {string} name @param {{ key: string, base: string, usual: string }} given */
-async function keep(name, { key, base, usual }) {
+/**
+ * Try a model, and keep it with what it needs where that is not the `usual` address.
+ * @param {string} name @param {{ key: string, base: string, usual: string }} given @returns {Promise<Tried>}
+ */
+export async function keep(name, { key, base, usual }) {
   const provider = name.split("/")[0];
   const tried = await change("models try", { name, key, api_base: base });
   if (base && base !== usual) await change("config set", { key: `providers.${provider}.api_base`, text: base });
   if (key) await change("config set", { key: `providers.${provider}.api_key`, text: key });
   await change("config set", { key: "agent.model", text: name });
+  return tried;
+}
+
+/** Keep it, and say that it answered. @param {string} name @param {{ key: string, base: string, usual: string }} given */
+async function keepAndSay(name, given) {
+  const tried = await keep(name, given);
   tell(t("{model} answered after {seconds} s ({abilities}).", { model: tried.name, seconds: tried.seconds.toFixed(1), abilities: tried.abilities }));
 }
 
@@ -29,7 +39,7 @@ async function keep(name, { key, base, usual }) {
 function Here({ providers, found, onDone }) {
   const silent = providers.filter(({ name, local }) => local && !found.some((model) => model.name.startsWith(`${name}/`)));
   return html`${found.length > 0 && html`<ul class="pick">${found.map(({ name, why }) => html`<li key=${name}>
-      <${Button} kind="tall" onClick=${async () => (await keep(name, { key: "", base: "", usual: "" }), onDone())}><span><b>${name}</b><small>${why}</small></span><//></li>`)}</ul>`}
+      <${Button} kind="tall" onClick=${async () => (await keepAndSay(name, { key: "", base: "", usual: "" }), onDone())}><span><b>${name}</b><small>${why}</small></span><//></li>`)}</ul>`}
     ${silent.length > 0 && html`<p class="soft">${t("Not running: {names}.", { names: silent.map(({ title, api_base: base }) => `${title} (${base.replace(/\/v1$/, "")})`).join(", ") })}</p>`}`;
 }
 
@@ -53,7 +63,7 @@ function Other({ providers, onDone }) {
     ${values.provider && html`<${Field} name=${t("Model")} about=${values.provider === NAMED && t("As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4")}><input type="text" value=${values.model} onInput=${put("model")} spellcheck="false" /><//>
       ${(!chosen || chosen.local) && html`<${Field} name=${`${t("Address")}${values.provider === NAMED ? ` (${t("optional")})` : ""}`} about=${t("Where it listens, as in http://127.0.0.1:11434/v1")}><input type="url" value=${values.base} onInput=${put("base")} /><//>`}
       ${!chosen?.local && html`<${Field} name=${t("Key")} about=${chosen?.has_key ? t("Empty: the one that is there") : t("Kept in a file of its own, readable by you alone")}><input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} /><//>`}
-      <div class="row end"><${Button} kind="main" disabled=${!whole} onClick=${async () => (await keep(name, given), onDone())}>${t("Try it, and keep it")}<//></div>`}
+      <div class="row end"><${Button} kind="main" disabled=${!whole} onClick=${async () => (await keepAndSay(name, given), onDone())}>${t("Try it, and keep it")}<//></div>`}
   </form>`;
 }
 

@@ -7,7 +7,9 @@ import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 
+/** @type {Record<string, string>} */
 const ICONS = { ok: "check", warning: "warning", broken: "close" };
+/** @type {Record<string, string>} */
 const TONES = { ok: "good", warning: "wait", broken: "bad" };
 
 export function Health() {

@@ -6,7 +6,7 @@ import { html, useMemo, useState } from "../../lib.js";
 import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
-/** What the schema says of a key: a table of names (providers.NAME) stands for any of them. */
+/** What the schema says of a key: a table of names (providers.NAME) stands for any of them. @param {any} schema @param {string} key */
 function ruleOf(schema, key) {
   const follow = (rule) => {
     if (rule?.$ref) return schema.$defs[rule.$ref.split("/").at(-1)];
@@ -21,8 +21,10 @@ function ruleOf(schema, key) {
   return rule;
 }
 
+/** @param {unknown} value */
 const shown = (value) => (Array.isArray(value) ? value.map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", ") : String(value ?? ""));
 
+/** @param {{ setting: any, rule: any, text: string, onInput: (text: string) => void }} props */
 function Value({ setting, rule, text, onInput }) {
   const label = setting.key;
   if (rule.enum) return html`<select aria-label=${label} value=${text} onChange=${onInput}>${rule.enum.map((each) => html`<option value=${each}>${String(each) || t("(empty)")}</option>`)}</select>`;
@@ -30,6 +32,7 @@ function Value({ setting, rule, text, onInput }) {
   return html`<input type=${setting.value === "***" ? "password" : "text"} aria-label=${label} autocomplete="off" value=${text} onInput=${onInput} placeholder=${setting.value === "***" ? t("set; write another to change it") : ""} />`;
 }
 
+/** @param {{ setting: any, schema: any, again: () => void }} props */
 function Row({ setting, schema, again }) {
   const rule = useMemo(() => ruleOf(schema, setting.key), [schema, setting.key]);
   const before = setting.value === "***" ? "" : shown(setting.written ?? setting.value);

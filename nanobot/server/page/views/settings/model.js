@@ -5,21 +5,17 @@ import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Fetched, Field, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { keep } from "./answering.js";
 
 export function Model() {
   const models = useFetched((signal) => read("models list", {}, { signal }), []);
   const [name, setName] = useState("");
-  const [tried, setTried] = useState(null);
+  const [tried, setTried] = useState(/** @type {import("./answering.js").Tried | null} */ (null));
   const [provider, setProvider] = useState({ key: "", base: "" });
-  const test = async (label) => setTried(await change("models try", { name: label }));
-  const keep = async () => {
-    const [owner] = name.split("/");
-    if (provider.base) await change("config set", { key: `providers.${owner}.api_base`, text: provider.base });
-    if (provider.key) await change("config set", { key: `providers.${owner}.api_key`, text: provider.key });
-    const answer = await change("models try", { name });
-    setTried(answer);
-    await change("config set", { key: "agent.model", text: name });
-    tell(t("{model} answers from the next start on.", { model: name }));
+  const test = async (/** @type {string} */ label) => setTried(await change("models try", { name: label }));
+  const take = async () => {
+    setTried(await keep(name.trim(), { key: provider.key.trim(), base: provider.base.trim(), usual: "" }));
+    tell(t("{model} answers from the next start on.", { model: name.trim() }));
   };
   return html`<section><h2>${t("Configured models")}</h2>
       <${Fetched} of=${models} rows=${2}>${(list) => html`<ul class="card flush findings">${list.map(
@@ -30,5 +26,5 @@ export function Model() {
       <div class="two"><${Field} name=${t("Model")} about=${t("PROVIDER/MODEL, as in openai/gpt-5-mini")}><input type="text" value=${name} onInput=${(event) => setName(event.target.value)} /><//>
         <${Field} name=${t("Key")} about=${t("Kept in a file of its own; empty: as it is")}><input type="password" autocomplete="off" value=${provider.key} onInput=${(event) => setProvider({ ...provider, key: event.target.value })} /><//>
         <${Field} name=${t("Address")} about=${t("Only for servers that are not well known")}><input type="text" value=${provider.base} placeholder="http://127.0.0.1:11434/v1" onInput=${(event) => setProvider({ ...provider, base: event.target.value })} /><//></div>
-      <div class="row end"><${Button} kind="main" disabled=${!/^[^/]+\/.+/.test(name)} onClick=${keep}>${t("Try it, and keep it")}<//></div></form></section>`;
+      <div class="row end"><${Button} kind="main" disabled=${!/^[^/]+\/.+/.test(name)} onClick=${take}>${t("Try it, and keep it")}<//></div></form></section>`;
 }

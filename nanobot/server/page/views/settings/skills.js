@@ -7,10 +7,12 @@ import { Dialog, Fetched, State, useFetched } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
 
+/** @param {{ on: boolean, label: string, onChange: (on: boolean) => unknown }} props */
 function Switch({ on, label, onChange }) {
   return html`<button type="button" role="switch" class="switch" aria-checked=${on} aria-label=${label} onClick=${onChange}><i></i></button>`;
 }
 
+/** @param {{ name: string, onClose: () => void }} props */
 function Skill({ name, onClose }) {
   const skill = useFetched((signal) => read("skills show", { name }, { signal }), [name]);
   return html`<${Dialog} title=${name} onClose=${onClose} wide><${Fetched} of=${skill}>${(value) => html`<p class="soft">${value.path}</p><${Markdown} text=${value.text} />`}<//><//>`;

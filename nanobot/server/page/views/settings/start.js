@@ -14,7 +14,7 @@ const SKIPPED = "welcome:skipped";
 const DRAFT = "draft:web:hello";
 const AGAIN_MS = 700;
 
-/** What of it is done, as the gateway knows; what was left out, as this browser does. */
+/** What of it is done, as the gateway knows; what was left out, as this browser does. @param {AbortSignal} [signal] */
 export async function progress(signal) {
   const [settings, channels, personas, user] = await Promise.all([
     read("config get", {}, { signal }),
@@ -31,13 +31,13 @@ export async function progress(signal) {
     personas,
     user,
     pending: settings.some(({ written }) => written !== null && written !== undefined) || wanted.some((name) => !channels.some((channel) => channel.name === name)),
-    done: {
+    done: /** @type {Record<string, boolean>} */ ({
       model: model?.source !== "default" || Boolean(model?.written),
       chat: wanted.length > 0,
       you: /^- .*:[ \t]*\S/m.test(user.text) || skipped.has("you-done"),
       persona: persona?.source !== "default" || Boolean(persona?.written),
       hello: skipped.has("hello-done"),
-    },
+    }),
     skipped,
   };
 }
@@ -121,8 +121,9 @@ export const count = (done) => ({ done: STEPS.filter(({ name }) => done[name]).l
 /** @param {{ what: string }} props */
 export function Start({ what }) {
   const state = useFetched(progress, []);
-  const first = state.value && STEPS.find(({ name }) => !state.value.done[name] && !state.value.skipped.has(name));
-  const now = STEPS.find(({ name }) => name === what) ?? first ?? STEPS.at(-1);
+  const known = state.value;
+  const first = known && STEPS.find(({ name }) => !known.done[name] && !known.skipped.has(name));
+  const now = STEPS.find(({ name }) => name === what) ?? first ?? STEPS[STEPS.length - 1];
   const next = () => {
     const following = STEPS[STEPS.indexOf(now) + 1];
     state.again();
