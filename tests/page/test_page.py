@@ -20,12 +20,15 @@ expect.set_options(timeout=20_000)
 
 PICTURE = png()
 VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
-PARTS = ["model", "keys", "policy", "skills", "access", "appearance"]
+PARTS = ["model", "keys", "policy", "skills", "access", "appearance", "start"]
+STEPS = ["model", "chat", "you", "persona", "hello"]
+FURTHER = ["memory/USER.md", "memory/workspace:", *(f"settings/start:{step}" for step in STEPS)]
 HOSTILE = (
     "say:<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     "<a href=\"javascript:document.title='owned'\">press</a>[link](javascript:alert(1))"
     "<iframe src=//evil.test></iframe><form action=//evil.test><input name=q></form> **bold**"
 )
+CHAT = "chat/web:lost"
 _names = count(1)
 
 
@@ -147,6 +150,29 @@ async def test_a_lost_connection_is_said_and_taken_up_again(house: House) -> Non
         await page.context.set_offline(False)
         await say(page, "say:After.")
         await expect(page.get_by_label("Answer", exact=True)).to_have_count(2)
+        house.complaints.clear()  # browsers note what did not arrive
+
+
+@pytest.mark.parametrize(
+    ("view", "lost", "there"),
+    [
+        ("channels", "**/api/pair/list?*", "Nobody has asked to be let in."),
+        ("runs", "**/views/runs.js", "Runs"),
+        (CHAT, "**/views/chat/thread.js", "What shall we talk about?"),
+    ],
+)
+async def test_what_could_not_be_loaded_says_so_and_is_had_by_trying_again(
+    house: House, view: str, lost: str, there: str
+) -> None:
+    async with house.looking("schedule") as page:
+        await page.route(lost, lambda route: route.abort())
+        await page.goto(f"{house.url}/#/{view}")
+        await expect(page.get_by_text("This could not be loaded")).to_be_visible()
+        await page.unroute(lost)
+        await page.get_by_role("button", name="Try again").click()
+        main = page.get_by_role("main")
+        await expect(main.get_by_text(there, exact=True)).to_be_visible()
+        await expect(page.get_by_text("This could not be loaded")).to_have_count(0)
         house.complaints.clear()  # browsers note what did not arrive
 
 
@@ -368,7 +394,7 @@ async def test_a_phone_needs_no_scrolling_sideways(house: House, view: str) -> N
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS)])
+@pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS), *FURTHER])
 async def test_nobody_is_shut_out(
     house: House, view: str, scheme: Literal["light", "dark"]
 ) -> None:

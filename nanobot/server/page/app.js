@@ -4,7 +4,7 @@ import { access, enter, known, outdated } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
-import { Loading, said } from "./parts/basics.js";
+import { Loading, Missing } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
 import { Login } from "./parts/login.js";
 import { Notices } from "./parts/notices.js";
@@ -88,8 +88,7 @@ function Above() {
 function Coming({ name }) {
   const why = missing.value;
   if (why?.name !== name) return html`<div class="view"><${Loading} rows=${6} /></div>`;
-  return html`<div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(why.error)}</p>
-    <button type="button" class="button" onClick=${() => (outdated.value ? location.reload() : ((missing.value = null), load(name)))}>${outdated.value ? t("Reload") : t("Try again")}</button></div>`;
+  return html`<${Missing} error=${why.error} />`;
 }
 
 /** @param {KeyboardEvent} event */

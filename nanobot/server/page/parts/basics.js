@@ -1,7 +1,7 @@
 /** Small parts that every view is made of. */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib.js";
-import { ApiError } from "../api.js";
+import { access, ApiError, known, outdated } from "../api.js";
 import { ago, moment } from "../format.js";
 import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
@@ -110,6 +110,21 @@ export function Fetched({ of, children, rows = 6 }) {
       <p>${said(of.error)}</p><${Button} onClick=${of.again}>${t("Try again")}<//></div>`;
   }
   return html`<${Loading} rows=${rows} />`;
+}
+
+/**
+ * A part of the page itself did not come. Browsers keep that it did not until the page is loaded anew,
+ * which is for when somebody answers.
+ * @param {{ error: unknown }} props
+ */
+export function Missing({ error }) {
+  const again = async () => {
+    await known();
+    if (access.value !== "away") location.reload();
+  };
+  return html`<div class="empty bad" role="alert"><${Icon} name="warning" size=${28} /><h2>${t("This could not be loaded")}</h2>
+    <p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(error)}</p>
+    <${Button} onClick=${again}>${outdated.value ? t("Reload") : t("Try again")}<//></div>`;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { t } from "../i18n.js";
 import { html, signal, useEffect } from "../lib.js";
-import { Empty, Loading, said } from "../parts/basics.js";
+import { Empty, Loading, Missing } from "../parts/basics.js";
 import { link } from "../router.js";
 import { Conversations } from "./chat/conversations.js";
 
@@ -27,18 +27,12 @@ async function load() {
   if (named instanceof HTMLTemplateElement) document.head.append(named.content);
   try {
     thread.value = (await import("./chat/thread.js")).Thread;
-    missing.value = null;
   } catch (error) {
-    asked = false;
     missing.value = error;
   }
 }
 
-function Coming() {
-  if (!missing.value) return html`<section class="thread"><${Loading} rows=${5} /></section>`;
-  return html`<section class="thread"><div class="empty bad" role="alert"><h2>${t("This could not be loaded")}</h2><p>${said(missing.value)}</p>
-    <button type="button" class="button" onClick=${() => ((missing.value = null), load())}>${t("Try again")}</button></div></section>`;
-}
+const Coming = () => html`<section class="thread">${missing.value ? html`<${Missing} error=${missing.value} />` : html`<${Loading} rows=${5} />`}</section>`;
 
 function First() {
   return html`<section class="thread none"><${Empty} icon="chat" title=${t("Choose a conversation")}>
