@@ -6,10 +6,8 @@ import asyncio
 import re
 from itertools import count
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House
@@ -19,10 +17,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
 
 PICTURE = png()
-VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
-PARTS = ["model", "keys", "policy", "skills", "access", "appearance", "start"]
-STEPS = ["model", "chat", "you", "persona", "hello"]
-FURTHER = ["memory/USER.md", "memory/workspace:", *(f"settings/start:{step}" for step in STEPS)]
 HOSTILE = (
     "say:<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     "<a href=\"javascript:document.title='owned'\">press</a>[link](javascript:alert(1))"
@@ -156,7 +150,7 @@ async def test_a_lost_connection_is_said_and_taken_up_again(house: House) -> Non
 @pytest.mark.parametrize(
     ("view", "lost", "there"),
     [
-        ("channels", "**/api/pair/list?*", "Nobody has asked to be let in."),
+        ("settings/skills", "**/api/skills/list", "weather"),
         ("runs", "**/views/runs.js", "Runs"),
         (CHAT, "**/views/chat/thread.js", "What shall we talk about?"),
     ],
@@ -361,45 +355,3 @@ async def test_no_letter_of_a_fast_typist_is_lost_and_the_focus_goes_back(house:
         await page.keyboard.press("Escape")
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await expect(page.get_by_label("Message", exact=True)).to_be_focused()
-
-
-async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
-    async with house.looking("runs") as page:
-        await page.get_by_label("Language").select_option("zh")
-        await expect(page.get_by_role("heading", name="运行", exact=True)).to_be_visible()
-        await page.reload()
-        await expect(page.locator("html")).to_have_attribute("lang", "zh")
-
-
-async def test_a_phone_has_colours_and_language_in_the_settings(house: House) -> None:
-    async with house.looking("settings/appearance", size=(360, 740), scheme="light") as page:
-        form = page.get_by_role("main")
-        await form.get_by_label("Colours").select_option("dark")
-        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-        await form.get_by_label("Language").select_option("zh")
-        await expect(page.get_by_role("heading", name="设置", exact=True)).to_be_visible()
-        await page.reload()
-        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-        await form.get_by_label("颜色").select_option("")
-        await expect(page.locator("html")).to_have_attribute("data-theme", "light")
-
-
-@pytest.mark.parametrize("view", VIEWS)
-async def test_a_phone_needs_no_scrolling_sideways(house: House, view: str) -> None:
-    async with house.looking(view, size=(360, 740)) as page:
-        await page.locator(f"main[data-view={view}] > *").wait_for()
-        await expect(page.locator(".loading")).to_have_count(0)
-        wide = await page.evaluate("() => document.documentElement.scrollWidth")
-        assert wide <= 360
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS), *FURTHER])
-async def test_nobody_is_shut_out(
-    house: House, view: str, scheme: Literal["light", "dark"]
-) -> None:
-    async with house.looking(view, scheme=scheme) as page:
-        await page.locator(f"main[data-view={view.split('/')[0]}] > *").wait_for()
-        await expect(page.locator(".loading")).to_have_count(0)
-        results = await Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()

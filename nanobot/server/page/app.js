@@ -29,17 +29,16 @@ export const VIEWS = {
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, Function>>} */
 const loaded = signal({});
 
-/** The view that could not be loaded, and why. @type {import("./vendor/signals-core.js").Signal<{ name: string, error: unknown } | null>} */
-const missing = signal(null);
+/** The views that could not be loaded, and why. @type {import("./vendor/signals-core.js").Signal<Record<string, unknown>>} */
+const missing = signal({});
 
 /** @param {string} name */
 async function load(name) {
   try {
     const module = await VIEWS[name].load();
     loaded.value = { ...loaded.value, [name]: module.default };
-    missing.value = null;
   } catch (error) {
-    missing.value = { name, error };
+    missing.value = { ...missing.value, [name]: error };
     // It may be that the gateway serves another version by now.
     await known();
   }
@@ -86,9 +85,8 @@ function Above() {
 
 /** A view on its way, or why it does not come. @param {{ name: string }} props */
 function Coming({ name }) {
-  const why = missing.value;
-  if (why?.name !== name) return html`<div class="view"><${Loading} rows=${6} /></div>`;
-  return html`<${Missing} error=${why.error} />`;
+  if (name in missing.value) return html`<${Missing} error=${missing.value[name]} />`;
+  return html`<div class="view"><${Loading} rows=${6} /></div>`;
 }
 
 /** @param {KeyboardEvent} event */

@@ -14,7 +14,7 @@ import { Owners } from "./owners.js";
  */
 
 /** The usual value, where "@user" in it is what follows the @ in what was written for `user`. @param {string} usual @param {Record<string, string>} values */
-const filled = (usual, values) => usual.replace(/@(\w+)/, (all, key) => values[key]?.replace(/^@?[^@:]*[@:]/, "") || all);
+const filled = (usual, values) => usual.replace(/@(\w+)/, (_, key) => values[key]?.replace(/^@?[^@:]*[@:]/, "") || "example.org");
 
 /** What came of it. @param {{ kind: ChannelKind, done: Connected, quiet: boolean, onDone: () => void }} props */
 function Done({ kind, done, quiet, onDone }) {

@@ -35,6 +35,9 @@ function Timeline({ run, entries }) {
   </figure>`;
 }
 
+/** A value in few letters: a digest is known by its beginning. @param {unknown} value */
+const plain = (value) => (typeof value !== "string" ? JSON.stringify(value) : /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+
 /** What stands in an entry, for its kind. @param {{ entry: any }} props */
 function Body({ entry }) {
   const { kind, body } = entry;
@@ -47,7 +50,7 @@ function Body({ entry }) {
   }
   if (kind === "model_call") return html`<small>${body.profile?.provider}/${body.profile?.name} · ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}</small>`;
   if (typeof body.text === "string") return html`${body.name && html`<b>${body.name}</b>`}<pre tabindex="0">${body.text}</pre>`;
-  return html`<small>${JSON.stringify(body)}</small>`;
+  return html`<small>${Object.entries(body).filter(([name]) => name !== "type").map(([name, value]) => `${name.replaceAll("_", " ")}: ${plain(value)}`).join(" · ")}</small>`;
 }
 
 /** @param {{ entries: any[], from: number }} props */

@@ -8,7 +8,7 @@ import { choose, chosen } from "../../theme.js";
 const COLOURS = { "": "As the system has it", light: "Light", dark: "Dark" };
 
 export function Appearance() {
-  return html`<section><p class="soft">${t("This holds for this browser alone.")}</p><div class="card stacked"><div class="two">
+  return html`<section class="stacked"><p class="soft">${t("This holds for this browser alone.")}</p><div class="card stacked"><div class="two">
     <${Field} name=${t("Colours")}><select value=${chosen.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(COLOURS).map(([name, text]) => html`<option value=${name}>${t(text)}</option>`)}</select><//>
     <${Field} name=${t("Language")}><select value=${language.value} onChange=${(event) => speak(event.target.value)}>

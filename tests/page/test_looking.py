@@ -1,0 +1,78 @@
+"""The page for every eye and hand: languages, colours, phones, and those who see or reach less."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import pytest
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
+from playwright.async_api import expect
+
+from tests.page.conftest import House
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+expect.set_options(timeout=20_000)
+
+VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
+PARTS = ["model", "keys", "policy", "skills", "access", "appearance", "start"]
+STEPS = ["model", "chat", "you", "persona", "hello"]
+FURTHER = ["memory/USER.md", "memory/workspace:", *(f"settings/start:{step}" for step in STEPS)]
+
+
+async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
+    async with house.looking("runs") as page:
+        await page.get_by_label("Language").select_option("zh")
+        await expect(page.get_by_role("heading", name="运行", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.locator("html")).to_have_attribute("lang", "zh")
+
+
+async def test_a_phone_has_colours_and_language_in_the_settings(house: House) -> None:
+    async with house.looking("settings/appearance", size=(360, 740), scheme="light") as page:
+        form = page.get_by_role("main")
+        await form.get_by_label("Colours").select_option("dark")
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        await form.get_by_label("Language").select_option("zh")
+        await expect(page.get_by_role("heading", name="设置", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        await form.get_by_label("颜色").select_option("")
+        await expect(page.locator("html")).to_have_attribute("data-theme", "light")
+
+
+async def test_a_phone_shows_all_buttons_in_one_line_while_an_answer_grows(house: House) -> None:
+    async with house.looking("chat/web:phone", size=(360, 740)) as page:
+        await page.get_by_label("Message", exact=True).fill("pace:0.3\nsay:" + "and so on " * 80)
+        await page.keyboard.press("Enter")
+        stop = page.get_by_role("button", name=re.compile("Stop"))
+        send = page.get_by_role("button", name="Send", exact=True)
+        for button in (stop, send):
+            await expect(button).to_be_in_viewport(ratio=1)
+        one, other = await stop.bounding_box(), await send.bounding_box()
+        assert one is not None
+        assert other is not None
+        assert one["y"] < other["y"] + other["height"] / 2 < one["y"] + one["height"]
+        await stop.click()
+        await expect(page.locator(".growing")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_a_phone_needs_no_scrolling_sideways(house: House, view: str) -> None:
+    async with house.looking(view, size=(360, 740)) as page:
+        await page.locator(f"main[data-view={view}] > *").wait_for()
+        await expect(page.locator(".loading")).to_have_count(0)
+        wide = await page.evaluate("() => document.documentElement.scrollWidth")
+        assert wide <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS), *FURTHER])
+async def test_nobody_is_shut_out(
+    house: House, view: str, scheme: Literal["light", "dark"]
+) -> None:
+    async with house.looking(view, scheme=scheme) as page:
+        await page.locator(f"main[data-view={view.split('/')[0]}] > *").wait_for()
+        await expect(page.locator(".loading")).to_have_count(0)
+        results = await Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
