@@ -42,9 +42,10 @@ async def test_a_phone_has_colours_and_language_in_the_settings(house: House) ->
 
 
 async def test_a_phone_shows_all_buttons_in_one_line_while_an_answer_grows(house: House) -> None:
-    async with house.looking("chat/web:phone", size=(360, 740)) as page:
+    async with house.looking("chat/web:phone", size=(390, 844)) as page:
         await page.get_by_label("Message", exact=True).fill("pace:0.3\nsay:" + "and so on " * 80)
         await page.keyboard.press("Enter")
+        await expect(page.locator(".composer option", has_text="test/scripted")).to_have_count(1)
         stop = page.get_by_role("button", name=re.compile("Stop"))
         send = page.get_by_role("button", name="Send", exact=True)
         for button in (stop, send):
