@@ -130,7 +130,7 @@ export function Start({ what }) {
     if (following) go("settings", `start:${following.name}`);
   };
   const skip = () => (mark(now.name), next());
-  useEffect(() => document.querySelector(".step[open] h2")?.scrollIntoView?.({ block: "nearest" }), [now]);
+  useEffect(() => document.querySelector(".step[aria-current] h2")?.scrollIntoView?.({ block: "nearest" }), [now]);
   return html`<${Fetched} of=${state}>${(value) => html`<section class="welcome">
     <div class="row spread"><p class="soft grow">${t("{done} of {all} steps are done. You may leave at any time: what is done stays.", count(value.done))}</p>
       <progress max=${STEPS.length} value=${count(value.done).done} aria-label=${t("Steps done")}></progress></div>
