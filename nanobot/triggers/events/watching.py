@@ -192,7 +192,9 @@ def too_large(folder: str, most: int = MOST_FOLDERS) -> str:
             for entry in entries:
                 with suppress(OSError):
                     if entry.is_dir() and _identity(entry) not in inner:
-                        waiting.append((entry.path, inner, entry.path * entry.is_symlink() or link))
+                        # The outermost: those behind it are not in the folder that people watch.
+                        outer = link or entry.path * entry.is_symlink()
+                        waiting.append((entry.path, inner, outer))
     return ""
 
 
