@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from nanobot.bus.core import Bus
-from nanobot.errors import ToolError
+from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, Origin, Role
 from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, contexts, open_store
@@ -22,7 +22,7 @@ from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess, find_bwrap
-from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
@@ -48,13 +48,15 @@ def context(key: str = KEY, *, approved: bool = False, tainted: bool = False) ->
 class Desk:
     """One process: its store, its commands, its tools."""
 
-    def __init__(self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float) -> None:
+    def __init__(
+        self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float, marks: MemoryMarks
+    ) -> None:
         self.store = store
         self.bus = Bus(store.journal)
-        self.files = TaintedFiles(workspace, MemoryMarks())
-        records = SqlBackgroundCommands(store.database, store.writer)
+        self.files = TaintedFiles(workspace, marks)
+        self.records = SqlBackgroundCommands(store.database, store.writer)
         self.background = BackgroundCommands(
-            sandbox, self.files, self.bus, records, SystemClock(), max_seconds=seconds
+            sandbox, self.files, self.bus, self.records, SystemClock(), max_seconds=seconds
         )
         self.registry = ToolRegistry()
         self.registry.register(exec_tool(sandbox, workspace, ExecOptions(), self.background))
@@ -101,6 +103,24 @@ class BusyMachine(Sandbox):
             yield started
 
 
+class NoProgram(Sandbox):
+    """What is to be run is not there."""
+
+    @asynccontextmanager
+    async def running(
+        self, command: str, workspace: Path, *, network: NetworkAccess, stdin: int = PIPE
+    ) -> AsyncIterator[SandboxProcess]:
+        raise ToolError(f"{command}: there is no such program")
+        yield
+
+
+class FullDisk(MemoryMarks):
+    """Nothing can be written when a command has ended."""
+
+    async def remove(self, marks: Sequence[str]) -> None:
+        raise StoreError(f"{len(marks)} marks: the disk is full")
+
+
 class Home:
     """A home whose processes come and go."""
 
@@ -111,7 +131,10 @@ class Home:
 
     @asynccontextmanager
     async def desk(
-        self, seconds: float = 60.0, kind: type[Sandbox] = Sandbox
+        self,
+        seconds: float = 60.0,
+        kind: type[Sandbox] = Sandbox,
+        marks: type[MemoryMarks] = MemoryMarks,
     ) -> AsyncIterator[Desk]:
         store = open_store(
             self.path,
@@ -123,7 +146,7 @@ class Home:
         sandbox = kind(Bubblewrap(find_bwrap(), hidden=[self.path]))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(store.close)
-            opened = Desk(store, self.workspace, sandbox, seconds)
+            opened = Desk(store, self.workspace, sandbox, seconds, marks())
             await stack.enter_async_context(opened.background.serving())
             yield opened
 
@@ -210,6 +233,48 @@ async def test_an_end_that_was_told_is_not_told_as_lost(home: Home) -> None:
     async with home.desk() as desk:
         await asyncio.sleep(0.2)
         assert not any("lost" in text for text in await desk.told(2))
+
+
+async def test_one_that_begins_while_the_gateway_ends_is_killed_and_not_told_as_lost(
+    home: Home,
+) -> None:
+    async with home.desk(kind=BusyMachine) as desk:
+        sandbox = BusyMachine(Bubblewrap(find_bwrap(), hidden=[home.path]))
+        ending = BackgroundCommands(
+            sandbox, desk.files, desk.bus, desk.records, SystemClock(), max_seconds=60.0
+        )
+        command = "touch begun; until [ -e kept ]; do sleep 0.02; done; sleep 313.25"
+        async with ending.serving():
+            starting = asyncio.create_task(
+                ending.start(command, context(), network=NO_NETWORK, walls="all")
+            )
+            await until((home.workspace / "begun").exists)
+        (home.workspace / "kept").touch()
+        with pytest.raises(ToolError, match="the gateway ends: the command was killed"):
+            await starting
+        await until(lambda: not _sleeping())
+    async with home.desk() as desk:
+        await asyncio.sleep(0.2)
+        assert await desk.told(0) == []
+
+
+async def test_one_that_never_began_is_not_told_as_lost_whatever_else_fails(home: Home) -> None:
+    async with home.desk(kind=NoProgram, marks=FullDisk) as desk:
+        with pytest.raises(StoreError, match="the disk is full"):
+            await desk.exec("pytohn x.py", tainted=True)
+    async with home.desk() as desk:
+        await asyncio.sleep(0.2)
+        assert await desk.told(0) == []
+
+
+async def test_the_limit_counts_commands_that_are_being_started(home: Home) -> None:
+    async with home.desk() as desk:
+        commands = [desk.exec("echo up; sleep 317") for _ in range(MAX_OF_SESSION + 2)]
+        results = await asyncio.gather(*commands, return_exceptions=True)
+        refused = [result for result in results if isinstance(result, ToolError)]
+        assert len(refused) == 2
+        for number in (result for result in results if isinstance(result, int)):
+            await desk.printed(number, "up")
 
 
 async def test_what_it_writes_at_once_is_from_outside_as_well(home: Home) -> None:

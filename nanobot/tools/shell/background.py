@@ -8,8 +8,8 @@ the next start says once that they are lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 import msgspec
@@ -137,6 +137,7 @@ class BackgroundCommands:
         self._clock = clock
         self._max_seconds = max_seconds
         self._commands: dict[int, _Command] = {}
+        self._beginning: list[str] = []
         self._tasks: asyncio.TaskGroup | None = None
 
     @asynccontextmanager
@@ -165,13 +166,35 @@ class BackgroundCommands:
         nobody once the conversation has seen some."""
         if self._tasks is None:
             raise ToolError("nothing can run in the background here: the gateway is not serving")
-        running = self._running()
-        of_session = sum(other.started.session_key == context.session_key for other in running)
-        if len(running) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
+        with self._place(context.session_key):
+            row = await self._begun(command, context, network, walls)
+            # Nobody has awaited anything since it saw that the gateway serves.
+            self._commands[row.started.id] = row
+        self._tasks.create_task(self._follow(row), name=_key(row.started))
+        self._forget_old()
+        return row.started.id
+
+    @contextmanager
+    def _place(self, session_key: str) -> Iterator[None]:
+        """One that begins within counts as running. Raises ToolError when too many do."""
+        taken = [*(other.started.session_key for other in self._running()), *self._beginning]
+        of_session = taken.count(session_key)
+        if len(taken) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
             raise ToolError(
                 f"{of_session} commands of this conversation run in the background already "
                 f"(at most {MAX_OF_SESSION}, {MAX_RUNNING} in all): stop one first"
             )
+        self._beginning.append(session_key)
+        try:
+            yield
+        finally:
+            self._beginning.remove(session_key)
+
+    async def _begun(
+        self, command: str, context: CallContext, network: NetworkAccess, walls: Walls
+    ) -> _Command:
+        """A command at work, which the caller has to follow. Raises ToolError if it cannot be
+        started or the gateway ends meanwhile: then it is killed, and not told as lost later."""
         started = StartedCommand(
             id=0,
             session_key=context.session_key,
@@ -185,8 +208,9 @@ class BackgroundCommands:
         sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
         sandbox = sandbox.behind(walls)
         online = network.mode != "none" or sandbox.is_bare
-        end = AsyncExitStack()
-        try:
+        async with AsyncExitStack() as failed:
+            failed.push_async_callback(self._records.ended, identity)
+            end = await failed.enter_async_context(AsyncExitStack())
             # Before it begins: what it has written by then would be nobody's.
             watch = await end.enter_async_context(
                 self._files.command(_key(started), tainted=context.tainted, brings=online)
@@ -200,15 +224,12 @@ class BackgroundCommands:
             program = await end.enter_async_context(
                 sandbox.running(command, self._files.workspace, network=network)
             )
-        except BaseException:
-            await end.aclose()
-            await self._records.ended(identity)
-            raise
-        row = _Command(started, program, end, watch, online=online)
-        self._commands[identity] = row
-        self._tasks.create_task(self._follow(row), name=f"background command {identity}")
-        self._forget_old()
-        return identity
+            if self._tasks is None:
+                raise ToolError(
+                    "the gateway ends: the command was killed, and may have done part of its work"
+                )
+            failed.pop_all()  # whoever follows it closes `end`
+        return _Command(started, program, end, watch, online=online)
 
     def _untainted(self, session_key: str) -> Callable[[], Awaitable[bool]]:
         async def untainted() -> bool:
