@@ -227,12 +227,12 @@ _MAX_FILE_BYTES = 2**53
 def plausible(message: InboundMessage, now: float) -> InboundMessage:
     """The message with numbers that can be: sent now if it claims a time that is not finite, before
     1970 or more than a day ahead; files of 0 to 2**53 bytes."""
-    known = 0 <= message.sent_at <= now + _MAX_AHEAD_SECONDS  # NaN is not
+    is_plausible = 0 <= message.sent_at <= now + _MAX_AHEAD_SECONDS  # NaN is not
     files = tuple(
         msgspec.structs.replace(file, size=min(max(file.size, 0), _MAX_FILE_BYTES))
         for file in message.attachments
     )
-    sent_at = message.sent_at if known else now
+    sent_at = message.sent_at if is_plausible else now
     return msgspec.structs.replace(message, sent_at=sent_at, attachments=files)
 
 

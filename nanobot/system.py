@@ -208,16 +208,16 @@ class Installation:
 
     def adding(self, extra: str) -> str:
         """The command that adds an optional part."""
-        wanted = f'"{DISTRIBUTION}[{extra}]"'
+        requirement = f'"{DISTRIBUTION}[{extra}]"'
         match self.kind:
             case "pipx":
-                return f"pipx inject {DISTRIBUTION} {wanted}"
+                return f"pipx inject {DISTRIBUTION} {requirement}"
             case "uv":
-                return f"uv tool install --force {wanted}"
+                return f"uv tool install --force {requirement}"
             case "checkout":
                 return f'{self._python} -m pip install -e "{self.checkout}[{extra}]"'
             case "pip":
-                return f"{self._python} -m pip install {wanted}"
+                return f"{self._python} -m pip install {requirement}"
 
     def with_pip(self, arguments: str) -> str:
         """The command that installs something beside it, as pip is told."""

@@ -149,7 +149,7 @@ class Message(msgspec.Struct, kw_only=True):
     @property
     def files(self) -> list[_File]:
         """Its own, and those of what it forwards."""
-        forwarded = (one.message.attachments for one in self.message_snapshots)
+        forwarded = (snapshot.message.attachments for snapshot in self.message_snapshots)
         return [*self.attachments, *(file for files in forwarded for file in files)]
 
     @property

@@ -344,14 +344,14 @@ class Receiver:
         """Who reacted to a message of the bot's; see ports.Recalling. Raises Refusal, BadEvent and
         as `request`."""
         channel, number = target(address), snowflake(message_id)
-        place, made = await self._places.at(address), []
+        place, messages = await self._places.at(address), []
         for emoji in emoji_of(await self._http.get_message(channel, number)):
             users = await self._http.get_reaction_users(channel, number, emoji, _MOST_REACTING)
             for reaction in reactions_by(users, emoji, address, message_id):
                 message = reaction_message(reaction, place, self._name, self._clock.now())
                 if message is not None:
-                    made.append(msgspec.structs.replace(message, address=address))
-        return made
+                    messages.append(msgspec.structs.replace(message, address=address))
+        return messages
 
     async def _acknowledge(self, interaction: Interaction) -> None:
         """Tell the client that it arrived. The message is committed already, so a failure is only

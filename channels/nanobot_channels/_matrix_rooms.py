@@ -99,7 +99,7 @@ class Rooms:
                 raise
             return Room({"": "", " ": "", self._user_id: ""})
         people = table(answer.get("joined"))
-        names = {who: _name(table(one).get("display_name")) for who, one in people.items()}
+        names = {who: _name(table(profile).get("display_name")) for who, profile in people.items()}
         room = Room(names)
         self._rooms[room_id] = room
         return room

@@ -70,7 +70,9 @@ class Table:
         """Some texts, of which none is blank."""
         value = self._settings.get(key, list(usual))
         listed = value if isinstance(value, list) else [None]
-        if len(listed) > most or not all(isinstance(one, str) and one.strip() for one in listed):
+        if len(listed) > most or not all(
+            isinstance(entry, str) and entry.strip() for entry in listed
+        ):
             raise self.wrong(key, f"must be a list of at most {most} texts")
         return tuple(listed)
 

@@ -28,7 +28,7 @@ def table(value: object) -> dict[str, Any]:
 
 def tables(value: object) -> list[dict[str, Any]]:
     """The JSON objects in a list."""
-    return [one for one in listed(value) if isinstance(one, dict)]
+    return [entry for entry in listed(value) if isinstance(entry, dict)]
 
 
 def listed(value: object) -> list[Any]:

@@ -79,9 +79,9 @@ def standing_reactions(
     reacted = shaped(message, _Reacted)
     item = {"type": "message", "channel": chat, "ts": ts}
     events = (
-        {"user": user, "reaction": one.name, "item": item}
-        for one in reacted.reactions
-        for user in one.users
+        {"user": user, "reaction": reaction.name, "item": item}
+        for reaction in reacted.reactions
+        for user in reaction.users
     )
-    made = (reaction_message(event, me, channel) for event in events)
-    return [message for message in made if message is not None]
+    messages = (reaction_message(event, me, channel) for event in events)
+    return [message for message in messages if message is not None]

@@ -291,8 +291,8 @@ class Receiver:
         params = {"channel": address.chat_id, "timestamp": ts, "full": True}
         answer = await self._api.call("reactions.get", params, form=True)
         place = (address.chat_id, ts)
-        made = standing_reactions(answer.get("message"), place, self._me, self._name)
-        return [await self._with_names(message) for message in made[:_MOST_REACTING]]
+        messages = standing_reactions(answer.get("message"), place, self._me, self._name)
+        return [await self._with_names(message) for message in messages[:_MOST_REACTING]]
 
     async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
         item = user_message(event, self._me, chat)

@@ -65,8 +65,8 @@ class Outgoing:
         if plain:
             return await self.call(method, plain_content(part) | look | place)
         chat, forms = str(place["channel"]), list(contents(part))
-        known = [form for form in forms if form[0] >= self._forms.get(chat, 0)] or forms[-1:]
-        for grade, form in known[:-1]:
+        accepted = [form for form in forms if form[0] >= self._forms.get(chat, 0)] or forms[-1:]
+        for grade, form in accepted[:-1]:
             try:
                 return await self._api.call(method, form | look | place)
             except ApiRefusal as error:
@@ -77,11 +77,11 @@ class Outgoing:
                     self._forms[chat] = min(grade + 1, OLDEST)
             except NoAnswer as error:
                 raise delivery_error(error) from error
-        return await self.call(method, known[-1][1] | look | place)
+        return await self.call(method, accepted[-1][1] | look | place)
 
     def confides(self, address: Address, person: str) -> bool:
-        known = _PERSON.fullmatch(person) and (address.chat_id, person) not in self._public
-        return bool(known) and not is_direct(address.chat_id)
+        may_confide = _PERSON.fullmatch(person) and (address.chat_id, person) not in self._public
+        return bool(may_confide) and not is_direct(address.chat_id)
 
     async def confide(self, address: Address, person: str, part: OutboundPart, root: str) -> str:
         """Show a part to one person, below `root` if there is one. See ports.Confiding.
@@ -145,7 +145,7 @@ class Outgoing:
 
 
 def _messages(answer: Mapping[str, Any]) -> list[Json]:
-    return [one for one in tables(answer.get("messages")) if is_ts(str(one.get("ts", "")))]
+    return [reply for reply in tables(answer.get("messages")) if is_ts(str(reply.get("ts", "")))]
 
 
 def _begun(nameless: list[Json], part: OutboundPart) -> str | None:

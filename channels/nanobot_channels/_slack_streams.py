@@ -139,13 +139,13 @@ class Streams:
         if stream is None or not stream.sure or not stream.shown or not payload.markdown:
             return False
         last = stream.shown[-1]
-        if any(one.text and two.text for one, two in pairwise(stream.shown)):
+        if any(first.text and second.text for first, second in pairwise(stream.shown)):
             return False  # words that the answer does not have, and nothing between
-        said = "" if last.tool else _text(last)
+        written = "" if last.tool else _text(last)
         chunks = _chunks(stream.shown, [_done(step) for step in stream.shown])
-        if chunks is None or not payload.markdown.startswith(said):
+        if chunks is None or not payload.markdown.startswith(written):
             return False
-        if rest := payload.markdown[len(said) :]:
+        if rest := payload.markdown[len(written) :]:
             chunks.append({"type": "markdown_text", "text": rest})
         if stream.length + sum(map(_length, chunks)) > MARKDOWN_LIMIT:
             return False

@@ -50,13 +50,13 @@ def blocks(
             continue  # it shares its first line with the beginning of a list
         if first > at:
             yield "\n".join(lines[at:first]), False
-        made = (
+        block = (
             _table(tokens, number, lines[first:last])
             if token.type == "table_open"
             else fenced(token.content.rstrip("\n"), token.info)
         )
         before = lines[first][:start]
-        yield "\n".join(before + line for line in made.split("\n")), True
+        yield "\n".join(before + line for line in block.split("\n")), True
         at = last
     if at < len(lines):
         yield "\n".join(lines[at:]), False
@@ -84,7 +84,7 @@ def _table(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> str:
     widths = [max(map(_columns, column)) for column in zip(*cells, strict=True)]
     if len(rows) > 1 and sum(widths) + 3 * (len(widths) - 1) > TABLE_COLUMNS:
         columns = zip(*rows, strict=True)
-        idle = {name.content for name, *below in columns if not any(one.content for one in below)}
+        idle = {name.content for name, *below in columns if not any(cell.content for cell in below)}
         return "\n\n".join(_record(rows[0], row, idle) for row in rows[1:])
     drawn = [
         " | ".join(

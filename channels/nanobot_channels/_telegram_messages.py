@@ -127,8 +127,8 @@ class TelegramMessages:
                 return
         pieces = _pieces(part, payload, plain=plain)
         if len(pieces) != 1:
-            known = payload.html and not self.takes_rich(address.chat_id)
-            kind = FormRefused if known and not plain else Refused
+            is_html = payload.html and not self.takes_rich(address.chat_id)
+            kind = FormRefused if is_html and not plain else Refused
             raise kind("without a rich message it takes more than one")
         await self._replace(method, params | _content(pieces[0]) | self._previews)
 

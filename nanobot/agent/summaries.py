@@ -127,8 +127,8 @@ def _line(entry: Entry) -> str:
         case UserEntry(text=text, command=None) as message:
             return f"{message.sender_name or message.sender_id}: {text}"
         case ReplyEntry(text=text, tool_calls=calls):
-            made = "".join(f"\n(calls {call.name} {call.arguments})" for call in calls)
-            return f"assistant: {text}{made}"
+            requests = "".join(f"\n(calls {call.name} {call.arguments})" for call in calls)
+            return f"assistant: {text}{requests}"
         case ToolResultEntry(name=name, text=text):
             return f"(result of {name}: {text})"
         case PostEntry(text=text):

@@ -166,8 +166,8 @@ class _Assembly:
         self.blobs = blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        scribe = self.models.scribe(agent.transcription_model)
-        self.received = Received(self.blobs, self.files, scribe, self.taint)
+        transcriber = self.models.scribe(agent.transcription_model)
+        self.received = Received(self.blobs, self.files, transcriber, self.taint)
         self.archives = archives_of(config)
         # Of several processes only the one that fires jobs writes archives.
         own = None if store.shared else self.archives

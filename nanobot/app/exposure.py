@@ -113,9 +113,9 @@ class SecurityAuditor:
         self, attacker: Attacker, role: Role, bare: str | None, *, tainted: bool = False
     ) -> Iterator[Exposure]:
         """What such a run may do without anybody being asked, beyond what is harmless."""
-        known = {tool.name: tool for tool, _, _ in self._tools.listed()}
+        tools = {tool.name: tool for tool, _, _ in self._tools.listed()}
         for call in _CALLS:
-            tool = known.get(call.tool)
+            tool = tools.get(call.tool)
             if tool is None or role not in tool.allowed:
                 continue
             facts = {"contained": bare is None, **call.facts}

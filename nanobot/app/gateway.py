@@ -225,12 +225,12 @@ class Gateway:
 
 def _api(parts: Parts) -> ApiParts:
     embedder = parts.memory.embedder
-    scribe = parts.models.scribe(parts.starter.config.agent.transcription_model)
+    transcriber = parts.models.scribe(parts.starter.config.agent.transcription_model)
     return ApiParts(
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
         programs=parts.programs,
         embed=None if embedder is None else embedder.embed,
-        transcribe=None if scribe is None else scribe.transcribe,
+        transcribe=None if transcriber is None else transcriber.transcribe,
     )

@@ -24,10 +24,10 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     channel, _, chat = settings.to.partition(":")
     served = config.served
     if settings.to and not (chat and channel in {*served, TERMINAL}):
-        known = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
+        addresses = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
         raise ConfigError(
             f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
-            f"write CHANNEL:ID ({known}), or leave it out for the chat an owner spoke in last."
+            f"write CHANNEL:ID ({addresses}), or leave it out for the chat an owner spoke in last."
         )
     own = zone_given(settings.zone, zone, path)
     return HeartbeatSchedule(
@@ -44,7 +44,7 @@ def heartbeat_of(
     config: Config, cron: CronService, zone: str, store: Store, models: Models
 ) -> tuple[Trigger, Publisher]:
     """The heartbeat, and what becomes of its beats. Raises ConfigError."""
-    settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
+    settings, schedule, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
     served = config.served
     chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
     terms = msgspec.structs.replace(
@@ -55,16 +55,16 @@ def heartbeat_of(
     )
     # Of beats only one is at work at a time, and none waits for it.
     plan = msgspec.structs.replace(
-        plan_of(NAME, settings.to, Origin.HEARTBEAT, rhythm.zone),
-        schedule=f"every {rhythm.interval:.0f} seconds",
+        plan_of(NAME, settings.to, Origin.HEARTBEAT, schedule.zone),
+        schedule=f"every {schedule.interval:.0f} seconds",
         terms=terms,
         overlap="skip",
         post=True,
     )
 
-    def into(address: Address, around: ChatSituation) -> Publisher:
+    def into(address: Address, situation: ChatSituation) -> Publisher:
         there = msgspec.structs.replace(
-            plan, address=address, session_key=around.session_key, tainted=around.tainted
+            plan, address=address, session_key=situation.session_key, tainted=situation.tainted
         )
         return cron.publisher(there)
 
@@ -73,5 +73,5 @@ def heartbeat_of(
         return profile is not None and helpers.able(profile, "the heartbeat")
 
     clock = store.writer.clock
-    beats = Heartbeat(config.workspace, rhythm, chats, clock, into, able)
+    beats = Heartbeat(config.workspace, schedule, chats, clock, into, able)
     return beats, cron.publisher(plan)

@@ -60,16 +60,16 @@ class Lifecycle:
         """Before anything runs: what an earlier stop left unfinished is no business of a start."""
         with boundary("the run of an earlier stop"):
             if await self._is_busy("shutdown"):
-                order = self._message("shutdown", "/stop", ids.run_id(), 0.0)
+                stop = self._message("shutdown", "/stop", ids.run_id(), 0.0)
                 ending = Ending(state=RunState.ABORTED, error="the gateway was gone before")
                 admission = Admission(
-                    message=order,
+                    message=stop,
                     session_key=session_of("shutdown"),
                     role=Role.OWNER,
                     stop=ending,
                     everyone=True,
                 )
-                await self._bus.admit(order.address.channel, [admission])
+                await self._bus.admit(stop.address.channel, [admission])
 
     async def boot(self, ids: Ids) -> None:
         """Ask for the run of the start, and wait for its end if that is configured. One that a

@@ -32,10 +32,10 @@ def check_chat(config: Config) -> None:
         TERMINAL,
     ]
     if to and not (colon and chat and channel in served):
-        known = ", ".join(f"{name}:..." for name in served)
+        addresses = ", ".join(f"{name}:..." for name in served)
         raise ConfigError(
             f"{config.file}: {key} is {to[:60]!r}, which is no chat of a channel that is served: "
-            f"write CHANNEL:ID ({known}), or leave it out, and nobody is written to."
+            f"write CHANNEL:ID ({addresses}), or leave it out, and nobody is written to."
         )
 
 

@@ -33,22 +33,22 @@ def triggers_of(
     models: Models,
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """Those that are switched on, by their names. Raises ConfigError."""
-    made: dict[str, tuple[Trigger, Publisher]] = {}
+    triggers: dict[str, tuple[Trigger, Publisher]] = {}
     # Each is loaded where it is switched on, and not before.
     if config.heartbeat.enabled:
         from nanobot.app.heartbeat import heartbeat_of  # noqa: PLC0415
 
-        made["heartbeat"] = heartbeat_of(config, cron, zone, store, models)
+        triggers["heartbeat"] = heartbeat_of(config, cron, zone, store, models)
     if config.events.enabled:
         from nanobot.app.machine_events import events_of  # noqa: PLC0415
 
-        made["events"] = events_of(config, cron, zone, store)
+        triggers["events"] = events_of(config, cron, zone, store)
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
         # Nobody knows where a package has its words from.
         plan = msgspec.structs.replace(plan, tainted=True)
-        made[f"trigger:{name}"] = (trigger, cron.publisher(plan))
-    return made
+        triggers[f"trigger:{name}"] = (trigger, cron.publisher(plan))
+    return triggers
 
 
 def check(config: Config, zone: str) -> None:

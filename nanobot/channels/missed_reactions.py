@@ -54,9 +54,9 @@ class MissedReactions:
 
     async def _look(self) -> None:
         for address, message_id in await self._questions():
-            made = await self._reactions(self._moved.there(address), message_id)
-            if made:
-                await self._intake.admit(made)
+            messages = await self._reactions(self._moved.there(address), message_id)
+            if messages:
+                await self._intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
     async def _questions(self) -> list[tuple[Address, str]]:
@@ -76,11 +76,11 @@ class MissedReactions:
     async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:
         """A no before every yes: in which order they were made nobody knows any more."""
         try:
-            made = await self._channel.reactions(there, message_id)
+            messages = await self._channel.reactions(there, message_id)
         except (ChannelError, DeliveryError) as error:
             logger.info("{}: reactions to {} cannot be read: {}", self._name, message_id, error)
             if isinstance(error, NotSent) and error.retry_after:
                 await self._clock.sleep(min(error.retry_after, _LONGEST_WAIT))
             return ()
-        decisive = [message for message in made if reaction(message.text)]
+        decisive = [message for message in messages if reaction(message.text)]
         return sorted(decisive, key=lambda message: reaction(message.text) != "deny")

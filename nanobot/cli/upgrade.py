@@ -61,10 +61,10 @@ def _told(environ: Mapping[str, str], installation: Installation) -> None:
 
 def _version(installation: Installation) -> str:
     """Which one is installed now; "" if its Python does not say."""
-    asking = [installation.python, "-c", "from nanobot import __version__; print(__version__)"]
+    reply = [installation.python, "-c", "from nanobot import __version__; print(__version__)"]
     try:
         completed = subprocess.run(  # noqa: S603 - our own interpreter
-            asking, capture_output=True, text=True, timeout=_SECONDS, check=False
+            reply, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -84,7 +84,7 @@ class MemoryFiles:
                 return ""
             raise NanobotError(f"{file} cannot be read: {error.strerror}") from error
 
-    def change(self, file: str, made: Callable[[str], str]) -> None:
+    def change(self, file: str, edited: Callable[[str], str]) -> None:
         """Put `made` of a file's text in its place, at once or not at all; on the disk when this
         returns. Raises NanobotError, naming the file."""
         *folder, name = file.split("/")
@@ -99,7 +99,7 @@ class MemoryFiles:
                         raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
                     mode = stat.S_IMODE(status.st_mode) & 0o777
                     text = _text(opened, file)
-                _replace(descriptor, name, made(text), mode)
+                _replace(descriptor, name, edited(text), mode)
         except OSError as error:
             raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
 

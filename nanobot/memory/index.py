@@ -96,9 +96,9 @@ class Memory:
         digest = digest_of(text)
         async with self._lock(scope):
             await self._follow(scope)
-            known = await self._store.known(scope, digest)
-            if known is not None and (state != "active" or known.state == "active"):
-                return known
+            existing = await self._store.known(scope, digest)
+            if existing is not None and (state != "active" or existing.state == "active"):
+                return existing
             if state == "active":
                 file = await self._sync.write(scope, text, kind)
                 provenance = msgspec.structs.replace(provenance, file=file)
@@ -131,16 +131,16 @@ class Memory:
         text = _checked(text)
         digest = digest_of(text)
         await self.filed(scope)
-        known = await self._store.known(scope, digest)
-        if known is not None and (state != "active" or known.state == "active"):
-            return known, None
+        existing = await self._store.known(scope, digest)
+        if existing is not None and (state != "active" or existing.state == "active"):
+            return existing, None
         if state == "active":
             file, _ = await self._sync.place(scope, text, kind)
             await asyncio.to_thread(self._files.check, file)
-        identity = await self._store.reserve() if known is None else known.id
+        identity = await self._store.reserve() if existing is None else existing.id
         draft = msgspec.structs.replace(_draft(scope, text, provenance, state, kind), id=identity)
         write = self._writing(self._store.keeping(draft), scope)
-        return SavedMemory(id=identity, state=state, fresh=known is None), write
+        return SavedMemory(id=identity, state=state, fresh=existing is None), write
 
     async def forgetting(self, identity: int, scope: str) -> tuple[MemoryView, StoreWrite]:
         """As `forget` with somebody else's transaction: what will be gone, and what does it. Its
@@ -287,8 +287,8 @@ class Memory:
         return view
 
     async def _still(self, view: MemoryView) -> bool:
-        known = await self._store.known(view.scope, digest_of(view.text))
-        return known is not None and known.state == "proposed"
+        existing = await self._store.known(view.scope, digest_of(view.text))
+        return existing is not None and existing.state == "proposed"
 
     # Vectors
 
@@ -311,10 +311,10 @@ class Memory:
         failed = 0
         while True:
             self._wake.clear()
-            made = False
+            complete = False
             with boundary("vectors of memories"):
-                made = all([await self._filed_all(), await self.embed_all()])
-            if made:
+                complete = all([await self._filed_all(), await self.embed_all()])
+            if complete:
                 failed = 0
                 await self._wake.wait()
             else:

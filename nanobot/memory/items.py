@@ -91,8 +91,8 @@ def _like(line: str, text: str) -> list[str]:
     bullet = _BULLET.match(line.removeprefix(mark))
     first, *others = text.split("\n")
     begin, indent = (bullet[0], "  ") if bullet else ("", "")
-    made = [f"{mark}{begin}{first}", *(f"{indent}{other}" if other else "" for other in others)]
-    return [f"{each}{newline}" for each in made]
+    lines = [f"{mark}{begin}{first}", *(f"{indent}{other}" if other else "" for other in others)]
+    return [f"{each}{newline}" for each in lines]
 
 
 def extended(content: str, items: Sequence[Item], text: str, heading: str) -> str:

@@ -32,16 +32,16 @@ class LastingFacts:
         a part of content from outside is proposed. Memory that fails keeps nothing. Raises
         StoreError."""
         state: State = "proposed" if self._ask or origin.tainted else "active"
-        made = []
+        writes = []
         try:
             for fact in facts:
                 write = await self._memory.saving(scope, fact, origin, state=state, kind="fact")
-                made += [] if write is None else [write]
+                writes += [] if write is None else [write]
         except StoreError:
             raise
         except NanobotError as error:
             logger.warning("the facts of run {} are not kept: {}", origin.run_id, error)
-        return tuple(made)
+        return tuple(writes)
 
     async def filed(self, scope: str) -> None:
         """Have what was committed stand in the scope's files; what cannot be written now is with

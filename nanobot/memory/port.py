@@ -147,11 +147,11 @@ def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> 
 
 def _name(text: str) -> str:
     """A file name that stands for this text only, upper and lower case told apart by `=`."""
-    made = "".join(_letter(c) for c in text)
-    if len(made) > _LONGEST:
+    name = "".join(_letter(c) for c in text)
+    if len(name) > _LONGEST:
         return "%%" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    plain = made and made == made.strip(".")
-    return made if plain else made.replace(".", "%2e") or "%"
+    plain = name and name == name.strip(".")
+    return name if plain else name.replace(".", "%2e") or "%"
 
 
 def _letter(c: str) -> str:

@@ -75,8 +75,8 @@ class FileSync:
         """A line that was written is in the store as well: when it goes, so does its row."""
         read = self._followed.get(scope)
         if read is not None:
-            known = read.get(file, _NOTHING)
-            self._followed.put(scope, {**read, file: ReadFile(None, known.joined + digest)})
+            previous = read.get(file, _NOTHING)
+            self._followed.put(scope, {**read, file: ReadFile(None, previous.joined + digest)})
 
     def removed(self, scope: str, digest: bytes) -> None:
         """A line that was erased is not in the store either: it is new if it comes again."""
@@ -110,8 +110,8 @@ class FileSync:
             raise NanobotError("it stands in no file yet: try it again in a moment")
         for file in files:
             change, heading = self._files.change, file.rpartition("/")[2].removesuffix(".md")
-            made = partial(corrected, digest=digest, text=text, heading=heading)
-            await asyncio.to_thread(change, file, made)
+            edit = partial(corrected, digest=digest, text=text, heading=heading)
+            await asyncio.to_thread(change, file, edit)
         return files[0]
 
     async def _read(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:
@@ -146,13 +146,13 @@ class FileSync:
         added: dict[bytes, tuple[str, Item]] = {}
         removed: set[bytes] = set()
         for file, stamp in stamps.items():
-            known = before.get(file, _NOTHING)
-            if known.stamp == stamp:
-                now[file] = known
+            previous = before.get(file, _NOTHING)
+            if previous.stamp == stamp:
+                now[file] = previous
                 continue
             in_file = {item.digest: item for item in items(self._files.read(file))}
             now[file] = ReadFile.of(stamp, in_file)
-            old = known.digests()
+            old = previous.digests()
             added |= {digest: (file, item) for digest, item in in_file.items() if digest not in old}
             removed |= old - in_file.keys()
         for file in before.keys() - stamps.keys():
@@ -186,7 +186,7 @@ class FileSync:
 
 def holding(read: Mapping[str, ReadFile], digest: bytes) -> list[str]:
     """The files that a memory stands in."""
-    return [file for file, known in read.items() if digest in known.digests()]
+    return [file for file, contents in read.items() if digest in contents.digests()]
 
 
 def _changes(
@@ -198,9 +198,9 @@ def _changes(
     """A memory may stand in several files; the store names one of them, and keeps it if it can."""
     stays = {
         digest: file
-        for file, known in now.items()
+        for file, contents in now.items()
         if file in before and (added or removed)
-        for digest in known.digests() & before[file].digests()
+        for digest in contents.digests() & before[file].digests()
     }
     elsewhere = {digest: file for digest, (file, _) in added.items()} | stays
     return FileChanges(

@@ -109,22 +109,22 @@ def _extended(matrix: _Matrix, rows: Sequence[VectorRow]) -> _Matrix:
 
 
 def _nearest(matrix: _Matrix, vector: Sequence[float], limit: int, least: float) -> list[int]:
-    wanted = packed(vector)
-    if matrix.width != len(wanted):
+    packed_vector = packed(vector)
+    if matrix.width != len(packed_vector):
         return []
-    scored = enumerate(_cosines(matrix.rows, wanted))
+    scored = enumerate(_cosines(matrix.rows, packed_vector))
     close = ((-score, at) for at, score in scored if score >= least)
     return list(dict.fromkeys(matrix.ids[at] for _, at in heapq.nsmallest(limit, close)))
 
 
-def _cosines(rows: bytes, wanted: bytes) -> Iterator[float]:
+def _cosines(rows: bytes, packed_vector: bytes) -> Iterator[float]:
     """That of each row with a vector."""
     if find_spec("numpy") is not None:
         import numpy as np  # noqa: PLC0415 - of an extra
 
-        vector = np.frombuffer(wanted, dtype="<f4")
+        vector = np.frombuffer(packed_vector, dtype="<f4")
         yield from (np.frombuffer(rows, dtype="<f4").reshape(-1, vector.shape[0]) @ vector).tolist()
         return
-    values = struct.unpack(f"<{len(wanted) // 4}f", wanted)
+    values = struct.unpack(f"<{len(packed_vector) // 4}f", packed_vector)
     for row in struct.iter_unpack(f"<{len(values)}f", rows):
         yield sum(map(mul, row, values))

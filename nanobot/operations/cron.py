@@ -130,8 +130,8 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> list[JobView]:
     """List the scheduled jobs."""
-    book = context.engine.book
-    jobs = await book.listed(_requester(caller), state=state, find=find, limit=limit)
+    editor = context.engine.book
+    jobs = await editor.listed(_requester(caller), state=state, find=find, limit=limit)
     return [viewed(job) for job in jobs]
 
 

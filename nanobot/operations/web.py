@@ -29,8 +29,8 @@ async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
     return await context.engine.web.tokens()
 
 
-def _token_text(made: NewToken, _: float) -> str:
-    return f"{made.token}\n(for {made.name}, as {made.role}; it is not shown again)"
+def _token_text(new: NewToken, _: float) -> str:
+    return f"{new.token}\n(for {new.name}, as {new.role}; it is not shown again)"
 
 
 @operation("web tokens add", text=_token_text, example="laptop role=owner days=90")

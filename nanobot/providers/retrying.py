@@ -72,11 +72,11 @@ class CallPolicy(msgspec.Struct, frozen=True):
         what the endpoint asks for.
 
         Raises ModelRateLimited when it asks for more than a minute."""
-        wish = failure.retry_after or 0.0
-        if wish > _LONGEST_WAIT:
-            raise ModelRateLimited(str(failure.error), wish)
+        requested = failure.retry_after or 0.0
+        if requested > _LONGEST_WAIT:
+            raise ModelRateLimited(str(failure.error), requested)
         delay = self.backoff.delay(failed)
-        return max(wish, delay / 2 if failure.refused else delay)
+        return max(requested, delay / 2 if failure.refused else delay)
 
 
 class AttemptFailed(Exception):

@@ -96,9 +96,9 @@ class Access:
         )
 
     async def _token(self, digest: str) -> AccessToken | None:
-        known, until = self._known.get(digest, (None, 0.0))
-        if known is not None and self._clock.monotonic() < until:
-            return known
+        cached, until = self._known.get(digest, (None, 0.0))
+        if cached is not None and self._clock.monotonic() < until:
+            return cached
         token = await self._store.of(digest)
         self._known.pop(digest, None)
         if token is None:

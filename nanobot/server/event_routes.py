@@ -30,16 +30,16 @@ class EventRoutes:
         self._admission = admission
 
     def routes(self) -> list[Route]:
-        one, all_of_them = self._following(one=True), self._following(one=False)
+        of_run, all_of_them = self._following(of_one_run=True), self._following(of_one_run=False)
         return [
-            Route(method="GET", path="/api/sessions/{key}/events", handler=one),
+            Route(method="GET", path="/api/sessions/{key}/events", handler=of_run),
             Route(method="GET", path="/api/events", handler=all_of_them),
         ]
 
-    def _following(self, *, one: bool) -> Handler:
+    def _following(self, *, of_one_run: bool) -> Handler:
         async def follow(request: web.Request) -> web.StreamResponse:
             try:
-                key = session_of(request) if one else all_sessions(request)
+                key = session_of(request) if of_one_run else all_sessions(request)
             except NanobotError as error:
                 raise problem_of(error) from None
             after = request.headers.get("Last-Event-ID") or request.query.get("after", "")

@@ -67,13 +67,13 @@ def openapi_route(
     operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool
 ) -> Route:
     """GET /openapi.json: made at the first request."""
-    made: list[bytes] = []
+    encoded: list[bytes] = []
 
     async def describe(_: web.Request) -> web.StreamResponse:
-        if not made:
+        if not encoded:
             document = description(operations, version, cookie=cookie, hooks=hooks)
-            made.append(msgspec.json.encode(document))
-        return web.Response(body=made[0], content_type=JSON, headers=QUIET)
+            encoded.append(msgspec.json.encode(document))
+        return web.Response(body=encoded[0], content_type=JSON, headers=QUIET)
 
     return Route(method="GET", path="/openapi.json", handler=describe, open=True)
 
@@ -117,8 +117,8 @@ class _Schemas:
     """The JSON Schemas of types."""
 
     def __init__(self, types: Sequence[Any]) -> None:
-        made, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
-        self._made = {id(each): schema for each, schema in zip(types, made, strict=True)}
+        schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+        self._made = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
         self._types = types  # whose ids these are
         self.components = {name: _tidy(schema) for name, schema in components.items()}
 

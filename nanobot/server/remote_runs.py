@@ -32,11 +32,11 @@ class RemoteRun:
         text = str(event.payload.get("text", ""))
         if event.model_call != self.model_call:
             self.model_call, self.text = event.model_call, ""
-        known = self.text if anew and text.startswith(self.text) else ""
+        shown = self.text if anew and text.startswith(self.text) else ""
         self.text = text if anew else self.text + text
-        if not known:
+        if not shown:
             return event
-        return msgspec.structs.replace(event, payload={"text": text[len(known) :]})
+        return msgspec.structs.replace(event, payload={"text": text[len(shown) :]})
 
 
 class RemoteRuns:
@@ -86,22 +86,22 @@ class RemoteRuns:
 
     def note(self, event: RunEvent, now: float, *, anew: bool) -> RunEvent | None:
         """Take an event in; returns what of it is news here."""
-        known = self._runs.get(event.run_id)
+        remote = self._runs.get(event.run_id)
         state = event.payload.get("state")
-        if known is not None:
-            known.heard = now
+        if remote is not None:
+            remote.heard = now
         if event.kind is EventKind.END or state == "waiting":
             self.forget(event.run_id)
         elif event.kind is EventKind.STATUS and state == "running":
-            if anew and known is not None:
+            if anew and remote is not None:
                 return None
             address = event.payload.get("address")
             shown = address is not None and address.channel in self._serves()
             self._runs[event.run_id] = RemoteRun(event, now, shown=shown)
-        elif known is None:
+        elif remote is None:
             return event
         elif event.kind is EventKind.MODEL_DELTA and "text" in event.payload:
-            return known.new_of(event, anew=anew)
+            return remote.new_of(event, anew=anew)
         elif state == "retrying":
-            known.text = ""
-        return None if anew and known is not None else event
+            remote.text = ""
+        return None if anew and remote is not None else event

@@ -170,11 +170,14 @@ class Conversations:
         """Raises RunConflict where another message was taken by that name: this one is not lost
         without a word."""
         journal = self._operations.engine.bus.journal
-        known = await journal.outcome(message.address, message.dedupe_key)
-        if known is None:
+        earlier = await journal.outcome(message.address, message.dedupe_key)
+        if earlier is None:
             return
         text, blobs = without_controls(message.text), [each.blob for each in message.attachments]
-        if (known.message.text, [each.blob for each in known.message.attachments]) != (text, blobs):
+        if (earlier.message.text, [each.blob for each in earlier.message.attachments]) != (
+            text,
+            blobs,
+        ):
             raise RunConflict(
                 f"client_request_id {message.dedupe_key} was another message's: choose a new one"
             )

@@ -82,8 +82,8 @@ def _kinds(rule: Mapping[str, Any]) -> set[str]:
     """The types a rule names; none if it names one that is not known."""
     kind = rule.get("type")
     named = [kind] if isinstance(kind, str) else kind if _is_list(kind) else []
-    known = {word for word in named if isinstance(word, str) and word in _PYTHON}
-    return known if len(known) == len(named) else set()
+    types = {word for word in named if isinstance(word, str) and word in _PYTHON}
+    return types if len(types) == len(named) else set()
 
 
 _PYTHON: Mapping[str, tuple[type, ...]] = {

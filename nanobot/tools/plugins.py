@@ -48,8 +48,8 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
 
 def offered(loaded: Any) -> list[AnyTool]:
     """The tools that an entry point gives. Raises UsageError that says what is wrong with them."""
-    made = loaded() if callable(loaded) else loaded
-    tools = [made] if not isinstance(made, Iterable) else list(made)
+    given = loaded() if callable(loaded) else loaded
+    tools = [given] if not isinstance(given, Iterable) else list(given)
     for tool in tools:
         if not isinstance(tool, Tool):
             kind = type(tool).__name__

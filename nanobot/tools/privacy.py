@@ -13,11 +13,13 @@ from nanobot.workspace.confinement import ConfinedFiles
 
 
 def kept_apart(
-    made: Callable[[ConfinedFiles], list[AnyTool]], roots: ConfinedFiles, apart: Sequence[Path]
+    tools_over: Callable[[ConfinedFiles], list[AnyTool]],
+    roots: ConfinedFiles,
+    apart: Sequence[Path],
 ) -> list[AnyTool]:
     """The tools that `made` gives over roots; to whoever is not an owner alone, what is `apart` is
     not there."""
-    both = zip(made(roots), made(roots.excluding(apart)), strict=True)
+    both = zip(tools_over(roots), tools_over(roots.excluding(apart)), strict=True)
     return [_either(alone, shared) for alone, shared in both]
 
 

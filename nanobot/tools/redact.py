@@ -30,8 +30,10 @@ class Redactor:
     def also(self, *secrets: str) -> None:
         """Replace these, too."""
         self._known |= {secret for secret in secrets if len(secret) >= SHORTEST}
-        known = sorted(self._known, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+        longest_first = sorted(self._known, key=len, reverse=True)
+        self._pattern = (
+            re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        )
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(_MASK, text)

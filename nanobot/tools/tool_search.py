@@ -44,14 +44,14 @@ def finding_tools(
     Their own texts never change, whatever tools come and go."""
 
     async def find(args: FindTools, context: CallContext) -> str:
-        known = registry.lazy(context.role)
-        best = _best(known, args.query)
+        specs = registry.lazy(context.role)
+        best = _best(specs, args.query)
         room = MAX_RESULT_CHARS - FRAME_CHARS
         if best:
             text = "\n\n".join(map(_told, best))
         else:
-            text = "\n".join(spec.name for spec in known) or "(no server is connected now)"
-        note = f"{len(known)} tools in all. Call one with {CALL_TOOL}, or by its name."
+            text = "\n".join(spec.name for spec in specs) or "(no server is connected now)"
+        note = f"{len(specs)} tools in all. Call one with {CALL_TOOL}, or by its name."
         return untrusted(shorten(text, room, "Search more narrowly."), "MCP servers", note)
 
     async def call(_: CallFoundTool, __: CallContext) -> str:
@@ -83,20 +83,20 @@ def finding_tools(
     ]
 
 
-def _best(known: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
+def _best(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
     """Those that share words with the query, the most first; a part of a word is better than
     nothing."""
-    wanted = set(_WORD.findall(query.lower()))
-    scored = [(_score(spec, wanted), spec) for spec in known]
+    query_words = set(_WORD.findall(query.lower()))
+    scored = [(_score(spec, query_words), spec) for spec in specs]
     best = sorted((row for row in scored if row[0]), key=lambda row: (-row[0], row[1].name))
     return [spec for _, spec in best[:MOST]]
 
 
-def _score(spec: ToolSpec, wanted: set[str]) -> int:
+def _score(spec: ToolSpec, query_words: set[str]) -> int:
     name, text = spec.name.lower(), spec.description.lower()
     names, words = set(_WORD.findall(name.replace("_", " "))), set(_WORD.findall(text))
     score = 0
-    for word in wanted:
+    for word in query_words:
         if word in names:
             score += 2 * _NAME_COUNTS
         elif word in words:

@@ -30,9 +30,9 @@ class FrontMatterField(msgspec.Struct, frozen=True):
     line: int
     node: Any
 
-    def wrong(self, wanted: str) -> FrontMatterError:
+    def wrong(self, expected: str) -> FrontMatterError:
         """The error that this is not what was wanted."""
-        return FrontMatterError(f"line {self.line}: {self.key} must be {wanted}")
+        return FrontMatterError(f"line {self.line}: {self.key} must be {expected}")
 
     def text(self) -> str:
         """As text; numbers, dates and the like as they are written."""

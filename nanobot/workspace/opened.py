@@ -38,11 +38,11 @@ class OpenedFiles:
         self._opened |= self._descriptor < 0
         if self._opened:
             return
-        for folder, wanted in names.items():
+        for folder, file_names in names.items():
             place = top / folder
             watch = _watch(self._descriptor, place)
             if watch >= 0:
-                self._names[watch] = wanted
+                self._names[watch] = file_names
             elif place.is_dir():
                 self._opened = True
 
@@ -68,9 +68,9 @@ class OpenedFiles:
             at += _EVENT.size
             name = os.fsdecode(events[at : at + length].rstrip(b"\0"))
             at += length
-            wanted = self._names.get(watch, set())
+            file_names = self._names.get(watch, set())
             if mask & _OVERFLOW or (
-                mask & _OPEN and not mask & _ISDIR and (wanted is None or name in wanted)
+                mask & _OPEN and not mask & _ISDIR and (file_names is None or name in file_names)
             ):
                 self._opened = True
                 self.first = self.first or name

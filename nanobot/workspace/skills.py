@@ -117,8 +117,8 @@ class Skills:
         for skill in every:
             if skill.name == name:
                 return skill
-        known = ", ".join(skill.name for skill in every) or "none"
-        raise UnknownId(f"there is no skill {name[:64]!r}; there are {known}")
+        skill_names = ", ".join(skill.name for skill in every) or "none"
+        raise UnknownId(f"there is no skill {name[:64]!r}; there are {skill_names}")
 
     def view(self, skill: Skill, *, page: bool = False) -> SkillView:
         return SkillView(
@@ -136,8 +136,10 @@ class Skills:
     def file(self, skill: Skill, name: str) -> str:
         """The text of another file of a skill. Raises ToolError for one that is not listed."""
         if name not in skill.files:
-            known = ", ".join(skill.files) or "none besides its page"
-            raise ToolError(f"the skill {skill.name} has no file {name[:100]!r}; it has {known}")
+            file_names = ", ".join(skill.files) or "none besides its page"
+            raise ToolError(
+                f"the skill {skill.name} has no file {name[:100]!r}; it has {file_names}"
+            )
         return read(self._root(skill.source), f"skills/{skill.name}/{name}", MAX_BODY)
 
     def add(self, path: str, *, replace: bool) -> Skill:
@@ -285,13 +287,13 @@ def _copied(folder: Path) -> list[Path]:
 
 def _place(files: list[Path], folder: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".adding.", dir=target.parent) as made:
-        new = Path(made, "new")
+    with tempfile.TemporaryDirectory(prefix=".adding.", dir=target.parent) as staging:
+        new = Path(staging, "new")
         for file in files:
             to = new / file.relative_to(folder)
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, to)
             to.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
         if target.exists():
-            target.rename(Path(made, "old"))
+            target.rename(Path(staging, "old"))
         new.rename(target)

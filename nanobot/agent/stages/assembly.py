@@ -57,33 +57,35 @@ class AssembledStages(NamedTuple):
 
 
 def stages_of(
-    settings: AgentSettings, around: StageDependencies, tools: ToolRegistry
+    settings: AgentSettings, dependencies: StageDependencies, tools: ToolRegistry
 ) -> AssembledStages:
     """The stages of a gateway; what they bring for the model is among its tools after."""
-    clock, memory = around.clock, around.memory
-    helpers = AuxiliaryModels(around.models)
-    triage = auto = asking = remembering = None
+    clock, memory = dependencies.clock, dependencies.memory
+    helpers = AuxiliaryModels(dependencies.models)
+    triage = auto = asking_recall = remembering = None
     if settings.triage == "decision":
         from nanobot.agent.stages.triage import Triage, TriageContext  # noqa: PLC0415 - it is off
 
-        strange = set(settings.decision.allowed_run_types) - set(around.starter.types)
+        strange = set(settings.decision.allowed_run_types) - set(dependencies.starter.types)
         if strange:
             logger.warning(
                 "agent.decision.allowed_run_types: there is no type {}; there are {}",
-                *(", ".join(sorted(strange)), ", ".join(around.starter.types)),
+                *(", ".join(sorted(strange)), ", ".join(dependencies.starter.types)),
             )
-        view = TriageContext(memory, _Recent(around.records))
-        triage = Triage(helpers, around.starter, clock, settings.decision, view)
+        view = TriageContext(memory, _Recent(dependencies.records))
+        triage = Triage(helpers, dependencies.starter, clock, settings.decision, view)
     if memory is not None:
         recall = Recall(memory, settings.recall_top_k)
         if settings.recall == "auto":
             auto = AutoRecall(recall, helpers, clock)
         if settings.recall == "ask":
-            asking = AskingRecall(recall, helpers, settings.max_cognition_rounds)
-            tools.register(asking.tool())
+            asking_recall = AskingRecall(recall, helpers, settings.max_cognition_rounds)
+            tools.register(asking_recall.tool())
         if settings.remember == "summary":
-            remembering = Remembering(around.remembered, memory, helpers, clock, ask=around.propose)
-    return AssembledStages(Stages(triage, auto, asking), remembering, around.speaking)
+            remembering = Remembering(
+                dependencies.remembered, memory, helpers, clock, ask=dependencies.propose
+            )
+    return AssembledStages(Stages(triage, auto, asking_recall), remembering, dependencies.speaking)
 
 
 class _Recent:

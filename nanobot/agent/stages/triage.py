@@ -105,10 +105,10 @@ class Triage:
 
     async def _decided(self, active: ActiveRun) -> TriageEntry | None:
         """Have it decided, and record that. None: the model is too small."""
-        twin = _duplicate_of(active)
-        if twin is not None:
-            await active.record([twin])
-            return twin
+        duplicate = _duplicate_of(active)
+        if duplicate is not None:
+            await active.record([duplicate])
+            return duplicate
         began = self._clock.monotonic()
         answer: AuxiliaryAnswer | None = None
         profile: ModelProfile | None = None

@@ -139,21 +139,21 @@ class LocalHome:
         return [
             ProviderView(
                 name=name,
-                title=known.title,
-                model=known.default_model,
-                api_base=known.api_base,
+                title=provider.title,
+                model=provider.default_model,
+                api_base=provider.api_base,
                 local=name in LOCAL_PROVIDERS,
-                has_key=any(self._environ.get(variable, "").strip() for variable in known.env)
+                has_key=any(self._environ.get(variable, "").strip() for variable in provider.env)
                 or bool(name in configured and configured[name].api_key),
             )
-            for name, known in KNOWN_PROVIDERS.items()
+            for name, provider in KNOWN_PROVIDERS.items()
         ]
 
     async def found_models(self) -> list[FoundModel]:
         from nanobot.app.setup.available_models import find  # noqa: PLC0415
 
-        found = await find(self._environ, self._config.home)
-        return [FoundModel(name=model.label, why=model.why) for model in found]
+        models = await find(self._environ, self._config.home)
+        return [FoundModel(name=model.label, why=model.why) for model in models]
 
     def personas(self) -> list[PersonaView]:
         from nanobot.workspace import personas  # noqa: PLC0415
@@ -177,8 +177,8 @@ class LocalHome:
         if key or api_base:
             owner = label.partition("/")[0]
             before = providers.get(owner, ProviderSettings())
-            given = {"api_key": key or before.api_key, "api_base": api_base or before.api_base}
-            providers[owner] = msgspec.structs.replace(before, **given)
+            changes = {"api_key": key or before.api_key, "api_base": api_base or before.api_base}
+            providers[owner] = msgspec.structs.replace(before, **changes)
         tried = await try_model(label, providers, self._environ, config.home)
         return TriedModel(
             name=tried.label,
@@ -270,8 +270,8 @@ class LocalHome:
                 f"{new.setup.title} cannot wait for somebody: write {new.setup.person}."
             )
         filled = new.settings(config, self._environ)
-        known = {*filled.owners, *others}
-        message = await first_message(new.name, filled, _MEET_SECONDS, known)
+        senders = {*filled.owners, *others}
+        message = await first_message(new.name, filled, _MEET_SECONDS, senders)
         if message is None:
             raise UsageError("Nobody wrote.")
         sender = message.sender

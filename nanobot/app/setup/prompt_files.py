@@ -86,8 +86,8 @@ def _checked(name: str) -> str:
     parts = name.split("/")
     page = name.startswith(_MEMORY) and name.endswith(".md")
     if name not in PROMPT_FILES and (not page or not all(part.strip(". ") for part in parts)):
-        known = ", ".join(PROMPT_FILES)
-        raise UnknownId(f"{name[:80]!r} is no file of the prompt: {known}, or memory/NAME.md")
+        files = ", ".join(PROMPT_FILES)
+        raise UnknownId(f"{name[:80]!r} is no file of the prompt: {files}, or memory/NAME.md")
     return name
 
 

@@ -63,11 +63,11 @@ def _is(config: Config, name: str, kind: str) -> bool:
     return config.channels[name].type == kind
 
 
-def _new_name(kind: str, taken: Mapping[str, object]) -> str:
-    free = next(f"{kind}{n}" for n in range(2, len(taken) + 3) if f"{kind}{n}" not in taken)
+def _new_name(kind: str, existing: Mapping[str, object]) -> str:
+    free = next(f"{kind}{n}" for n in range(2, len(existing) + 3) if f"{kind}{n}" not in existing)
     while True:
         name = ask("A name for it", free)
-        if name in taken:
+        if name in existing:
             say(f"{name} is another one.")
         elif re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
             return name

@@ -72,8 +72,8 @@ def _append(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
         with os.fdopen(descriptor, "r+b") as file:
             last = _last(file)
             # A log that began anew after it was deleted has the numbers of the one before.
-            known = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
-            for entry in entries[max(known, default=0) :]:
+            archived = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
+            for entry in entries[max(archived, default=0) :]:
                 file.write(msgspec.json.encode(entry) + b"\n")
             file.flush()
             os.fsync(file.fileno())

@@ -45,7 +45,7 @@ def listing(
 def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
     """Those that are parts of what was sent lately."""
     latest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
-    known = (
+    query = (
         sa.select(_p.c.receipt)
         .join(_o, _o.c.id == _p.c.outbound_id)
         .where(
@@ -54,7 +54,7 @@ def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...
             _o.c.channel == channel,
         )
     )
-    return list(connection.scalars(known))
+    return list(connection.scalars(query))
 
 
 def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Address | None:

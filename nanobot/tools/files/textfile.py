@@ -233,11 +233,11 @@ def _count(text: str, sought: str) -> int:
 
 def _nearest(text: str, old: str) -> str:
     """The lines most like the first telling line of `old`, for the model to copy from."""
-    wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")[:200]
+    telling_line = next((line.strip() for line in old.splitlines() if line.strip()), "")[:200]
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines()[:MAX_COMPARED], start=1):
         lines.setdefault(line.strip()[:200], number)
-    near = difflib.get_close_matches(wanted, lines, n=3, cutoff=0.6) if wanted else []
+    near = difflib.get_close_matches(telling_line, lines, n=3, cutoff=0.6) if telling_line else []
     if not near:
         return " No line is like it: read the file again."
     shown = "\n".join(f"{lines[line]}: {line}" for line in sorted(near, key=lines.__getitem__))

@@ -239,11 +239,11 @@ class McpServer:
         fit = [listing for listing in listed if offer.allowed(listing.name, self.settings.allow)]
         given = offer.names(self.name, [listing.name for listing in fit])
         by_name = {listing.name: listing for listing in reversed(fit)}
-        wanted = {name: self._tool(name, by_name[tool]) for name, tool in given.items()}
-        for name in [name for name in self._offered if not _same(self._offered[name], wanted)]:
+        tools = {name: self._tool(name, by_name[tool]) for name, tool in given.items()}
+        for name in [name for name in self._offered if not _same(self._offered[name], tools)]:
             self._registry.unregister(name)
             del self._offered[name]
-        for name, tool in wanted.items():
+        for name, tool in tools.items():
             if name not in self._offered:
                 try:
                     self._registry.register(tool, source=f"mcp {self.name}")
@@ -322,9 +322,9 @@ class McpServer:
         return msgspec.structs.replace(file, blob=digest)
 
 
-def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:
+def _same(tool: AnyTool, others: Mapping[str, AnyTool]) -> bool:
     """Whether what is wanted differs in nothing that anybody sees."""
-    other = wanted.get(tool.name)
+    other = others.get(tool.name)
     if other is None:
         return False
     return (tool.description, tool.parameters) == (other.description, other.parameters)

@@ -100,8 +100,8 @@ class McpServers:
             server = self._servers.get(args.server)
             members = context.role is not Role.OWNER
             if server is None or not server.settings.enabled:
-                known = ", ".join(enabled)
-                raise ToolArgumentsError(f"server: {quoted(args.server, 64)} is not one of {known}")
+                names = ", ".join(enabled)
+                raise ToolArgumentsError(f"server: {quoted(args.server, 64)} is not one of {names}")
             if members and not server.settings.members:
                 raise ToolArgumentsError(f"server: {args.server} is for owners")
             if args.uri and args.prompt:

@@ -56,19 +56,19 @@ def described(server: str, text: str) -> str:
 def schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """A schema of an object's arguments, of at most MAX_SCHEMA_BYTES; open to anything where the
     given one is too large or too deep, or is none."""
-    made = _sanitised(given, 0)
-    if not isinstance(made, dict) or made.get("type", "object") != "object":
+    rules = _sanitised(given, 0)
+    if not isinstance(rules, dict) or rules.get("type", "object") != "object":
         return dict(_OPEN)
-    made = {key: value for key, value in made.items() if key not in _NOT_AT_ROOT}
-    fields = made.get("properties")
+    rules = {key: value for key, value in rules.items() if key not in _NOT_AT_ROOT}
+    fields = rules.get("properties")
     fields = fields if isinstance(fields, dict) else {}
-    made |= {"type": "object", "properties": {k: _rule(v) for k, v in fields.items()}}
-    required = made.pop("required", None)
+    rules |= {"type": "object", "properties": {k: _rule(v) for k, v in fields.items()}}
+    required = rules.pop("required", None)
     if isinstance(required, list):
-        made["required"] = [name for name in required if isinstance(name, str)]
-    if len(msgspec.json.encode(made)) > MAX_SCHEMA_BYTES:
+        rules["required"] = [name for name in required if isinstance(name, str)]
+    if len(msgspec.json.encode(rules)) > MAX_SCHEMA_BYTES:
         return dict(_OPEN)
-    return made
+    return rules
 
 
 def _rule(value: Any) -> dict[str, Any]:

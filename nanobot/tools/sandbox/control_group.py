@@ -149,8 +149,8 @@ def _mounted(proc: Path) -> tuple[Path, Path]:
 def _enable(base: Path, proc: Path) -> None:
     if not os.access(base / "cgroup.subtree_control", os.W_OK):
         raise NoControlGroups(f"the control group {base} is not delegated to this user")
-    known = (base / "cgroup.controllers").read_text().split()
-    lacking = [name for name in _NEEDED if name not in known]
+    controllers = (base / "cgroup.controllers").read_text().split()
+    lacking = [name for name in _NEEDED if name not in controllers]
     if lacking:
         raise NoControlGroups(f"the control group {base} does not count {' and '.join(lacking)}")
     control = base / "cgroup.subtree_control"

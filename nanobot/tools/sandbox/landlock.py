@@ -61,29 +61,29 @@ def main(arguments: list[str]) -> None:
     least, filtered, *grants = arguments[:end]
     command = arguments[end + 1 :]
     c = ctypes.CDLL(None, use_errno=True)
-    known = version()
-    if known < int(least):
-        raise OSError(f"the kernel's Landlock is version {known}, {least} is needed")
+    abi = version()
+    if abi < int(least):
+        raise OSError(f"the kernel's Landlock is version {abi}, {least} is needed")
     _checked(c.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    if known >= SINCE_MOVES:
-        _restrict(c, known, grants)
+    if abi >= SINCE_MOVES:
+        _restrict(c, abi, grants)
     if filtered != "-":
         _filter(c, int(filtered))
     os.execv(command[0], command)  # noqa: S606 - what it is for
 
 
-def handled_by(known: int) -> int:
+def handled_by(abi: int) -> int:
     """The rights that a version of Landlock knows, and so can refuse."""
     rights = 0
     for since, more in _HANDLED.items():
-        rights |= more if since <= known else 0
+        rights |= more if since <= abi else 0
     return rights
 
 
-def _restrict(c: ctypes.CDLL, known: int, grants: list[str]) -> None:
-    handled = handled_by(known)
-    scopes = _SOCKETS_AND_SIGNALS if known >= _SINCE_SCOPES else 0
-    size = 24 if known >= _SINCE_SCOPES else 16 if known >= _SINCE_NETWORK else 8
+def _restrict(c: ctypes.CDLL, abi: int, grants: list[str]) -> None:
+    handled = handled_by(abi)
+    scopes = _SOCKETS_AND_SIGNALS if abi >= _SINCE_SCOPES else 0
+    size = 24 if abi >= _SINCE_SCOPES else 16 if abi >= _SINCE_NETWORK else 8
     attributes = struct.pack("QQQ", handled, 0, scopes)[:size]
     ruleset = _checked(c.syscall(_CREATE_RULESET, attributes, size, 0))
     for grant in grants:

@@ -21,12 +21,12 @@ def own_files(program: Path, guarded: Collection[Path]) -> list[Path]:
     """The files and folders of a program, that of the interpreter in its first line, and of all
     that links lead to. Never a folder that holds one of `guarded`."""
     paths = dict[Path, None]()
-    waiting, known = [program], set[Path]()
-    while waiting and len(known) < _MOST_LINKS:
+    waiting, visited = [program], set[Path]()
+    while waiting and len(visited) < _MOST_LINKS:
         step = waiting.pop()
-        if step in known or not step.exists():
+        if step in visited or not step.exists():
             continue
-        known.add(step)
+        visited.add(step)
         if not any(step.is_relative_to(folder) for folder in _SYSTEM):
             paths.update(dict.fromkeys(_installation(step, guarded)))
         if step.is_symlink():

@@ -51,12 +51,12 @@ def escapes(command: str, pattern: str) -> bool:
     several = len(set(line.calls)) > 1 and (call is None or call.name != "ssh")
     if call is None or several or line.unclear or line.bombs:
         return True
-    known = _ESCAPES.get(call.name)
+    escape = _ESCAPES.get(call.name)
     named = set(pattern.split())
     return call.words[0].computed or (
-        known is not None
+        escape is not None
         and any(
-            word.computed or (word.text not in named and known.fullmatch(word.text))
+            word.computed or (word.text not in named and escape.fullmatch(word.text))
             for word in call.words[1:]
         )
     )

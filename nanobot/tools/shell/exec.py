@@ -155,8 +155,8 @@ class _Shell:
         """Whether the command is to reach the network, and may by the configuration."""
         from nanobot.tools.shell.network import needs_network  # noqa: PLC0415 - see above
 
-        wanted = needs_network(args.command) if args.network is None else args.network
-        return self._options.network.mode != "none" and (wanted or bool(args.hosts))
+        is_needed = needs_network(args.command) if args.network is None else args.network
+        return self._options.network.mode != "none" and (is_needed or bool(args.hosts))
 
     def taints(self, args: ExecArgs, context: CallContext) -> bool:
         """Whether its output may be from outside: whatever can reach the network may be."""

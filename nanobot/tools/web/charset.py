@@ -44,8 +44,8 @@ def decoded(data: bytes, declared: str | None) -> str:
             return data.decode(_python_name(name))
         except (LookupError, UnicodeError):
             continue
-    known = next((name for name in names if _known(name)), "cp1252")
-    return data.decode(_python_name(known), "replace")
+    charset = next((name for name in names if _known(name)), "cp1252")
+    return data.decode(_python_name(charset), "replace")
 
 
 def _said(head: bytes) -> list[re.Match[bytes]]:

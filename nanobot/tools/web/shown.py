@@ -39,9 +39,9 @@ _LARGEST_NUMBER = 4
 def is_shown(url: str, entries: Sequence[Entry], addresses: Addresses) -> bool:
     """Whether a person wrote this very address in the conversation, a search found it, or it was
     read already."""
-    wanted = _place(url, addresses)
-    return wanted is not None and any(
-        _place(text, addresses) == wanted for entry in entries for text in _addresses_in(entry.body)
+    place = _place(url, addresses)
+    return place is not None and any(
+        _place(text, addresses) == place for entry in entries for text in _addresses_in(entry.body)
     )
 
 

@@ -124,8 +124,8 @@ def worded(chosen: Mapping[str, WaitingEvents], terms: EventOptions) -> str:
             when = datetime.fromtimestamp(event.at, zone).strftime("%Y-%m-%d %H:%M:%S")
             lines.append(f"{when}: {event.text}")
             lines += [f"> {line}" for line in event.outside]
-        if wish := terms.prompts.get(name, ""):
-            lines.append(f"What to do about it: {wish}")
+        if instruction := terms.prompts.get(name, ""):
+            lines.append(f"What to do about it: {instruction}")
         parts.append("\n".join(lines))
     if terms.prompt:
         parts.append(terms.prompt)

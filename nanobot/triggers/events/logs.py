@@ -125,7 +125,7 @@ def matches(
     import regex  # type: ignore[import-untyped]  # noqa: PLC0415 - 40 ms, and only for logs
 
     try:
-        wanted = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+        compiled = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except regex.error as error:
         raise SensorUnreadable(f"the pattern {pattern!r} cannot be used: {error}") from None
     matching: list[str] = []
@@ -135,7 +135,7 @@ def matches(
         if left <= 0:
             return matching, slow + len(lines) - number
         try:
-            if wanted.search(line[:_LOOKED_AT_CHARS], timeout=left, concurrent=True):
+            if compiled.search(line[:_LOOKED_AT_CHARS], timeout=left, concurrent=True):
                 matching.append(line)
         except TimeoutError:
             slow += 1

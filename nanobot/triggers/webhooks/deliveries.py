@@ -30,12 +30,12 @@ class NamedDeliveries:
 
     async def add(self, key: str) -> None:
         """One was. Raises StoreError."""
-        known = await self._loaded()
-        known[_short(key)] = None
-        while len(known) > MOST:
-            known.popitem(last=False)
+        keys = await self._loaded()
+        keys[_short(key)] = None
+        while len(keys) > MOST:
+            keys.popitem(last=False)
         if self._state is not None:
-            await self._state.keep(self._name, msgspec.json.encode(list(known)))
+            await self._state.keep(self._name, msgspec.json.encode(list(keys)))
 
     async def _loaded(self) -> OrderedDict[str, None]:
         async with self._loading:

@@ -23,13 +23,13 @@ def names(workspace: Path) -> list[str]:
 
 def check(name: str, workspace: Path) -> None:
     """Raises ConfigError naming the nearest for a persona that is not there."""
-    known = names(workspace)
-    if name in known:
+    personas = names(workspace)
+    if name in personas:
         return
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), personas, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}? " if near else ""
     raise ConfigError(
-        f'agent.persona: there is no persona "{name[:64]}"; {hint}There are {", ".join(known)}. '
+        f'agent.persona: there is no persona "{name[:64]}"; {hint}There are {", ".join(personas)}. '
         f"One of your own goes into {workspace / 'personas'}/NAME.md."
     )
 
