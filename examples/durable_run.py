@@ -1,4 +1,4 @@
-"""A run with terms of its own, watched and approved; asked again by its id, it is known."""
+"""A run with options of its own, watched and approved; asked again by its id, it is known."""
 
 from __future__ import annotations
 

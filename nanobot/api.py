@@ -49,7 +49,7 @@ class _Runs(Protocol):
 class Agent:
     """Runs for programs. Each is durable: what it was asked and every step of it is in the log of
     its session before anything is done, and a run that a crash cut off goes on in the next process
-    under the terms it was asked with."""
+    under the options it was asked with."""
 
     def __init__(self, runs: _Runs, ids: Ids | None = None) -> None:
         self._runs = runs

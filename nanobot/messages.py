@@ -217,7 +217,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     origin: Origin = Origin.USER
     tainted: bool = False
     command: LaneCommand | None = None
-    terms: RunOptions | None = None
+    options: RunOptions | None = msgspec.field(default=None, name="terms")
 
 
 _MAX_AHEAD_SECONDS = 86_400.0
@@ -240,11 +240,11 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver.
     `replaces`: the key of an earlier message that it takes the place of; it is not sent where that
-    cannot be done. `tainted`: there is content from outside in it. `asked`: a post that its chat
-    asked for, so that no limit of what is said unasked holds it back. `failed`: it says why there
-    is no answer. `only_for`: the id of the person whom alone it concerns; where the platform can,
-    nobody else sees it. `discreet`: elsewhere it is not sent at all. `run_id`: whose answer it is,
-    of which people may say what they think."""
+    cannot be done. `tainted`: there is content from outside in it. `requested`: a post that its
+    chat asked for, so that no limit of what is said unasked holds it back. `failed`: it says why
+    there is no answer. `only_for`: the id of the person whom alone it concerns; where the platform
+    can, nobody else sees it. `discreet`: elsewhere it is not sent at all. `run_id`: whose answer it
+    is, of which people may say what they think."""
 
     address: Address
     text: str
@@ -256,7 +256,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     replaces: str = ""
     direct: bool = False
     tainted: bool = False
-    asked: bool = False
+    requested: bool = msgspec.field(default=False, name="asked")
     failed: bool = False
     only_for: str = ""
     discreet: bool = False

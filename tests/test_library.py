@@ -382,8 +382,8 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
                 assert [tool.name for tool in request.tools] == ["clock"]
             known = await bot.journal.outcome(WHERE, "mine")
             assert known is not None
-            assert known.message.terms is not None
-            assert known.message.terms.max_iterations == 7
+            assert known.message.options is not None
+            assert known.message.options.max_iterations == 7
             assert await bot.journal.oldest_owed() is None
     assert len(set(calls)) == 1
 

@@ -43,10 +43,10 @@ def shown(text: str) -> str:
 
 def _blocks(text: str) -> Iterator[str]:
     for source, anew in blocks(text, _MADE_ANEW):
-        yield source if anew else _OTHERWISE.sub(_known, source)
+        yield source if anew else _OTHERWISE.sub(_converted, source)
 
 
-def _known(match: re.Match[str]) -> str:
+def _converted(match: re.Match[str]) -> str:
     """Code and addresses as they are, marks that CommonMark does not have with backslashes, no mark
     of a picture, a small heading as one of the third level."""
     if match["kept"]:

@@ -38,7 +38,7 @@ from nanobot_channels._shapes import BadEvent, listed, string, table
 
 _SAVED_EVERY = 60.0
 """Seconds after which the cursor is kept though nothing was said."""
-_TOLD = 500
+_MOST_TOLD = 500
 _SKEW_MS = 300_000.0
 """Clocks of homeservers differ by less: when the place is lost, so much before the last event is
 looked at once more. What was admitted then is known by its id."""
@@ -50,7 +50,7 @@ class Receiver:
     """Polls /sync. The cursor is committed together with the messages it brought."""
 
     def __init__(
-        self, name: str, api: Api, intake: Intake, doors: RoomAccess, clock: Clock, backfill: int
+        self, name: str, api: Api, intake: Intake, access: RoomAccess, clock: Clock, backfill: int
     ) -> None:
         self.skipped = 0
         """Events that could not be read."""
@@ -59,11 +59,11 @@ class Receiver:
         self._name = name
         self._api = api
         self._intake = intake
-        self._doors = doors
+        self._access = access
         self._clock = clock
         self._backfill = backfill
-        self._rooms = Rooms(api, doors.user_id)
-        self._cursor = Cursor(user=doors.user_id, since="")
+        self._rooms = Rooms(api, access.user_id)
+        self._cursor = Cursor(user=access.user_id, since="")
         self._saved = 0.0
 
     async def run(self) -> None:
@@ -137,7 +137,7 @@ class Receiver:
                 locked.append(room_id)
             for event in events:
                 if event.type == "m.room.tombstone":
-                    await self._doors.follow(event)
+                    await self._access.follow(event)
         for room_id in answer.rooms.leave:
             self._rooms.forget(room_id)
         self._invited(answer)
@@ -156,11 +156,11 @@ class Receiver:
             if message.addressed and not message.reaction
         }
         for place, event_id in last.items():
-            await self._doors.read(place.chat_id, place.thread_id or "", event_id)
+            await self._access.read(place.chat_id, place.thread_id or "", event_id)
         await self._open()
         for room_id in locked:
-            if room_id not in self._cursor.told and await self._doors.cannot_read(room_id):
-                reported = (*self._cursor.told, room_id)[-_TOLD:]
+            if room_id not in self._cursor.told and await self._access.cannot_read(room_id):
+                reported = (*self._cursor.told, room_id)[-_MOST_TOLD:]
                 self._cursor = msgspec.structs.replace(self._cursor, told=reported)
                 await self._save([])
 
@@ -168,17 +168,17 @@ class Receiver:
         accepted = [
             room_id
             for room_id, value in answer.rooms.invite.items()
-            if self._doors.welcomes(room_id, value)
+            if self._access.welcomes(room_id, value)
         ]
         invited = tuple(dict.fromkeys([*self._cursor.invited, *accepted]))
         declined = [room_id for room_id in answer.rooms.invite if room_id not in accepted]
-        self._doors.declined += declined
+        self._access.declined += declined
         self._cursor = msgspec.structs.replace(self._cursor, invited=invited)
 
     async def _open(self) -> None:
         """Join where the bot is invited; what fails for now stays in the cursor."""
-        left = [room_id for room_id in self._cursor.invited if not await self._doors.join(room_id)]
-        await self._doors.decline()
+        left = [room_id for room_id in self._cursor.invited if not await self._access.join(room_id)]
+        await self._access.decline()
         if len(left) != len(self._cursor.invited):
             self._cursor = msgspec.structs.replace(self._cursor, invited=tuple(left))
 

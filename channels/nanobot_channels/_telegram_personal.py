@@ -54,7 +54,7 @@ class PersonalMessages:
         self._spoke: Recent[tuple[str, str], float] = Recent(_MOST)
         self._presses: Recent[tuple[str, str], _Press] = Recent(_MOST)
         self._refused: set[str] = set()
-        self._known: bool | None = None
+        self._has_ephemerals: bool | None = None
 
     def heard(self, message: InboundMessage, press: str | None) -> None:
         """Somebody of a group spoke, or pressed a button; before it is admitted."""
@@ -92,7 +92,7 @@ class PersonalMessages:
             return True
         spoke = self._spoke.get((chat, person))
         there = spoke is not None and self._clock.monotonic() - spoke < _THERE_SECONDS
-        return there and chat not in self._refused and self._known is not False
+        return there and chat not in self._refused and self._has_ephemerals is not False
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
         press = self._press(address.chat_id, person)
@@ -101,9 +101,9 @@ class PersonalMessages:
             with suppress(Refused, ChatGone):
                 await self._stop_spinner(press.query_id, part.text)
                 return f"{_PRESSED}{press.query_id}"
-        if self._known is None:
-            self._known = await self.messages.knows(_TELLING_METHOD)
-        if not self._known:
+        if self._has_ephemerals is None:
+            self._has_ephemerals = await self.messages.knows(_TELLING_METHOD)
+        if not self._has_ephemerals:
             raise Refused("this Bot API server has no ephemeral messages")
         about: dict[str, Any] = {"receiver_user_id": int(person)}
         if press is not None:

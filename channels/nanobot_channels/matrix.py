@@ -77,9 +77,9 @@ class MatrixChannel:
         Raises BadCredentials, ChannelDown, and what the intake raises.
         """
         user_id = await self._sign_in(self._api)
-        doors = RoomAccess(self._name, self._api, user_id, self._invites)
+        access = RoomAccess(self._name, self._api, user_id, self._invites)
         self._receiving = Receiver(
-            self._name, self._api, intake, doors, self._clock, self._backfill
+            self._name, self._api, intake, access, self._clock, self._backfill
         )
         await self._receiving.run()
 
@@ -244,12 +244,12 @@ def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:
         for person in _listed(settings.get(key))
     )
     backfill = table.number("backfill_messages", BACKFILL, 10_000)
-    doors = Invites(
+    access = Invites(
         known=people,
         strangers=invites == "direct" and settings.get("pairing", True) is True,
         anyone=invites == "all" or "*" in people,
     )
-    return MatrixChannel(name, account, invites=doors, backfill=backfill)
+    return MatrixChannel(name, account, invites=access, backfill=backfill)
 
 
 def _listed(value: object) -> list[object]:

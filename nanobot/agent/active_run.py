@@ -68,7 +68,7 @@ class RunLog:
         # Kept apart: they are asked for dozens of times a run, and the log may be long.
         self.own += own(self._run_id, entries)
         self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
-        for name in ("messages", "terms", "private", "tainted"):  # what follows from it
+        for name in ("messages", "options", "private", "tainted"):  # what follows from it
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -77,14 +77,14 @@ class RunLog:
         return [body for body in self.own if isinstance(body, UserEntry)]
 
     @cached_property
-    def terms(self) -> RunOptions:
+    def options(self) -> RunOptions:
         """What was asked of this run besides its messages."""
-        return next((m.terms for m in self.messages if m.terms is not None), _AS_CONFIGURED)
+        return next((m.options for m in self.messages if m.options is not None), _AS_CONFIGURED)
 
     @property
     def visible(self) -> list[Entry]:
         """What of the log the model may see."""
-        if self.terms.history is None:
+        if self.options.history is None:
             return self.entries
         return [entry for entry in self.entries if entry.run_id == self._run_id]
 
@@ -93,7 +93,7 @@ class RunLog:
         """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
         nobody knows: no."""
         spoken = any(
-            message.origin in _SPOKEN or (message.terms is not None and message.terms.private)
+            message.origin in _SPOKEN or (message.options is not None and message.options.private)
             for message in self._messages
         )
         return spoken and not any(message.group for message in self._messages)
@@ -101,7 +101,7 @@ class RunLog:
     @property
     def with_owner(self) -> bool:
         """Whether an owner alone reads here, and owners said all that the model sees."""
-        seen = self._messages if self.terms.history is None else self.messages
+        seen = self._messages if self.options.history is None else self.messages
         return self.private and all(message.role is Role.OWNER for message in seen)
 
     @property
@@ -157,8 +157,8 @@ class ActiveRun:
         return self.log.messages
 
     @property
-    def terms(self) -> RunOptions:
-        return self.log.terms
+    def options(self) -> RunOptions:
+        return self.log.options
 
     @property
     def address(self) -> Address:
@@ -179,20 +179,20 @@ class ActiveRun:
         return self._bus.watched(self.run.session_key)
 
     def limits(self, configured: StepLimits) -> StepLimits:
-        terms = self.terms
+        options = self.options
         rounds = configured.max_tool_rounds
         return StepLimits(
-            max_iterations=terms.max_iterations or configured.max_iterations,
-            max_tool_rounds=rounds if terms.max_tool_rounds is None else terms.max_tool_rounds,
+            max_iterations=options.max_iterations or configured.max_iterations,
+            max_tool_rounds=rounds if options.max_tool_rounds is None else options.max_tool_rounds,
             max_tool_calls=configured.max_tool_calls,
-            max_run_seconds=terms.max_run_seconds or configured.max_run_seconds,
+            max_run_seconds=options.max_run_seconds or configured.max_run_seconds,
         )
 
     def may_call(self, name: str) -> bool:
-        """Whether the terms of this run let it use a tool, and its stages have not withheld it."""
+        """Whether the options of the run allow a tool, and its stages have not withheld it."""
         if name in self._withheld:
             return False
-        return self.terms.tools is None or name in self.terms.tools
+        return self.options.tools is None or name in self.options.tools
 
     def withhold(self, name: str) -> None:
         self._withheld |= {name}
@@ -287,7 +287,7 @@ class ActiveRun:
             kind=kind,
             key=self.run.reply_key,
             reply_to=self.run.question_id,
-            direct=self.terms.direct,
+            direct=self.options.direct,
             tainted=self.tainted,
             failed=state is RunState.FAILED,
             run_id=self.run.id if state is RunState.COMPLETED else "",

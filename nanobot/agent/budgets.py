@@ -91,7 +91,7 @@ class RootRun(msgspec.Struct, frozen=True, kw_only=True):
     job_name: str = ""
 
 
-def spender(first: RootRun, model: str) -> Account:
+def account_of(first: RootRun, model: str) -> Account:
     """The accounts of a call. What came by itself is a job's, not a person's."""
     by_itself = first.origin not in _BY_PEOPLE
     return Account(

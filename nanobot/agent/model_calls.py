@@ -118,7 +118,7 @@ class ModelCaller:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
         failed, others = len(_failures(active)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
-        label = label or active.terms.model or active.model
+        label = label or active.options.model or active.model
         provider, profile = await self._models.pick(label)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
         request = ModelRequest(
@@ -182,7 +182,7 @@ class ModelCaller:
         profile: ModelProfile,
     ) -> tuple[PromptSnapshot, ModelCallEntry]:
         snapshot, call, fresh = await self.prepare(active, next_call, profile)
-        if call.window_from != active.window_from and active.terms.history is None:
+        if call.window_from != active.window_from and active.options.history is None:
             try:
                 await self._compaction.summarise(active, provider, profile, call.window_from - 1)
             except OverBudget as error:  # the answer may still be within it
@@ -195,20 +195,20 @@ class ModelCaller:
         return snapshot, call
 
     async def _fresh(self, active: ActiveRun, profile: ModelProfile) -> PromptSnapshot:
-        """The prompt of the persona, as far as the terms of the run do not say otherwise."""
-        terms = active.terms
+        """The prompt of the persona, as far as the options of the run do not say otherwise."""
+        options = active.options
         offered = sorted(
             self._tools.offered(active.run.role, active.may_call),
-            key=lambda spec: _place(spec.name, terms.tool_order),
+            key=lambda spec: _place(spec.name, options.tool_order),
         )
         snapshot = await self._prompts.shown(
             profile, tuple(offered), active.scope, private=active.log.with_owner
         )
-        if terms.system_prompt is not None:
-            snapshot = msgspec.structs.replace(snapshot, system=terms.system_prompt, parts=())
-        if not terms.extra_instructions:
+        if options.system_prompt is not None:
+            snapshot = msgspec.structs.replace(snapshot, system=options.system_prompt, parts=())
+        if not options.extra_instructions:
             return snapshot
-        extra = terms.extra_instructions
+        extra = options.extra_instructions
         parts = (*snapshot.parts, ("extra instructions", len(extra))) if snapshot.parts else ()
         return msgspec.structs.replace(
             snapshot, system=f"{snapshot.system}\n\n{extra}", parts=parts
@@ -276,10 +276,10 @@ def _failures(active: ActiveRun) -> list[str]:
 
 
 def _prompt_variant(active: ActiveRun, profile: ModelProfile) -> str:
-    """A prompt made for the terms of one run serves no other."""
-    terms, private = active.terms, active.log.with_owner
+    """A prompt made for the options of one run serves no other."""
+    options, private = active.options, active.log.with_owner
     common = prompt_variant(profile, active.run.role, private=private, scope=active.scope)
-    of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.extra_instructions)
+    of_run = (options.system_prompt, options.tools, options.tool_order, options.extra_instructions)
     if of_run == (None, None, (), ""):
         return common
     own = msgspec.json.encode(of_run)
@@ -292,7 +292,7 @@ def _place(name: str, order: tuple[str, ...]) -> int:
 
 def _with_history(active: ActiveRun, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
     """With the past that the caller gave, in the place of the session's own."""
-    history = active.terms.history
+    history = active.options.history
     if not history:
         return messages
     system, *rest = messages

@@ -67,7 +67,7 @@ class Runner:
             EventKind.STATUS,
             state="running",
             address=active.address,
-            reply_key="" if active.terms.direct else active.run.reply_key,
+            reply_key="" if active.options.direct else active.run.reply_key,
             reply_to=active.run.question_id,
             inbound_ids=[message.inbound_id for message in active.messages],
         )
@@ -101,7 +101,7 @@ class Runner:
             return await self._fail(active, type(error).__name__, str(error))
 
     async def _act(self, active: ActiveRun) -> bool:
-        if active.terms.type and len(active.messages) == 1:
+        if active.options.type and len(active.messages) == 1:
             result = await self._types.perform(active)
             await active.take_result(result)
             if not result.ask:

@@ -45,7 +45,7 @@ relations, wishes, standing arrangements; each one sentence that can be understo
 instead of "he" or "it" and dates instead of "today"; at most {MAX_FACTS}, often none. No secrets
 such as passwords or keys, no guesses, nothing that only a tool result says."""
 
-_SAID = re.compile(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL)
+_SUMMARY_TEXT = re.compile(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL)
 
 
 class SummaryResult(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ def summed(text: str) -> SummaryResult:
 
 def _broken(text: str) -> str:
     """The summary in what is no such object."""
-    cut = _SAID.search(text)
+    cut = _SUMMARY_TEXT.search(text)
     if cut is None:
         return text
     inner = cut[1]

@@ -31,7 +31,7 @@ MOST_AT_ONCE = 8
 _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 _EACH = PolicyDecision(
-    verdict=Verdict.ASK, rule="terms of the run", why="the program wants to agree to every call"
+    verdict=Verdict.ASK, rule="options of the run", why="the program wants to agree to every call"
 )
 
 
@@ -94,7 +94,7 @@ class ToolExecutor:
         batch = _Batch(self._clock)
         together: list[step.PendingCall] = []
         for requested in calls:
-            pending = _within_terms(active, requested, len(batch.results) + len(together))
+            pending = _within_options(active, requested, len(batch.results) + len(together))
             decision = await self._decision(active, pending)
             if decision.verdict is Verdict.ALLOW and self._harmless(pending):
                 together.append(pending)
@@ -125,7 +125,7 @@ class ToolExecutor:
             return _DECIDED
         call = pending.call
         decision = await self._tools.judge(call.name, call.arguments, _context(active, pending))
-        if active.terms.approve and decision.verdict is Verdict.ALLOW and not decision.configured:
+        if active.options.approve and decision.verdict is Verdict.ALLOW and not decision.configured:
             return _EACH
         return decision
 
@@ -134,7 +134,7 @@ class ToolExecutor:
     ) -> ParkResult:
         place = CallSite(
             run=active.run,
-            asked=active.messages,
+            messages=active.messages,
             model_call=pending.model_call,
             index=pending.index,
             tainted=active.tainted,
@@ -164,7 +164,7 @@ class ToolExecutor:
         self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
     ) -> None:
         """Make calls without effect at the same time; their results keep the order of the calls."""
-        at_once = asyncio.Semaphore(active.terms.max_parallel or MOST_AT_ONCE)
+        at_once = asyncio.Semaphore(active.options.max_parallel or MOST_AT_ONCE)
         place = len(batch.results)
         batch.begin()
 
@@ -187,7 +187,7 @@ class ToolExecutor:
         name, arguments = pending.call.name, pending.call.arguments
         key = active.call_key(pending.model_call, pending.index)
         active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=arguments)
-        seconds = active.terms.max_run_seconds or self._max_run_seconds
+        seconds = active.options.max_run_seconds or self._max_run_seconds
         output, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
             left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
@@ -265,11 +265,11 @@ def _judged(output: ToolOutput) -> tuple[ToolOutput, bool]:
     return msgspec.structs.replace(output, text=f"error: {output.text}"), False
 
 
-def _within_terms(
+def _within_options(
     active: ActiveRun, pending: step.PendingCall, unrecorded: int
 ) -> step.PendingCall:
-    """The call, refused if the terms of its run do not allow it."""
-    most = active.terms.max_tool_calls
+    """The call, refused if the options of its run do not allow it."""
+    most = active.options.max_tool_calls
     if pending.refusal is not None:
         return pending
     if not active.may_call(pending.call.name):

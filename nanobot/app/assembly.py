@@ -166,7 +166,7 @@ class _Assembly:
         self.blobs = blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        transcriber = self.models.scribe(agent.transcription_model)
+        transcriber = self.models.transcriber(agent.transcription_model)
         self.received = Received(self.blobs, self.files, transcriber, self.taint)
         self.archives = archives_of(config)
         # Of several processes only the one that fires jobs writes archives.
@@ -176,7 +176,7 @@ class _Assembly:
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.neighbours.jobs_changed
-        self.editor = self.cron.book(machine.zone, self.chats)
+        self.editor = self.cron.editor(machine.zone, self.chats)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)
@@ -289,12 +289,12 @@ class _Assembly:
             budgets=self.budgets,
             spending=SqlUsageStore(self.store.database),
             memory=self.memory,
-            book=self.editor,
+            job_editor=self.editor,
             tools=self.tools,
-            glimpse=agent.preview,
+            context_preview=agent.preview,
             skills=self.skills,
             mcp=mcp,
-            door=http,
+            webhooks=http,
             security=SecurityAuditor(self.config, self.tools, self.records, self.taint, self.walls),
             web=http.access,
             home=LocalHome(
@@ -377,7 +377,7 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
-                before=stages.mind,
+                before=stages.before,
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),

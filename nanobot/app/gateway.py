@@ -225,7 +225,7 @@ class Gateway:
 
 def _api(parts: Parts) -> ApiParts:
     embedder = parts.memory.embedder
-    transcriber = parts.models.scribe(parts.starter.config.agent.transcription_model)
+    transcriber = parts.models.transcriber(parts.starter.config.agent.transcription_model)
     return ApiParts(
         operations=parts.operations,
         intake=parts.starter.web_intake,

@@ -47,7 +47,7 @@ def heartbeat_of(
     settings, schedule, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
     served = config.served
     chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
-    terms = msgspec.structs.replace(
+    options = msgspec.structs.replace(
         TRIGGERED,
         model=settings.model,
         max_iterations=settings.max_iterations,
@@ -57,7 +57,7 @@ def heartbeat_of(
     plan = msgspec.structs.replace(
         plan_of(NAME, settings.to, Origin.HEARTBEAT, schedule.zone),
         schedule=f"every {schedule.interval:.0f} seconds",
-        terms=terms,
+        options=options,
         overlap="skip",
         post=True,
     )

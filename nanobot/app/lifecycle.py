@@ -31,7 +31,7 @@ FILE_LIMIT = 8_000
 Moment: TypeAlias = Literal["boot", "shutdown"]
 
 _SENDER = Sender("lifecycle", "nanobot")
-_SAID: dict[Moment, str] = {
+_PREFACE: dict[Moment, str] = {
     "boot": "nanobot has just started. BOOT.md says what to do now:",
     "shutdown": "nanobot is about to stop. SHUTDOWN.md says what to do before:",
 }
@@ -47,14 +47,14 @@ class Lifecycle:
     goes wrong with them keeps the gateway from starting or stopping."""
 
     def __init__(
-        self, workspace: Path, settings: LifecycleSettings, lanes: Worker, bus: Bus, clock: Clock
+        self, workspace: Path, settings: LifecycleSettings, worker: Worker, bus: Bus, clock: Clock
     ) -> None:
         self._workspace = workspace
         self._settings = settings
         self._bus = bus
         self._clock = clock
         self._stopping = False
-        self._errands = RunClient(bus, lanes, clock, lambda: self._stopping)
+        self._runs = RunClient(bus, worker, clock, lambda: self._stopping)
 
     async def tidy(self, ids: Ids) -> None:
         """Before anything runs: what an earlier stop left unfinished is no business of a start."""
@@ -75,7 +75,7 @@ class Lifecycle:
         """Ask for the run of the start, and wait for its end if that is configured. One that a
         crash cut off is resumed instead."""
         with boundary("the run of the start"):
-            message = self._asked("boot", ids.run_id(), self._settings.boot_seconds)
+            message = self._request("boot", ids.run_id(), self._settings.boot_seconds)
             if message is None:
                 return
             if await self._is_busy("boot"):
@@ -94,16 +94,16 @@ class Lifecycle:
         self._stopping = True
         seconds = min(self._settings.shutdown_seconds, drain_seconds)
         with boundary("the run of the stop"):
-            message = self._asked("shutdown", ids.run_id(), seconds)
+            message = self._request("shutdown", ids.run_id(), seconds)
             if message is not None and not await self._follow("shutdown", message, seconds):
-                await self._errands.abort(message.address, message.dedupe_key)
+                await self._runs.abort(message.address, message.dedupe_key)
 
     async def _follow(self, moment: Moment, message: InboundMessage, seconds: float) -> bool:
         """See it to its end; False if that takes longer."""
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._errands.followed(message, session_of(moment)) as events,
+                self._runs.followed(message, session_of(moment)) as events,
             ):
                 async for _ in events:
                     continue
@@ -116,15 +116,17 @@ class Lifecycle:
         row = await self._bus.journal.session(session_of(moment))
         return row is not None and (row.run is not None or row.waiting > 0)
 
-    def _asked(self, moment: Moment, run_id: str, seconds: float) -> InboundMessage | None:
+    def _request(self, moment: Moment, run_id: str, seconds: float) -> InboundMessage | None:
         """What is to be done; None: nothing."""
         text = clipped(self._workspace, f"{moment.upper()}.md", FILE_LIMIT)
         if not self._settings.enabled or not text or seconds <= 0:
             return None
-        return self._message(moment, f"{_SAID[moment]}\n\n{text}", run_id, seconds)
+        return self._message(moment, f"{_PREFACE[moment]}\n\n{text}", run_id, seconds)
 
     def _message(self, moment: Moment, text: str, run_id: str, seconds: float) -> InboundMessage:
-        terms = RunOptions(run_id=run_id, direct=True, max_run_seconds=seconds or None, history=())
+        options = RunOptions(
+            run_id=run_id, direct=True, max_run_seconds=seconds or None, history=()
+        )
         return InboundMessage(
             address=Address("lifecycle", moment),
             message_id=run_id,
@@ -133,5 +135,5 @@ class Lifecycle:
             text=text,
             sent_at=self._clock.now(),
             origin=Origin.LIFECYCLE,
-            terms=terms,
+            options=options,
         )

@@ -48,7 +48,7 @@ def events_of(
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)
-    terms = EventOptions(
+    options = EventOptions(
         host=socket.gethostname(),
         zone=zone,
         prompts=prompts_of(settings),
@@ -65,8 +65,8 @@ def events_of(
     from_outside, from_here = (
         _EventPublisher(cron, origin, chats, owners) for origin in (outside, plan)
     )
-    keeping = SqlTriggerState(store.database, store.writer)
-    return Events(sensors, terms, keeping, store.writer.clock, from_outside), from_here
+    trigger_state = SqlTriggerState(store.database, store.writer)
+    return Events(sensors, options, trigger_state, store.writer.clock, from_outside), from_here
 
 
 class _EventPublisher:
@@ -84,6 +84,8 @@ class _EventPublisher:
     async def publish(self, text: str, *, key: str = "") -> Taken:
         plan, to = self._plan, self._plan.address
         private = not plan.post or to.channel == TERMINAL or to.chat_id in self._owners
-        terms = msgspec.structs.replace(plan.terms, private=private or await self._chats.alone(to))
-        publisher = self._cron.publisher(msgspec.structs.replace(plan, terms=terms))
+        options = msgspec.structs.replace(
+            plan.options, private=private or await self._chats.alone(to)
+        )
+        publisher = self._cron.publisher(msgspec.structs.replace(plan, options=options))
         return await publisher.publish(text, key=key)

@@ -52,7 +52,7 @@ def memory_of(
 ) -> Memory:
     """The memory in the workspace and in the store; its days begin in `zone`."""
     label = config.memory.embedding_model
-    terms = MemoryOptions(max_file_chars=config.memory.max_file_chars, zone=zone)
+    options = MemoryOptions(max_file_chars=config.memory.max_file_chars, zone=zone)
     files = MemoryFiles(config.workspace, roots.exclusive)
     memories = SqlMemoryStore(store.database, store.writer, eraser)
     embedder: Embedder | None = None
@@ -62,7 +62,7 @@ def memory_of(
         embedder = LocalEmbedder()
     elif label:
         embedder = ProviderEmbedder(roster, label, config.memory.min_similarity or least_of(label))
-    return Memory(files, memories, store.writer.clock, embedder, terms)
+    return Memory(files, memories, store.writer.clock, embedder, options)
 
 
 def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:

@@ -42,9 +42,11 @@ class Scheduler:
 async def side_by_side(*works: Callable[[], Awaitable[None]]) -> None:
     """Do these at once, until cancelled."""
 
-    async def one(work: Callable[[], Awaitable[None]]) -> None:
+    async def endless(work: Callable[[], Awaitable[None]]) -> None:
         await work()
 
     async with asyncio.TaskGroup() as tasks:
         for work in works:
-            tasks.create_task(one(work), name=f"scheduler: {getattr(work, '__qualname__', work)}")
+            tasks.create_task(
+                endless(work), name=f"scheduler: {getattr(work, '__qualname__', work)}"
+            )

@@ -71,7 +71,7 @@ def workspace_tools(
     """The tools that reach files of the workspace. Where others than an owner read, they do not
     reach what is private; `chats` are the channels that `message` may write to."""
 
-    def made(roots: ConfinedFiles) -> list[AnyTool]:
+    def tools_over(roots: ConfinedFiles) -> list[AnyTool]:
         return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
 
-    return kept_apart(made, roots, private_paths(roots.workspace))
+    return kept_apart(tools_over, roots, private_paths(roots.workspace))

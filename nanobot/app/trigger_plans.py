@@ -25,7 +25,7 @@ def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:
         session_key=str(address),
         sender_id=name,
         role=Role.OWNER,
-        terms=TRIGGERED,
+        options=TRIGGERED,
         overlap="queue",
         post=bool(to),
         origin=origin,

@@ -50,7 +50,7 @@ def webhooks_of(
 def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
     plan = plan_of(HOOKS.of(name), hook.to, Origin.WEBHOOK, zone)
     own, tools = hook.session == "own", hook.tools or None
-    terms = RunOptions(
+    options = RunOptions(
         direct=own,
         unattended=own,
         history=() if own else None,
@@ -62,7 +62,7 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
         plan,
         role=Role(hook.role),
         session=hook.session,
-        terms=terms,
+        options=options,
         waiting=HOOKS_WAITING,
         tainted=True,  # whoever can make the sender send decides what it says
     )

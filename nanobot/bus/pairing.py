@@ -90,22 +90,22 @@ class Pairing:
     def __init__(self, store: PairingStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._known: dict[tuple[str, str], tuple[Role | None, float]] = {}
+        self._roles: dict[tuple[str, str], tuple[Role | None, float]] = {}
         self._changes = 0
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """As what somebody was let in; None for a stranger."""
-        cached = self._known.get((channel, sender_id))
+        cached = self._roles.get((channel, sender_id))
         if cached is not None and self._clock.monotonic() < cached[1]:
             return cached[0]
         changes = self._changes
         role = await self._store.role(channel, sender_id)
         # What was read while somebody was let in or shut out may be older than that.
         if changes == self._changes:
-            if len(self._known) >= _CACHED:
-                self._known.clear()
+            if len(self._roles) >= _CACHED:
+                self._roles.clear()
             until = self._clock.monotonic() + _CACHE_SECONDS
-            self._known[channel, sender_id] = (role, until)
+            self._roles[channel, sender_id] = (role, until)
         return role
 
     async def ask(
@@ -159,7 +159,7 @@ class Pairing:
 
     def _forget(self) -> None:
         self._changes += 1
-        self._known.clear()
+        self._roles.clear()
 
 
 def _span(seconds: float) -> str:

@@ -49,9 +49,9 @@ def shown(operation: Operation, result: Any) -> Sequence[str | Line]:
     now = time.time()
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
     if operation.text is not as_text or isinstance(result, str):
-        return [operation.told(result, now)]
+        return [operation.rendered(result, now)]
     if isinstance(result, list | tuple) and not result:
-        return [operation.told(result, now)]
+        return [operation.rendered(result, now)]
     if isinstance(result, list | tuple):
         return table(result, now, width=width)
     return [page(result, now, width=width)]

@@ -27,7 +27,7 @@ def run(environ: Mapping[str, str], *, show: bool, installation: Installation | 
         if not show:
             _performed(command)
     if not show:
-        _told(environ, installation)
+        _report(environ, installation)
     return 0
 
 
@@ -40,7 +40,7 @@ def _performed(command: list[str]) -> None:
         raise NanobotError(f"{shlex.join(command)} ended with {done.returncode}")
 
 
-def _told(environ: Mapping[str, str], installation: Installation) -> None:
+def _report(environ: Mapping[str, str], installation: Installation) -> None:
     """What there is now; and whoever serves gets it."""
     version = _version(installation)
     if version == __version__ and installation.kind != "checkout":

@@ -49,11 +49,11 @@ class LocalEmbedder:
 
     def __init__(self) -> None:
         self._encoder: Any = None
-        self._one = asyncio.Lock()
+        self._turn = asyncio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """A vector for each text. Raises ConfigError if the model is not installed."""
-        async with self._one:
+        async with self._turn:
             return await asyncio.to_thread(self._encode, list(texts))
 
     def _encode(self, texts: list[str]) -> Sequence[Sequence[float]]:

@@ -96,7 +96,7 @@ class Memory:
         digest = digest_of(text)
         async with self._lock(scope):
             await self._follow(scope)
-            existing = await self._store.known(scope, digest)
+            existing = await self._store.by_digest(scope, digest)
             if existing is not None and (state != "active" or existing.state == "active"):
                 return existing
             if state == "active":
@@ -118,7 +118,7 @@ class Memory:
         text = _checked(text)
         digest = digest_of(text)
         await self.filed(scope)
-        if await self._store.known(scope, digest) is not None:
+        if await self._store.by_digest(scope, digest) is not None:
             return None
         draft = _draft(scope, text, provenance, state, kind)
         return self._writing(self._store.saving(draft), scope)
@@ -131,7 +131,7 @@ class Memory:
         text = _checked(text)
         digest = digest_of(text)
         await self.filed(scope)
-        existing = await self._store.known(scope, digest)
+        existing = await self._store.by_digest(scope, digest)
         if existing is not None and (state != "active" or existing.state == "active"):
             return existing, None
         if state == "active":
@@ -197,7 +197,7 @@ class Memory:
         scope, old, new = view.scope, digest_of(view.text), digest_of(text)
         async with self._lock(scope):
             read = await self._follow(scope)
-            saved = await self._store.known(scope, new)
+            saved = await self._store.by_digest(scope, new)
             if saved is not None and saved.state == "active":
                 await self._sync.erase(read, old)
             else:
@@ -287,7 +287,7 @@ class Memory:
         return view
 
     async def _still(self, view: MemoryView) -> bool:
-        existing = await self._store.known(view.scope, digest_of(view.text))
+        existing = await self._store.by_digest(view.scope, digest_of(view.text))
         return existing is not None and existing.state == "proposed"
 
     # Vectors

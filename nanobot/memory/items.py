@@ -114,7 +114,7 @@ class _Reader:
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._found: list[Item] = []
+        self._items: list[Item] = []
         self._text: list[str] = []
         self._first = self._end = 0
         self._listed = False
@@ -143,7 +143,7 @@ class _Reader:
                 self._begin(number, line, listed=False)
             gap = False
         self._finish()
-        return self._found
+        return self._items
 
     def _continues(self, line: str, *, gap: bool) -> bool:
         if not self._text:
@@ -157,5 +157,5 @@ class _Reader:
     def _finish(self) -> None:
         text = normal("\n".join(self._text))
         if text:
-            self._found.append(Item(text, self._first, self._end))
+            self._items.append(Item(text, self._first, self._end))
         self._text = []

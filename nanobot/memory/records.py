@@ -113,7 +113,7 @@ class MemoryStore(Protocol):
         """The active memories of a scope that are to be written into a file yet, oldest first."""
         ...
 
-    async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
+    async def by_digest(self, scope: str, digest: bytes) -> SavedMemory | None:
         """The memory of that text, if there is one."""
         ...
 

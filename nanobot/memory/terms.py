@@ -39,7 +39,7 @@ def terms_of(text: str) -> str:
 
 def query_terms(query: str) -> list[str]:
     """The terms of a question, each once; one that ends in `*` stands for all that begin so."""
-    terms = dict.fromkeys(_asked(query))
+    terms = dict.fromkeys(_query_terms(query))
     telling = [term for term in terms if term not in _STOP and term not in _STOP_BIGRAMS]
     return (telling or list(terms))[:MAX_TERMS]
 
@@ -59,7 +59,7 @@ def _terms(text: str) -> Iterator[str]:
             yield _stem(word)
 
 
-def _asked(query: str) -> Iterator[str]:
+def _query_terms(query: str) -> Iterator[str]:
     for word, spaceless in _words(query):
         if not spaceless:
             yield word if word in _STOP else _stem(word)

@@ -20,7 +20,7 @@ async def show_context(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> ContextView:
     """Show what the model would be sent now, and how many tokens that takes."""
-    view = await context.engine.glimpse.at(session)
+    view = await context.engine.context_preview.at(session)
     return view if caller.address is None else counts_only(view)
 
 

@@ -130,7 +130,7 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> list[JobView]:
     """List the scheduled jobs."""
-    editor = context.engine.book
+    editor = context.engine.job_editor
     jobs = await editor.listed(_requester(caller), state=state, find=find, limit=limit)
     return [viewed(job) for job in jobs]
 
@@ -149,7 +149,7 @@ async def add_job(
     if not schedule:
         schedule, text = in_text(text)
     request = _request(settings, schedule, text)
-    return viewed(await context.engine.book.add(_requester(caller), request))
+    return viewed(await context.engine.job_editor.add(_requester(caller), request))
 
 
 @operation("cron edit", text=_job_text, example="3 zone=Europe/Berlin")
@@ -162,7 +162,7 @@ async def edit_job(
 ) -> JobView:
     """Change a job."""
     request = _request(settings, settings.schedule, text)
-    return viewed(await context.engine.book.edit(_requester(caller), job, request))
+    return viewed(await context.engine.job_editor.edit(_requester(caller), job, request))
 
 
 def _running(job: JobView, _: float) -> str:
@@ -172,25 +172,25 @@ def _running(job: JobView, _: float) -> str:
 @operation("cron run", text=_running, example="3")
 async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Do a job now, besides its schedule."""
-    return viewed(await context.engine.book.trigger(_requester(caller), job))
+    return viewed(await context.engine.job_editor.trigger(_requester(caller), job))
 
 
 @operation("cron pause", text=_job_text, example="3")
 async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Pause a job until it is resumed."""
-    return viewed(await context.engine.book.pause(_requester(caller), job))
+    return viewed(await context.engine.job_editor.pause(_requester(caller), job))
 
 
 @operation("cron resume", text=_job_text, example="3")
 async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Resume a paused job."""
-    return viewed(await context.engine.book.resume(_requester(caller), job))
+    return viewed(await context.engine.job_editor.resume(_requester(caller), job))
 
 
 @operation("cron remove", text=_job_text, example="3")
 async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Remove a job."""
-    return viewed(await context.engine.book.remove(_requester(caller), job))
+    return viewed(await context.engine.job_editor.remove(_requester(caller), job))
 
 
 @operation("cron history", reads=True, example="3")
@@ -203,7 +203,7 @@ async def list_occurrences(
     limit: Limit = 20,
 ) -> list[OccurrenceView]:
     """Show what became of a job's times."""
-    return await context.engine.book.history(job, limit)
+    return await context.engine.job_editor.history(job, limit)
 
 
 @operation("cron preview", reads=True, example="30 7 * * 1-5")
@@ -219,7 +219,7 @@ async def preview_schedule(
     count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5,
 ) -> list[DueView]:
     """Show when a schedule would be due."""
-    book = context.engine.book
+    book = context.engine.job_editor
     info = zone_of(zone or book.zone)
     due = book.preview(text, info.key, begin, count)
     times = (datetime.fromtimestamp(time, info) for time in due)

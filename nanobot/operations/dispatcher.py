@@ -173,7 +173,7 @@ class Dispatcher:
         )
         try:
             result = await self._perform(operation, caller, arguments)
-            text = operation.told(result, self.engine.now())
+            text = operation.rendered(result, self.engine.now())
         except NanobotError as error:
             return self._answered(invocation, str(error), refused=True)
         admission = self._answered(invocation, text)

@@ -61,12 +61,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     budgets: Budgets
     spending: UsageStore
     memory: MemoryPort
-    book: JobEditor
+    job_editor: JobEditor
     tools: ToolRegistry
-    glimpse: ContextPreview
+    context_preview: ContextPreview
     skills: Skills
     mcp: Servers
-    door: WebhookAdmin
+    webhooks: WebhookAdmin
     security: SecurityAdmin
     web: WebAdmin
     home: HomeAdmin

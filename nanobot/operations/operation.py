@@ -83,7 +83,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failed: Callable[[Any], bool]
     empty: str = ""
 
-    def told(self, result: Any, now: float) -> str:
+    def rendered(self, result: Any, now: float) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
         text = self.text(result, now)
         return f"{text} {self.empty}" if self.empty and result in ([], ()) else text

@@ -106,7 +106,7 @@ async def notify(
         text=_cleaned(text),
         kind=OutboundKind.POST,
         key=f"notify:{name}",
-        asked=True,
+        requested=True,
     )
     session = session_key(address, "", "chat")
     await context.engine.journal.post(session, message)

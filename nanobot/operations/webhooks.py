@@ -15,7 +15,7 @@ from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 @operation("hooks list", reads=True, empty="docs/webhooks.md says how to make one.")
 async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookView]:
     """List the webhooks, and where their senders deliver."""
-    return context.engine.door.views()
+    return context.engine.webhooks.views()
 
 
 def _delivered(test: WebhookTest, _: float) -> str:
@@ -31,7 +31,7 @@ async def deliver_example(
     event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = "",
 ) -> WebhookTest:
     """Deliver a signed example to a webhook, which acts upon it."""
-    test = await context.engine.door.deliver(name, text, event)
+    test = await context.engine.webhooks.deliver(name, text, event)
     if test.status >= 300:
         raise NanobotError(f"{test.url} answered {test.status}: {test.answer[:500]}")
     return test

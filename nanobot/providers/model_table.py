@@ -61,7 +61,7 @@ class ModelTable:
         self._providers = providers or {}
         self._find = find
         self._rows: dict[tuple[str, str], _Row | None] = {}
-        self._told: dict[tuple[str, str], ModelDetails] = {}
+        self._by_provider: dict[tuple[str, str], ModelDetails] = {}
         self._loading = asyncio.Lock()
 
     async def look_up(self, provider: str, model: str) -> None:
@@ -88,7 +88,7 @@ class ModelTable:
 
     def learn(self, provider: str, model: str, details: ModelDetails) -> None:
         """Take what the endpoint itself says of a model."""
-        self._told[provider, model] = details
+        self._by_provider[provider, model] = details
 
     def price_of(self, provider: str, model: str) -> Price | None:
         """The price of a model; None if nobody told it, which does not mean that it is free."""
@@ -117,7 +117,7 @@ class ModelTable:
 
     def _tabled(self, provider: str, model: str) -> ModelProfile:
         usual = profile_for(provider, model)
-        details = self._told.get((provider, model))
+        details = self._by_provider.get((provider, model))
         if details is not None:
             return msgspec.structs.replace(
                 usual,

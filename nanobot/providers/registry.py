@@ -66,9 +66,9 @@ class ProviderRegistry:
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
         self._choosing = asyncio.Lock()
-        self._catalogue = ModelTable(providers)
+        self._model_table = ModelTable(providers)
         self._prices: dict[str, Price | None] = {}
-        self._asked: dict[str, float] = {}
+        self._asked_at: dict[str, float] = {}
 
     async def choice(self, label: str | None = None) -> ModelChoice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
@@ -118,21 +118,21 @@ class ProviderRegistry:
         it gave no answer."""
         provider, model = choice.provider_name, choice.model
         label, now = f"{provider}/{model}", self._clock.monotonic()
-        if choice.client != "lean" or now < self._asked.get(label, -inf):
+        if choice.client != "lean" or now < self._asked_at.get(label, -inf):
             return
-        self._asked[label] = inf
-        if self._catalogue.knows(provider, model):
+        self._asked_at[label] = inf
+        if self._model_table.knows(provider, model):
             return
         base = choice.api_base.rstrip("/")
         details = await ask_details(base, choice.api_key, model)
         if details is None:
-            self._asked[label] = now + _ASK_AGAIN_SECONDS
+            self._asked_at[label] = now + _ASK_AGAIN_SECONDS
         tells = details is not None and details != ModelDetails()
-        self._catalogue.learn(provider, model, details or ModelDetails())
+        self._model_table.learn(provider, model, details or ModelDetails())
         logger.info(
             '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
             *(label, "says what it can do" if tells else "is in no table, so this is assumed"),
-            *(abilities(self._catalogue.profile(provider, model)), provider, model),
+            *(abilities(self._model_table.profile(provider, model)), provider, model),
         )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
@@ -156,7 +156,7 @@ class ProviderRegistry:
                 api_base=choice.api_base,
                 clock=self._clock,
                 policy=self._policy(choice),
-                profiles=self._catalogue.profile,
+                profiles=self._model_table.profile,
             )
         if choice.client != "lean":
             from nanobot.providers.plugins import open_provider  # noqa: PLC0415
@@ -170,7 +170,7 @@ class ProviderRegistry:
             choice.api_key,
             clock=self._clock,
             policy=self._policy(choice),
-            profiles=self._catalogue.profile,
+            profiles=self._model_table.profile,
         )
 
     def _policy(self, choice: ModelChoice) -> CallPolicy:
@@ -195,11 +195,11 @@ class ProviderRegistry:
             return _FREE
         if known_profile(provider, model) is None:
             await self._look_up(choice)
-        if self._catalogue.price_of(provider, model) is None:
+        if self._model_table.price_of(provider, model) is None:
             if provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
                 return _FREE
             await self._look_up(choice)
-        price = self._catalogue.price_of(provider, model)
+        price = self._model_table.price_of(provider, model)
         if price is None:
             logger.info(
                 'the price of {}/{} is unknown; to know costs set providers.{}.models."{}".price',
@@ -210,7 +210,7 @@ class ProviderRegistry:
     async def _look_up(self, choice: ModelChoice) -> None:
         """Have the table say what it knows of a model, if it may know anything."""
         if choice.client == "litellm" or litellm_name(choice.provider_name) is not None:
-            await self._catalogue.look_up(choice.provider_name, choice.model)
+            await self._model_table.look_up(choice.provider_name, choice.model)
 
     async def transcribe(self, label: str, audio: bytes, name: str) -> str:
         """What is said in a recording, by the model of that label; `name` is its file name.
@@ -258,7 +258,7 @@ class ProviderRegistry:
             'name another, such as "openai/text-embedding-3-small", or "local"'
         )
 
-    def scribe(self, label: str) -> ProviderTranscriber | None:
+    def transcriber(self, label: str) -> ProviderTranscriber | None:
         """Who transcribes with the model of that label; nobody if it is empty."""
         return ProviderTranscriber(self, label) if label else None
 

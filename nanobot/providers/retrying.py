@@ -96,16 +96,16 @@ class AnswerEnds:
     """
 
     def __init__(self) -> None:
-        self._telling: set[str] = set()
+        self._says_ends: set[str] = set()
         self._silent: set[str] = set()
 
     def whole(self, model: str, *, complete: bool, begun: bool) -> bool:
         """Whether an answer of that model is whole. `complete`: it says so. `begun`: there is
         something of it."""
         if complete:
-            self._telling.add(model)
+            self._says_ends.add(model)
             return True
-        if not begun or model in self._telling:
+        if not begun or model in self._says_ends:
             return False
         asked_again = model in self._silent
         self._silent.add(model)

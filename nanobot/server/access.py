@@ -27,8 +27,8 @@ _BROWSER = "browser"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
 _MOST_LINKS = 20
 _LONG = 32
-_KNOWN = 256
-_KNOWN_SECONDS = 5.0
+_MOST_TOKENS = 256
+_TOKEN_SECONDS = 5.0
 _NOTED_SECONDS = 300.0
 
 
@@ -58,7 +58,7 @@ class Access:
         self._store = store
         self._clock = clock
         self._links: OrderedDict[str, float] = OrderedDict()
-        self._known: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
+        self._tokens: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
 
     # Judging
 
@@ -76,7 +76,7 @@ class Access:
         """Whether it is good, and too long to be guessed."""
         digest = _digest(shown)
         own = len(self.own) >= _LONG and hmac.compare_digest(digest, _digest(self.own))
-        return own or digest in self._known
+        return own or digest in self._tokens
 
     async def _principal(self, shown: str, kind: str) -> Principal | None:
         token = await self._token(_digest(shown))
@@ -96,19 +96,19 @@ class Access:
         )
 
     async def _token(self, digest: str) -> AccessToken | None:
-        cached, until = self._known.get(digest, (None, 0.0))
+        cached, until = self._tokens.get(digest, (None, 0.0))
         if cached is not None and self._clock.monotonic() < until:
             return cached
         token = await self._store.of(digest)
-        self._known.pop(digest, None)
+        self._tokens.pop(digest, None)
         if token is None:
             return None
         now = self._clock.now()
         if token.used_at is None or now - token.used_at > _NOTED_SECONDS:
             await self._store.used(digest, now)
-        self._known[digest] = (token, self._clock.monotonic() + _KNOWN_SECONDS)
-        while len(self._known) > _KNOWN:
-            self._known.popitem(last=False)
+        self._tokens[digest] = (token, self._clock.monotonic() + _TOKEN_SECONDS)
+        while len(self._tokens) > _MOST_TOKENS:
+            self._tokens.popitem(last=False)
         return token
 
     # Browsers
@@ -182,7 +182,7 @@ class Access:
     async def revoke(self, name: str) -> AccessView:
         removed, *browsers = await self._store.remove(name)
         for each in (removed, *browsers):
-            self._known.pop(each.digest, None)
+            self._tokens.pop(each.digest, None)
         return _view(removed)
 
 

@@ -74,7 +74,7 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
     try:
         request = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(told(error)) from None
+        raise UsageError(field_error(error)) from None
     tools = request.tools or getattr(request, "functions", None)
     if tools and request.tool_choice != "none":
         raise UsageError("tools: the assistant has its own; leave yours out")
@@ -95,7 +95,7 @@ def no_model(name: str) -> Problem:
     return Problem(404, "model_not_found", text)
 
 
-def told(error: msgspec.ValidationError) -> str:
+def field_error(error: msgspec.ValidationError) -> str:
     """What is wrong, behind the name of the field."""
     what, _, path = str(error).partition(" - at `$.")
     field = re.split(r"[.\[`]", path)[0]

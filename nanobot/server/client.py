@@ -76,7 +76,7 @@ class ControlClient:
 
     async def attach(self, session: str) -> Hello:
         """Begin to talk in a session."""
-        return await self._asked(Attach(session), Hello)
+        return await self._answered(Attach(session), Hello)
 
     def say(
         self,
@@ -110,7 +110,7 @@ class ControlClient:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> bytes:
         """What an operation gave, as JSON."""
-        return bytes((await self._asked(CallOperation(name, dict(arguments)), Result)).result)
+        return bytes((await self._answered(CallOperation(name, dict(arguments)), Result)).result)
 
     async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
         """The events of a run, and its result. Raises UsageError for an input that is too long."""
@@ -130,12 +130,12 @@ class ControlClient:
 
     async def abort(self, run_id: str) -> bool:
         """End a run; whether it had not ended before."""
-        return (await self._asked(AbortRun(run_id), Aborted)).ended
+        return (await self._answered(AbortRun(run_id), Aborted)).ended
 
     async def close(self) -> None:
         self._writer.close()
 
-    async def _asked(self, request: Request, kind: type[T]) -> T:
+    async def _answered(self, request: Request, kind: type[T]) -> T:
         self._send(request)
         answer = await self._next()
         if isinstance(answer, kind):

@@ -332,7 +332,7 @@ class ControlServer:
             sender=Sender("local", "you"),
             text=request.text,
             sent_at=self._clock.now(),
-            terms=None if request.attended else RunOptions(unattended=True, run_id=request.key),
+            options=None if request.attended else RunOptions(unattended=True, run_id=request.key),
         )
         try:
             images = tuple([await self._image(path) for path in request.images])

@@ -99,7 +99,7 @@ class McpTools:
                 async with aclosing(self._api.programs.stream(request)) as items:
                     async for item in items:
                         if isinstance(item, RunResult):
-                            return _said(item)
+                            return _text_of(item)
         except TimeoutError:
             raise NanobotError(
                 f"no answer within {message.wait:g} s. The message is kept, and its run goes on: "
@@ -108,7 +108,7 @@ class McpTools:
         raise NanobotError("it is stopping; the run goes on at the next start")
 
 
-def _said(result: RunResult) -> str:
+def _text_of(result: RunResult) -> str:
     if result.error is not None:
         raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
     return result.message

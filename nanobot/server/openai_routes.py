@@ -182,7 +182,7 @@ class OpenAIRoutes:
         try:
             body = msgspec.convert(await sent(request), EmbeddingRequest)
         except msgspec.ValidationError as error:
-            raise UsageError(chat_requests.told(error)) from None
+            raise UsageError(chat_requests.field_error(error)) from None
         if self._api.embed is None:
             raise UsageError("no model makes vectors here: set memory.embedding_model")
         texts = [body.input] if isinstance(body.input, str) else body.input

@@ -118,13 +118,13 @@ class _Schemas:
 
     def __init__(self, types: Sequence[Any]) -> None:
         schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
-        self._made = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
+        self._schemas = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
         self._types = types  # whose ids these are
         self.components = {name: _tidy(schema) for name, schema in components.items()}
 
     def of(self, kind: Any) -> _Json:
         """That of one of the types."""
-        return self._made[id(kind)]
+        return self._schemas[id(kind)]
 
     def fields(self, struct: type[msgspec.Struct]) -> Iterator[tuple[str, _Json]]:
         """The names and schemas of the fields of one of them."""

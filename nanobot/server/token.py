@@ -20,7 +20,7 @@ def token_of(home: Path, configured: str) -> str:
     path = home / FILE
     try:
         token = _read(path)
-        token = _made(path) if token is None else token
+        token = _written(path) if token is None else token
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"web.token: {path} cannot be read or written ({error}). Mend it, or set web.token."
@@ -37,7 +37,7 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _made(path: Path) -> str | None:
+def _written(path: Path) -> str | None:
     """Made whole or not at all: whoever starts at the same time reads the same."""
     token = secrets.token_urlsafe(32)
     fresh = path.with_name(f".{FILE}.{os.getpid()}")

@@ -195,7 +195,7 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     """The question as a chat gets it; once it is decided, what was decided and by whom. Those who
     may not answer get no buttons."""
     number, choices = approval.id, tuple[Choice, ...]()
-    text = approval.question or _asking(approval, elsewhere=to != approval.address)
+    text = approval.question or _question(approval, elsewhere=to != approval.address)
     if approval.state not in OPEN:
         text += f"\n\n{_word(approval)}"
     elif approval.question:
@@ -283,7 +283,7 @@ def _fenced(approval: Approval) -> str:
     return f"{fence}\n{call}\n{fence}"
 
 
-def _asking(approval: Approval, *, elsewhere: bool) -> str:
+def _question(approval: Approval, *, elsewhere: bool) -> str:
     who = approval.sender_name or approval.sender_id
     who = "You" if who == "you" else who
     place = f" in {approval.address}" if elsewhere else ""

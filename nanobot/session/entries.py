@@ -29,12 +29,12 @@ class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_
 
 class TriageEntry(msgspec.Struct, frozen=True, kw_only=True, tag="triage", omit_defaults=True):
     """What was decided before acting (`decision`: reply, run, reply_and_run, or act for none of
-    them). `wanted` is the background run to start, as JSON; `key` makes it one run, however often
-    it is started. `profile`: who decided."""
+    them). `run_to_start` is that of a background run, as JSON; `key` makes it one run, however
+    often it is started. `profile`: who decided."""
 
     decision: str
     reply: str = ""
-    wanted: str = ""
+    run_to_start: str = msgspec.field(default="", name="wanted")
     key: str = ""
     confidence: float = 0.0
     reason: str = ""
@@ -80,7 +80,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     group: bool = False
     tainted: bool = False
     command: LaneCommand | None = None
-    terms: RunOptions | None = None
+    options: RunOptions | None = msgspec.field(default=None, name="terms")
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):

@@ -238,7 +238,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
-        """How far the run has come that a message from there brought terms for, by its id."""
+        """How far the run has come that a message from there brought options for, by its id."""
         ...
 
     async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:

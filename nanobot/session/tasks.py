@@ -55,9 +55,9 @@ class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """A background run as it is kept: checked, with the first message of its log."""
 
-    wanted: TaskRequest
+    request: TaskRequest
     text: str
-    terms: RunOptions
+    options: RunOptions
     report: Report
     delay: float = 0.0
     seconds: float | None = None
@@ -71,13 +71,13 @@ class TaskStarter(Protocol):
         """The names of their types."""
         ...
 
-    async def start(self, wanted: TaskRequest) -> str:
+    async def start(self, request: TaskRequest) -> str:
         """Start it in a transaction of its own; returns its id (the known one for a known key).
         Raises ToolError, in words for the model, for a type that is not allowed or not known, for
         input that does not fit, and when there are too many or too deep."""
         ...
 
-    async def prepare(self, wanted: TaskRequest) -> tuple[str, StoreWrite]:
+    async def prepare(self, request: TaskRequest) -> tuple[str, StoreWrite]:
         """As `start`, but the run begins to exist with the transaction that is given the Write.
         Whoever commits calls its `written`."""
         ...
@@ -137,12 +137,12 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskExecution(Protocol):
-    """A run to be performed after its `terms`, as its driver has it."""
+    """A run to be performed after its `options`, as its driver has it."""
 
     run: Run
 
     @property
-    def terms(self) -> RunOptions:
+    def options(self) -> RunOptions:
         """What was asked for."""
         ...
 
@@ -160,14 +160,14 @@ class RunTypes(Protocol):
     """What runs do that are not the model's own work."""
 
     async def perform(self, job: TaskExecution) -> TaskResult:
-        """Do what `terms.type` says. It is done again from the start after a crash. Raises
+        """Do what `options.type` says. It is done again from the start after a crash. Raises
         ToolError."""
         ...
 
 
 class _NoTypes:
     async def perform(self, job: TaskExecution) -> TaskResult:
-        raise ToolError(f"there is no run type {job.terms.type} here")
+        raise ToolError(f"there is no run type {job.options.type} here")
 
 
 NO_TYPES: RunTypes = _NoTypes()

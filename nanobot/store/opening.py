@@ -64,9 +64,9 @@ class Store:
             self._lock.release()
 
 
-def in_memory_database(crasher: Failpoints | None = None) -> SqliteDatabase:
+def in_memory_database(failpoints: Failpoints | None = None) -> SqliteDatabase:
     """A private database that ends with the process, under the same code."""
-    database = SqliteDatabase(None, crasher)
+    database = SqliteDatabase(None, failpoints)
     database.run_now(migrate.prepare)
     return database
 
@@ -76,15 +76,15 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
 
     `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
     """
-    crasher = Failpoints(Failpoint.parse(crash))
+    failpoints = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
-        return _open_postgres(url, home, context_of, command, crasher)
+        return _open_postgres(url, home, context_of, command, failpoints)
     path = sqlite_path(url) if url else home / "state.db"
     if path is None:
-        return Store(in_memory_database(crasher), context_of(None, ""), None)
+        return Store(in_memory_database(failpoints), context_of(None, ""), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
-        return _open_sqlite(path, lock, context_of(None, ""), crasher)
+        return _open_sqlite(path, lock, context_of(None, ""), failpoints)
     except BaseException:
         lock.release(clean=not lock.unclean)  # what was to be checked still is
         raise
@@ -100,10 +100,12 @@ def sqlite_path(url: str) -> Path | None:
     return Path(database)
 
 
-def _open_sqlite(path: Path, lock: HomeLock, context: StoreContext, crasher: Failpoints) -> Store:
+def _open_sqlite(
+    path: Path, lock: HomeLock, context: StoreContext, failpoints: Failpoints
+) -> Store:
     if lock.unclean and path.exists():
         check(path)
-    database = SqliteDatabase(path, crasher)
+    database = SqliteDatabase(path, failpoints)
     try:
         bring_up_to_date(database, path.with_name(f"{path.name}.{int(context.clock.now())}.bak"))
     except BaseException:
@@ -122,12 +124,12 @@ def bring_up_to_date(
 
 
 def _open_postgres(
-    url: str, home: Path, context_of: ContextOf, command: str, crasher: Failpoints
+    url: str, home: Path, context_of: ContextOf, command: str, failpoints: Failpoints
 ) -> Store:
     from nanobot.store.database.notices import Notices  # noqa: PLC0415 - where it is wanted
     from nanobot.store.database.postgres import PostgresDatabase  # noqa: PLC0415
 
-    database = PostgresDatabase(url, crasher)
+    database = PostgresDatabase(url, failpoints)
     identity = identity_of(home, command)
     name, lock = identity or ("", None)
     context = context_of(LANE.seconds, name)

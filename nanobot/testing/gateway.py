@@ -230,7 +230,7 @@ class FakeGateway:
         self.spending = process.spending
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
-        self.book = self.cron.book(options.settings.zone)
+        self.job_editor = self.cron.editor(options.settings.zone)
         self.tools = ToolRegistry()
         for tool in tools:
             self.tools.register(tool)
@@ -285,9 +285,9 @@ class FakeGateway:
             budgets=options.budgets,
             spending=self.spending,
             memory=self.memory,
-            book=self.book,
+            job_editor=self.job_editor,
             tools=self.tools,
-            glimpse=agent.preview,
+            context_preview=agent.preview,
             skills=skills,
             home=LocalHome(
                 load({"NANOBOT_HOME": str(options.workspace)}),
@@ -299,7 +299,7 @@ class FakeGateway:
                 restart=None,
             ),
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
-            door=NoWebhooks(),
+            webhooks=NoWebhooks(),
             security=Unaudited(),
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,

@@ -104,7 +104,7 @@ class ScriptedProvider(LLMProvider):
         self.closed = False
         self.otherwise = otherwise
         self._model = model or ModelProfile(name="scripted", provider="test")
-        self._asked = asyncio.Event()
+        self._came = asyncio.Event()
 
     def profile(self, model: str) -> ModelProfile:
         """What the model can do."""
@@ -118,7 +118,7 @@ class ScriptedProvider(LLMProvider):
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         self.requests.append(request)
-        self._asked.set()
+        self._came.set()
         scripted = self.script.popleft() if self.script else self.otherwise
         answer = scripted(request) if callable(scripted) else scripted
         if isinstance(answer, Held):
@@ -137,8 +137,8 @@ class ScriptedProvider(LLMProvider):
         """Wait for the nth request and return it."""
         async with asyncio.timeout(PATIENCE):
             while len(self.requests) < times:
-                self._asked.clear()
-                await self._asked.wait()
+                self._came.clear()
+                await self._came.wait()
         return self.requests[times - 1]
 
     async def close(self) -> None:

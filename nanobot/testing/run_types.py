@@ -40,8 +40,8 @@ class _Job:
 
     tainted = False
 
-    def __init__(self, terms: RunOptions) -> None:
-        self.terms = terms
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
         self.run = Run(
             id="r1",
             session_key="task:r1",
@@ -80,7 +80,7 @@ async def takes_its_input(case: RunTypeCase) -> None:
     """Good input is taken, and its log begins with a text that says what is to be done."""
     values = case.kind.parsed(dict(case.good))
     that(case.kind.text(values).strip(), "its text says what is to be done")
-    that(isinstance(case.kind.terms(values), RunOptions), "terms gives RunOptions")
+    that(isinstance(case.kind.options(values), RunOptions), "options gives RunOptions")
     that(case.kind.delay(values) >= 0, "delay gives seconds")
     again = msgspec.json.decode(msgspec.json.encode(values))
     that(case.kind.parsed(again) == values, "its input is the same after a restart")

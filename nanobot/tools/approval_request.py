@@ -20,7 +20,7 @@ class CallSite(msgspec.Struct, frozen=True, kw_only=True):
     """Where a call stands: its run, the messages that the run answers, its place in the log."""
 
     run: Run
-    asked: Sequence[UserEntry]
+    messages: Sequence[UserEntry]
     model_call: int
     index: int
     tainted: bool
@@ -38,10 +38,10 @@ def approval(
     no person did and there is a question to answer. A program that wants to agree to every call
     is asked itself, by an event."""
     run, settings = place.run, tools.policy.settings
-    terms = [entry.terms for entry in place.asked if entry.terms is not None]
+    options = [entry.options for entry in place.messages if entry.options is not None]
     question = tools.question(call.name, call.arguments) or Question("")
-    program = any(entry.approve for entry in terms) and not question.text
-    if any(entry.direct or entry.unattended for entry in terms) and not program:
+    program = any(entry.approve for entry in options) and not question.text
+    if any(entry.direct or entry.unattended for entry in options) and not program:
         return None
     asker = Approver(role=run.role, channel=run.address.channel, id=run.sender_id)
     of_person = run.origin in (Origin.USER, Origin.APPROVAL)
@@ -62,7 +62,7 @@ def approval(
         choices=question.choices,
         address=run.address,
         sender_id=run.sender_id,
-        sender_name=next((entry.sender_name for entry in place.asked), ""),
+        sender_name=next((entry.sender_name for entry in place.messages), ""),
         role=run.role,
         tainted=place.tainted,
         host=tools.host(call.name, call.arguments),

@@ -21,8 +21,8 @@ _BYTE = pattern(r" ?\(byte (\d+)\)$")
 _AT = pattern(r"^(?P<what>.*?)(?: - at `\$(?P<where>[^`]*)`)?$", re.DOTALL)
 _EXPECTED = pattern(r"^Expected `(?P<want>[^`]+)`(?P<bound>.*?)(?:, got `(?P<got>[^`]+)`)?$")
 _WORD = pattern(r"[a-z]+")
-_WANTED = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-_GIVEN = {**_WANTED, "int": "number"}
+_EXPECTED_KINDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_GIVEN = {**_EXPECTED_KINDS, "int": "number"}
 
 
 def parse_arguments(args: type[Args], text: str) -> Args:
@@ -137,7 +137,9 @@ def _readable(message: str) -> str:
     if expected is None:
         return f"{name}: {what[:1].lower()}{what[1:]}"
     given = f", got {_in_json(expected['got'], _GIVEN)}" if expected["got"] else ""
-    return f"{name}: expected {_in_json(expected['want'], _WANTED)}{expected['bound']}{given}"
+    return (
+        f"{name}: expected {_in_json(expected['want'], _EXPECTED_KINDS)}{expected['bound']}{given}"
+    )
 
 
 def _in_json(kinds: str, names: dict[str, str]) -> str:

@@ -47,12 +47,12 @@ class CronArgs(msgspec.Struct, frozen=True):
     ] = ""
 
 
-def cron_tool(book: JobEditor) -> Tool[CronArgs]:
+def cron_tool(editor: JobEditor) -> Tool[CronArgs]:
     """cron: every call is rows of the store, and one made again changes nothing more."""
 
     async def run(args: CronArgs, context: CallContext) -> str:
         try:
-            return await _done(book, args, context)
+            return await _done(editor, args, context)
         except UsageError as error:
             raise ToolError(str(error)) from error
 
@@ -60,7 +60,7 @@ def cron_tool(book: JobEditor) -> Tool[CronArgs]:
         name="cron",
         description=(
             "Do things later or regularly: add a job with a schedule, list the jobs, remove, "
-            f"pause, resume or run one. Times are in {book.zone} unless a zone is given."
+            f"pause, resume or run one. Times are in {editor.zone} unless a zone is given."
         ),
         args=CronArgs,
         run=run,
@@ -82,7 +82,7 @@ def _danger(args: CronArgs) -> str:
     return "it would run more often than once a minute" if often else ""
 
 
-async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:
+async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
     requester = Requester(
         role=context.role,
         sender_id=context.sender_id,
@@ -94,21 +94,21 @@ async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:
         tainted=context.tainted,
     )
     if args.action == "list":
-        jobs = await book.listed(requester, state="", limit=_LISTED)
+        jobs = await editor.listed(requester, state="", limit=_LISTED)
         return "\n".join(_line(job) for job in jobs) or "There are no jobs."
     if args.action == "add":
         request = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
-        return f"Added: {_line(await book.add(requester, request))}"
+        return f"Added: {_line(await editor.add(requester, request))}"
     if not args.job_id.strip():
         raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")
     if args.action == "remove":
-        return f"Removed: {_line(await book.remove(requester, args.job_id))}"
+        return f"Removed: {_line(await editor.remove(requester, args.job_id))}"
     if args.action == "run":
-        return f"It is being done now: {_line(await book.trigger(requester, args.job_id))}"
-    job = await book.found(requester, args.job_id)
+        return f"It is being done now: {_line(await editor.trigger(requester, args.job_id))}"
+    job = await editor.find(requester, args.job_id)
     state = "paused" if args.action == "pause" else "active"
     if job.state != state:  # a call made again finds it done
-        change = book.pause if args.action == "pause" else book.resume
+        change = editor.pause if args.action == "pause" else editor.resume
         job = await change(requester, args.job_id)
     return f"It is {job.state} now: {_line(job)}"
 

@@ -48,9 +48,9 @@ class OutgoingFiles:
     async def attached(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
         """The files as they are now, kept until they are sent. Raises ToolError for one that cannot
         be read, is empty or is too large."""
-        return tuple([await self._one(path) for path in paths])
+        return tuple([await self._attachment(path) for path in paths])
 
-    async def _one(self, path: str) -> Attachment:
+    async def _attachment(self, path: str) -> Attachment:
         content = await asyncio.to_thread(self._read, path)
         mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
         kind = mime.split("/", 1)[0]

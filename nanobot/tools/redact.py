@@ -23,14 +23,14 @@ class Redactor:
     """Replaces secrets wherever they stand in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known: set[str] = set()
+        self._secrets: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
         self.also(*secrets)
 
     def also(self, *secrets: str) -> None:
         """Replace these, too."""
-        self._known |= {secret for secret in secrets if len(secret) >= SHORTEST}
-        longest_first = sorted(self._known, key=len, reverse=True)
+        self._secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
+        longest_first = sorted(self._secrets, key=len, reverse=True)
         self._pattern = (
             re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         )

@@ -19,14 +19,14 @@ def parameters_of(args: type[Any]) -> dict[str, Any]:
     An optional field of type `X | None` is written as X: a null from the model counts as absent.
     Raises UsageError for types that JSON Schema, or a flat schema, cannot express.
     """
-    if args not in _known:
-        _known[args] = msgspec.json.encode(_flat(args))
+    if args not in _schemas:
+        _schemas[args] = msgspec.json.encode(_flat(args))
     # A copy each time: what callers get is theirs to change.
-    flat: dict[str, Any] = msgspec.json.decode(_known[args])
+    flat: dict[str, Any] = msgspec.json.decode(_schemas[args])
     return flat
 
 
-_known: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
+_schemas: WeakKeyDictionary[type[Any], bytes] = WeakKeyDictionary()
 
 
 def _flat(args: type[Any]) -> dict[str, Any]:

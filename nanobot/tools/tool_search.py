@@ -48,7 +48,7 @@ def finding_tools(
         best = _best(specs, args.query)
         room = MAX_RESULT_CHARS - FRAME_CHARS
         if best:
-            text = "\n\n".join(map(_told, best))
+            text = "\n\n".join(map(_described, best))
         else:
             text = "\n".join(spec.name for spec in specs) or "(no server is connected now)"
         note = f"{len(specs)} tools in all. Call one with {CALL_TOOL}, or by its name."
@@ -108,6 +108,6 @@ def _score(spec: ToolSpec, query_words: set[str]) -> int:
     return score
 
 
-def _told(spec: ToolSpec) -> str:
+def _described(spec: ToolSpec) -> str:
     schema = msgspec.json.encode(spec.parameters).decode()
     return f"{spec.name}: {spec.description}\nparameters: {schema}"

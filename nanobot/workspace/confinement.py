@@ -29,7 +29,7 @@ _FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-_SAID = {
+_REASONS = {
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
     errno.ENOSPC: "the disk is full",
@@ -286,7 +286,7 @@ class ConfinedFiles:
         try:
             yield
         except OSError as error:
-            reason = _SAID.get(error.errno or 0, error.strerror or type(error).__name__)
+            reason = _REASONS.get(error.errno or 0, error.strerror or type(error).__name__)
             raise ToolError(f"{quoted(path)}: {reason}") from error
         except UnicodeEncodeError as error:
             raise ToolError(f"{quoted(path)} cannot be a path") from error

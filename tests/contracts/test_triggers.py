@@ -175,10 +175,10 @@ class Watching:
         self._body = body
 
     def trigger(self) -> Trigger:
-        terms = EventOptions(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
+        options = EventOptions(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
 
         async def run(publisher: Publisher) -> None:
-            await Events([self._birds], terms, self, self._clock, publisher).run(publisher)
+            await Events([self._birds], options, self, self._clock, publisher).run(publisher)
 
         return Running(run)
 

@@ -100,9 +100,9 @@ async def test_the_roster_takes_the_lean_client_and_loads_nothing_else(
 ) -> None:
     known = roster(server, tmp_path)
     before = "litellm" in sys.modules
-    scribe = known.scribe("mine/whisper-1")
-    assert isinstance(scribe, ProviderTranscriber)
-    assert await scribe.transcribe(b"hello", "a.ogg") == "a.ogg by whisper-1: hello"
+    transcriber = known.transcriber("mine/whisper-1")
+    assert isinstance(transcriber, ProviderTranscriber)
+    assert await transcriber.transcribe(b"hello", "a.ogg") == "a.ogg by whisper-1: hello"
     assert ("litellm" in sys.modules) == before
     await known.close()
 
@@ -111,12 +111,12 @@ async def test_a_model_that_cannot_hear_is_named_with_the_setting(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
     known = roster(server, tmp_path)
-    scribe = known.scribe("embedded")
-    assert scribe is not None
+    transcriber = known.transcriber("embedded")
+    assert transcriber is not None
     with pytest.raises(ConfigError, match=r"agent\.transcription_model"):
-        await scribe.transcribe(b"x", "a.ogg")
+        await transcriber.transcribe(b"x", "a.ogg")
     await known.close()
 
 
 def test_without_a_model_nobody_transcribes(server: OpenAIServer, tmp_path: Path) -> None:
-    assert roster(server, tmp_path).scribe("") is None
+    assert roster(server, tmp_path).transcriber("") is None

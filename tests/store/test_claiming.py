@@ -381,7 +381,7 @@ async def test_a_claim_reads_nothing_of_what_its_job_said_at_earlier_times(home:
     journal = home.journal()
     for number in range(3):
         due = said(f"time {number}", origin=Origin.CRON)
-        await admit(journal, msgspec.structs.replace(due, terms=RunOptions(history=())))
+        await admit(journal, msgspec.structs.replace(due, options=RunOptions(history=())))
         claimed = await claim(journal, f"r{number}")
         assert texts(claimed.entries) == [f"time {number}"]
         await asked(journal, claimed)
@@ -432,5 +432,5 @@ async def test_that_several_people_read_somewhere_is_known_also_to_runs_that_see
     assert claimed.shared
     await answered(journal, claimed, "hi")
     asks = said("of a program", origin=Origin.API)
-    await admit(journal, msgspec.structs.replace(asks, terms=RunOptions(history=())))
+    await admit(journal, msgspec.structs.replace(asks, options=RunOptions(history=())))
     assert (await claim(journal, "r2")).shared

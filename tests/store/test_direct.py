@@ -19,7 +19,7 @@ ABORTED = Ending(state=RunState.ABORTED, error="aborted")
 def asked(run_id: str) -> InboundMessage:
     """A message that brings terms for its run."""
     message = said(run_id, origin=Origin.API)
-    return msgspec.structs.replace(message, terms=RunOptions(run_id=run_id, direct=True))
+    return msgspec.structs.replace(message, options=RunOptions(run_id=run_id, direct=True))
 
 
 async def answer(journal: SqlJournal, text: str) -> None:
@@ -73,7 +73,9 @@ async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(journal: 
     claimed = await journal.claim(KEY, "made-up", "UTC")
     assert claimed is not None
     assert claimed.run.id == "mine"
-    assert getattr(claimed.entries[0].body, "terms", None) == RunOptions(run_id="mine", direct=True)
+    assert getattr(claimed.entries[0].body, "options", None) == RunOptions(
+        run_id="mine", direct=True
+    )
 
 
 async def test_an_outcome_is_known_from_the_first_moment_to_the_last(journal: SqlJournal) -> None:

@@ -117,7 +117,7 @@ def spoken(word: Planted, blob: str) -> Any:
         sender=Sender(ANN, word("inbound.body name")),
         quote=word("inbound.body quote"),
         attachments=(Attachment("image", blob=blob, name=word("inbound.body file")),),
-        terms=RunOptions(
+        options=RunOptions(
             extra_instructions=word("inbound.body told"),
             system_prompt=word("inbound.body prompt"),
             input=word("inbound.body input"),

@@ -52,7 +52,7 @@ def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
         sender_id="1001",
         role=Role.OWNER,
         by="fake:1001",
-        terms=RunOptions(direct=True, history=()),
+        options=RunOptions(direct=True, history=()),
     )
     return msgspec.structs.replace(described, **more)
 
@@ -182,7 +182,7 @@ async def test_what_was_to_be_done_once_is_done_late_and_says_so(home: Home) -> 
     assert row.message.text.startswith(f"[Late: this was due at {due:%Y-%m-%d %H:%M} (UTC)")
     assert row.message.text.endswith("\nTea")
     assert await statuses(home, job) == ["done"]
-    assert (await home.jobs().found(str(job.id))).state == "done"
+    assert (await home.jobs().find(str(job.id))).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -250,9 +250,9 @@ async def test_a_removed_job_leaves_nothing_waiting_and_its_name_is_free(home: H
     assert await statuses(home, job) == ["cancelled"]
     assert await home.journal().claim(f"cron:{job.id}", "run-a", "UTC") is None
     again = await add(home, plan(home))
-    assert (await home.jobs().found("look")).id == again.id
+    assert (await home.jobs().find("look")).id == again.id
     with pytest.raises(UsageError, match="no job"):
-        await home.jobs().found("other")
+        await home.jobs().find("other")
 
 
 async def test_a_name_is_taken_once_and_a_call_adds_once(home: Home) -> None:
@@ -270,7 +270,7 @@ async def test_a_job_ends_with_its_life(home: Home) -> None:
     for _ in range(4):
         await look(home, HOUR)
     assert await statuses(home, job) == ["done", "done"]
-    assert (await home.jobs().found("look")).state == "done"
+    assert (await home.jobs().find("look")).state == "done"
 
 
 async def test_jitter_delays_and_is_the_same_after_a_restart(home: Home) -> None:
@@ -317,7 +317,7 @@ async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) ->
     again = CronService(home.jobs("us"), Bus(home.journal()), home.clock).publisher(hook)
     assert await again.publish("Build 1 failed.", key="1") == "known"
     assert await again.publish("Build 2 failed.", key="2") == "taken"
-    job = await home.jobs().found("hook:ci")
+    job = await home.jobs().find("hook:ci")
     assert await statuses(home, job) == ["running"] * 2
     for number in (1, 2):
         claim = await home.journal().claim("hook:ci", home.ids.run_id(), "UTC")
@@ -347,7 +347,7 @@ async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> 
         home.clock.advance(0.001 * (number % 3 == 0))
         assert await publisher.publish(f"Build {number}.", key=str(number)) == "taken"
     await look(home)
-    job = await home.jobs().found("hook:ci")
+    job = await home.jobs().find("hook:ci")
     assert await statuses(home, job) == ["running"] * 60
 
 
@@ -356,7 +356,7 @@ async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) 
     publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     keys = [await publisher.publish("Once more.", key=str(n)) for n in (1, 2, 3)]
     assert keys == ["taken", "taken", "full"]
-    job = await home.jobs().found("hook:ci")
+    job = await home.jobs().find("hook:ci")
     await home.journal().finish(*(await claimed(home, "hook:ci")), FAILED)
     assert await publisher.publish("Once more.", key="3") == "taken"
     await look(home)
@@ -423,7 +423,7 @@ async def test_what_became_of_times_is_forgotten_after_ninety_days(home: Home) -
     while await home.jobs().prune():
         pass
     with pytest.raises(UsageError, match="no job"):
-        await home.jobs().found(str(job.id))
+        await home.jobs().find(str(job.id))
 
 
 @in_file
@@ -527,7 +527,7 @@ async def test_a_job_that_cannot_be_read_is_paused_its_owner_is_told_once_and_ot
     assert await statuses(home, sound) == ["done"] * 3
     (failed,) = await home.jobs().history(job_id=broken.id, limit=9)
     assert failed.status == "failed"
-    job = await home.jobs().found("broken")
+    job = await home.jobs().find("broken")
     assert (job.state, job.next_at, job.reason) == ("paused", None, failed.error)
     assert job.reason
     shown = {
@@ -546,7 +546,7 @@ async def test_a_job_that_cannot_be_read_keeps_no_start_from_going_on(home: Home
     await damage(home, broken, how)
     await home.execute("UPDATE jobs SET next_at = 1e12, next_due = 1e12 WHERE id = :i", i=late.id)
     assert await home.jobs().realign(0) is None
-    assert (await home.jobs().found("broken")).state == "paused"
+    assert (await home.jobs().find("broken")).state == "paused"
     await look(home, HOUR)
     assert await statuses(home, late) == ["done"]
 
@@ -569,7 +569,7 @@ async def test_a_run_whose_job_cannot_be_read_any_more_ends_and_others_are_settl
 
 async def test_a_zone_that_is_gone_can_be_changed_and_the_job_resumed(home: Home) -> None:
     service = CronService(home.jobs(), Bus(home.journal()), home.clock)
-    editor = service.book("UTC")
+    editor = service.editor("UTC")
     person = Requester(role=Role.OWNER, sender_id="1001", address=CHAT, session_key="fake:1")
     job = await add(home, plan(home, "30 * * * *"))
     await damage(home, job, "its zone is gone")
@@ -655,7 +655,7 @@ async def test_a_job_of_a_chat_that_threw_the_bot_out_is_paused_and_its_owner_to
     for _ in range(3):
         home.clock.advance(HOUR)
         assert f"cron:{job.id}" not in (await look(home)).wakes
-    paused = await home.jobs().found(str(job.id))
+    paused = await home.jobs().find(str(job.id))
     assert (paused.state, paused.next_at) == ("paused", None)
     assert "fake:-7 cannot be reached (Forbidden: bot was kicked)" in paused.reason
     assert await statuses(home, job) == ["skipped"]
@@ -664,7 +664,7 @@ async def test_a_job_of_a_chat_that_threw_the_bot_out_is_paused_and_its_owner_to
     assert "was paused: fake:-7 cannot be reached" in text
     service = CronService(home.jobs(), Bus(home.journal()), home.clock)
     person = Requester(role=Role.MEMBER, sender_id="1001", address=private, session_key="fake:1001")
-    await service.book("UTC").resume(person, str(job.id))
+    await service.editor("UTC").resume(person, str(job.id))
     await look(home, HOUR)
     assert (await statuses(home, job))[-1] == ("done" if send else "running")
 
@@ -688,7 +688,7 @@ async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not
     publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     await refused(home)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
-    job = await home.jobs().found("hook:ci")
+    job = await home.jobs().find("hook:ci")
     assert await statuses(home, job) == ["skipped"]
     assert "cannot be reached" in ((await latest(home, job)).error or "")
     await hears(home, CHAT, "1")
@@ -703,7 +703,7 @@ async def test_a_damaged_row_does_not_stop_a_trigger_that_the_configuration_desc
     hook = plan(home, name="hook:ci", overlap="queue")
     publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
-    job = await home.jobs().found("hook:ci")
+    job = await home.jobs().find("hook:ci")
     await damage(home, job, how)
     await look(home)
     assert await publisher.publish("Build 2 failed.", key="2") == "taken"

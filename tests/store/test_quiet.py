@@ -169,7 +169,7 @@ async def test_answers_questions_and_what_was_asked_for_are_never_held_back(home
     for kind in (OutboundKind.REPLY, OutboundKind.APPROVAL, OutboundKind.NOTICE):
         await process.post(kind=kind)
     for _ in range(3):
-        await process.post(asked=True)
+        await process.post(requested=True)
     await process.post()
     await process.post()
     assert await process.look() == [f"news {n}." for n in range(1, 8)]

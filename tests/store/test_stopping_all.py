@@ -32,7 +32,7 @@ def of(parent: Claim, key: str = "k") -> NewTask:
         role=run.role,
     )
     new = task(key)
-    return msgspec.structs.replace(new, wanted=msgspec.structs.replace(new.wanted, parent=by))
+    return msgspec.structs.replace(new, request=msgspec.structs.replace(new.request, parent=by))
 
 
 def stop_all(by: str = ANN, *, key: str = "/stop", everyone: bool = False) -> Admission:
@@ -99,9 +99,9 @@ async def test_a_person_has_a_child_of_an_ended_run_tried_again(home: Home, desk
     parent = await begun(desk.journal)
     child = await desk.tasks.create(of(parent))
     await admit(desk.journal, stop_all())
-    wanted = await desk.tasks.again(child)
-    assert wanted is not None
-    again = msgspec.structs.replace(of(parent, "again"), wanted=wanted)
+    request = await desk.tasks.again(child)
+    assert request is not None
+    again = msgspec.structs.replace(of(parent, "again"), request=request)
     retried = await desk.tasks.create(again)
     assert (await states(home))[retried] == "queued"
 

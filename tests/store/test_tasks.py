@@ -53,8 +53,8 @@ def task(
     request = TaskRequest(
         type="say", title="Say it", input={}, key=key, parent=None if orphan else by
     )
-    terms = RunOptions(direct=True, type="say")
-    return NewTask(wanted=request, text="say it", terms=terms, report=report, delay=delay)
+    options = RunOptions(direct=True, type="say")
+    return NewTask(request=request, text="say it", options=options, report=report, delay=delay)
 
 
 async def test_a_run_is_kept_once_by_its_key(desk: Desk) -> None:
@@ -160,7 +160,7 @@ async def test_an_ended_run_can_be_asked_for_again(desk: Desk) -> None:
     run_id = await desk.tasks.create(task())
     again = await desk.tasks.again(run_id)
     assert again is not None
-    parent = task().wanted.parent
+    parent = task().request.parent
     assert parent is not None
     assert (again.type, again.title) == ("say", "Say it")
     assert again.parent == msgspec.structs.replace(parent, again=True)

@@ -134,7 +134,7 @@ class Outside:
             await self.channel.pop()
             for schedule, send in SCHEDULES:
                 wish = JobRequest(schedule=schedule, text=f"job {schedule}", send=send, to="fake:1")
-                self.jobs.append(await bot.book.add(ELSEWHERE, wish))
+                self.jobs.append(await bot.job_editor.add(ELSEWHERE, wish))
 
     async def killed(self) -> None:
         """One process that is killed right before or right after one of its commits."""
@@ -186,7 +186,7 @@ class Outside:
                 self.clock.advance(10.0)
                 await bot.settle()
             for job in self.jobs[:2]:
-                await bot.book.pause(ELSEWHERE, str(job.id))
+                await bot.job_editor.pause(ELSEWHERE, str(job.id))
             (self._workspace / "HEARTBEAT.md").unlink()
             for _ in range(30):
                 self.clock.advance(10.0)

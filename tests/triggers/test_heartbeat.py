@@ -64,7 +64,7 @@ async def test_nothing_to_say_is_not_said_not_kept_in_the_chat_and_marks_nothing
         assert bodies(bot, PostEntry) == []
         assert len(bot.channel.sent) == 1
         assert await bot.records.sessions(limit=9, unread=True) == []
-        (job,) = await bot.book.history("heartbeat", 9)
+        (job,) = await bot.job_editor.history("heartbeat", 9)
         assert (job.name, job.status) == (NAME, "done")
 
 
@@ -159,7 +159,7 @@ async def test_a_beat_that_still_works_is_not_followed_by_another(tmp_path: Path
         await bot.cron.fire()
         assert (await bot.channel.pop()).text == "late"
         assert await beaten(bot, beats) == ""
-        assert len(await bot.book.history("heartbeat", 9)) == 2
+        assert len(await bot.job_editor.history("heartbeat", 9)) == 2
 
 
 async def test_in_quiet_hours_there_is_no_beat(tmp_path: Path) -> None:

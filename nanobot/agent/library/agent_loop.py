@@ -55,18 +55,18 @@ class CancelToken:
     """Ends the run that it was given to. It cannot be taken back."""
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
+        self._was_cancelled = asyncio.Event()
 
     @property
     def cancelled(self) -> bool:
-        return self._asked.is_set()
+        return self._was_cancelled.is_set()
 
     def cancel(self) -> None:
         """Nothing more is yielded, and the run is ended for good."""
-        self._asked.set()
+        self._was_cancelled.set()
 
     async def wait(self) -> None:
-        await self._asked.wait()
+        await self._was_cancelled.wait()
 
 
 class _Engine(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ class AgentLoop:
         self._clock, self._ids = SystemClock(), RandomIds()
         self._retries = Retries(count=max(max_retries - 1, 0), delay=retry_delay)
         self._settings = _settings(max_iterations, max_tool_calls, temperature, max_tokens)
-        self._made: _Engine | None = None
+        self._engine_made: _Engine | None = None
         self._serving: asyncio.Event | None = None
 
     async def run(self) -> None:
@@ -268,7 +268,7 @@ class AgentLoop:
 
     def _engine(self) -> _Engine:
         """Made at the first use, because a private store is opened within the running loop."""
-        if self._made is None:
+        if self._engine_made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
             models = VisionModels(self._models, self._received.blobs)
             model_calls = ModelCaller(
@@ -279,10 +279,10 @@ class AgentLoop:
             runner = Runner(bus, model_calls, tool_calls, clock)
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)
-            self._made = _Engine(worker, client)
-        return self._made
+            self._engine_made = _Engine(worker, client)
+        return self._engine_made
 
-    def _message(self, text: str, address: Address, terms: RunOptions) -> InboundMessage:
+    def _message(self, text: str, address: Address, options: RunOptions) -> InboundMessage:
         run_id = self._ids.run_id()
         return InboundMessage(
             address=address,
@@ -292,7 +292,7 @@ class AgentLoop:
             text=text,
             sent_at=self._clock.now(),
             origin=Origin.API,
-            terms=msgspec.structs.replace(terms, run_id=run_id, direct=True),
+            options=msgspec.structs.replace(options, run_id=run_id, direct=True),
         )
 
 

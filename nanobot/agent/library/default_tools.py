@@ -64,5 +64,5 @@ def default_tools(
     if starter is not None:
         tools.register(spawn_tool(starter))
     if cron is not None:
-        tools.register(cron_tool(cron.book(local_zone(environ))))
+        tools.register(cron_tool(cron.editor(local_zone(environ))))
     return tools

@@ -139,7 +139,7 @@ def end_of(outcome: RunOutcome, seq: int, at: float) -> RunEvent:
 
 
 def _same(message: InboundMessage, other: InboundMessage) -> bool:
-    return (message.text, message.terms) == (other.text, other.terms)
+    return (message.text, message.options) == (other.text, other.options)
 
 
 def _error_of(task: asyncio.Task[None]) -> BaseException | None:

@@ -117,7 +117,7 @@ class RunService:
     def _message(self, request: RunInput, run_id: str) -> InboundMessage:
         *past, question = (read(message) for message in request.messages)
         limits, policy = request.limits, request.tool_policy
-        terms = RunOptions(
+        options = RunOptions(
             run_id=run_id,
             digest=_digest(request),
             direct=True,
@@ -141,7 +141,7 @@ class RunService:
             text=question.text,
             sent_at=self._clock.now(),
             origin=Origin.API,
-            terms=terms,
+            options=options,
         )
 
 

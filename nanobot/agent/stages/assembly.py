@@ -41,7 +41,7 @@ class AssembledStages(NamedTuple):
     """What comes before a run's acting, and the services that remember and speak afterwards (None:
     off)."""
 
-    mind: Stages
+    before: Stages
     remembering: Remembering | None = None
     speaking: Speaking | None = None
 

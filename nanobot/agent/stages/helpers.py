@@ -26,7 +26,7 @@ class AuxiliaryModels:
 
     def __init__(self, models: Models) -> None:
         self._models = models
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     async def profile(self, label: str | None) -> ModelProfile | None:
         """What the model can do; None if there is none, which the run will say itself."""
@@ -42,7 +42,7 @@ class AuxiliaryModels:
 
     def able(self, profile: ModelProfile, what: str) -> bool:
         """Whether the model is up to it."""
-        if not profile.helper_calls and profile.label not in self._told:
-            self._told.add(profile.label)
+        if not profile.helper_calls and profile.label not in self._warned:
+            self._warned.add(profile.label)
             logger.info("{} is off: {} is too small for it", what, profile.label)
         return profile.helper_calls

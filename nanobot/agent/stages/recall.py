@@ -72,7 +72,7 @@ class AutoRecall:
 
     async def add(self, active: ActiveRun) -> None:
         """Add it. Raises StoreError."""
-        if acts(active) or active.terms.history is not None or active.run.origin in _ALONE:
+        if acts(active) or active.options.history is not None or active.run.origin in _ALONE:
             return
         if any(isinstance(body, RecallEntry) for body in active.bodies):
             return

@@ -246,9 +246,9 @@ class _AfterRun:
 
 def _alone(message: UserEntry) -> bool:
     """Whether it is known to have been begun where one person alone reads, if no group did."""
-    terms = message.terms
+    options = message.options
     own = message.origin in _PEOPLE or message.origin is Origin.LIFECYCLE
-    return own or (terms is not None and terms.private)
+    return own or (options is not None and options.private)
 
 
 def _pending(fresh: Sequence[Entry], remembered: int) -> RememberEntry | None:
@@ -276,9 +276,9 @@ def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
             if body.origin in _OF_ITSELF:
                 worth = entry.run_id in acted
             else:
-                terms = body.terms
-                apart = terms is not None and (
-                    terms.history is not None or body.origin is Origin.RUN
+                options = body.options
+                apart = options is not None and (
+                    options.history is not None or body.origin is Origin.RUN
                 )
                 worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
             worth_it[entry.run_id] = worth_it.get(entry.run_id, False) or worth

@@ -18,11 +18,11 @@ class Stages:
         self,
         triage: Triage | None = None,
         auto: AutoRecall | None = None,
-        asking: AskingRecall | None = None,
+        asking_recall: AskingRecall | None = None,
     ) -> None:
         self._triage = triage
         self._auto = auto
-        self._asking = asking
+        self._asking_recall = asking_recall
 
     async def __call__(self, active: ActiveRun) -> None:
         """Triage, then recall if the run is to act. Raises StoreError."""
@@ -32,5 +32,5 @@ class Stages:
             return
         if self._auto is not None:
             await self._auto.add(active)
-        if self._asking is not None:
-            await self._asking.attend(active)
+        if self._asking_recall is not None:
+            await self._asking_recall.attend(active)

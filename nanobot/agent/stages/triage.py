@@ -159,7 +159,7 @@ class Triage:
         return _kept(decision, decision.reply_text, run, active)
 
     def _seconds(self, active: ActiveRun) -> float:
-        most = active.terms.max_run_seconds
+        most = active.options.max_run_seconds
         left = self._settings.timeout_seconds
         return left if most is None else max(min(left, most - elapsed_seconds(active.bodies)), 0.05)
 
@@ -213,11 +213,11 @@ class Triage:
         if entry.decision == ACT:
             failed = bool(entry.reason) and self._settings.fallback_mode == "reply-only"
             return _SORRY if failed else ""
-        if not entry.wanted:
+        if not entry.run_to_start:
             return entry.reply
-        run = msgspec.json.decode(entry.wanted, type=TriageRun)
+        run = msgspec.json.decode(entry.run_to_start, type=TriageRun)
         try:
-            await self._starter.start(_wanted(active, entry.key, run))
+            await self._starter.start(_request(active, entry.key, run))
         except ToolError as error:
             logger.warning("run {}: {} was not started: {}", active.run.id, run.name, error)
             line = f"I could not start {run.name}: {error}"
@@ -227,9 +227,13 @@ class Triage:
 
 def _concerns(active: ActiveRun) -> bool:
     """Whether a person said something in words, as they do in conversations, that is yet to be
-    answered: programs that set terms get what they asked for."""
-    run, terms = active.run, active.terms
-    bound = terms.tools is not None or terms.history is not None or terms.system_prompt is not None
+    answered: programs that set options get what they asked for."""
+    run, options = active.run, active.options
+    bound = (
+        options.tools is not None
+        or options.history is not None
+        or options.system_prompt is not None
+    )
     return (
         run.kind is RunKind.CHAT
         and run.origin in (Origin.USER, Origin.API)
@@ -241,7 +245,7 @@ def _concerns(active: ActiveRun) -> bool:
     )
 
 
-def _wanted(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
+def _request(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
     """The run to start. One without a parent is an owner's, so only theirs may be."""
     parent_run = active.run
     parent = Parent(
@@ -266,7 +270,7 @@ def _kept(decision: Decision, answer: str, run: TriageRun | None, active: Active
     return TriageEntry(
         decision=decision.decision,
         reply=clean(answer),
-        wanted="" if run is None else clean(msgspec.json.encode(run).decode()),
+        run_to_start="" if run is None else clean(msgspec.json.encode(run).decode()),
         key="" if run is None else f"{active.run.id}:triage",
         confidence=decision.confidence,
         reason=clean(decision.reason)[:500],
@@ -283,7 +287,7 @@ def _duplicate_of(active: ActiveRun) -> TriageEntry | None:
             earlier.setdefault(entry.run_id, []).append(entry.body)
     for entry in reversed(active.log.visible):
         answer = earlier.get(entry.run_id, [])
-        if isinstance(entry.body, TriageEntry) and entry.body.wanted and _same(answer, mine):
+        if isinstance(entry.body, TriageEntry) and entry.body.run_to_start and _same(answer, mine):
             return msgspec.structs.replace(entry.body, usage=None, ms=0, profile=None)
     return None
 

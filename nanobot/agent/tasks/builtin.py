@@ -110,7 +110,7 @@ def agent_type() -> RunType[AgentInput]:
         description="works on a task as you would, and reports",
         args=AgentInput,
         text=lambda args: f"{args.task}\n\n{_ALONE}",
-        terms=lambda args: RunOptions(
+        options=lambda args: RunOptions(
             tools=args.tools,
             model=args.model,
             max_iterations=args.max_iterations,

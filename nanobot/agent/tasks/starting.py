@@ -60,14 +60,14 @@ class StoredTaskStarter:
         args = kind.parsed(request.input)
         encoded = msgspec.json.encode(args).decode()
         private = request.parent is not None and request.parent.private
-        terms = kind.terms(args)
-        terms = msgspec.structs.replace(terms, direct=True, unattended=True, private=private)
+        options = kind.options(args)
+        options = msgspec.structs.replace(options, direct=True, unattended=True, private=private)
         if kind.perform is not None:
-            terms = msgspec.structs.replace(terms, type=kind.name, input=encoded)
+            options = msgspec.structs.replace(options, type=kind.name, input=encoded)
         return NewTask(
-            wanted=msgspec.structs.replace(request, title=title),
+            request=msgspec.structs.replace(request, title=title),
             text=kind.text(args),
-            terms=terms,
+            options=options,
             report=request.report or kind.report,
             delay=max(kind.delay(args), 0.0),
             seconds=kind.seconds,

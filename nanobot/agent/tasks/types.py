@@ -72,11 +72,11 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     """One type.
 
     `args` is the struct of its input. `text` is the first message of the run's log. `perform` does
-    the work and returns what it came to; None: the model does it, with `terms`. It raises ToolError
-    for what trying again does not mend, and is otherwise tried `tries` times in all, with growing
-    pauses; it may be done again from the start after a crash, so it must bear that. `delay` is how
-    many seconds the run waits before it begins, `seconds` how long it may take from then on, by the
-    clock on the wall. `report`: how its end is told if nobody says otherwise.
+    the work and returns what it came to; None: the model does it, with `options`. It raises
+    ToolError for what trying again does not mend, and is otherwise tried `tries` times in all, with
+    growing pauses; it may be done again from the start after a crash, so it must bear that. `delay`
+    is how many seconds the run waits before it begins, `seconds` how long it may take from then on,
+    by the clock on the wall. `report`: how its end is told if nobody says otherwise.
     """
 
     name: str
@@ -84,7 +84,7 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     args: type[In]
     text: Callable[[In], str]
     perform: Callable[[In, TaskContext], Awaitable[TaskResult]] | None = None
-    terms: Callable[[In], RunOptions] = lambda _: RunOptions(tools=())
+    options: Callable[[In], RunOptions] = lambda _: RunOptions(tools=())
     delay: Callable[[In], float] = lambda _: 0.0
     seconds: float = 600.0
     report: Report = "post"
@@ -124,10 +124,10 @@ class RunTypeRegistry:
         return run_type
 
     async def perform(self, job: TaskExecution) -> TaskResult:
-        kind = self.get(job.terms.type)
+        kind = self.get(job.options.type)
         if kind.perform is None:
             raise ToolError(f"a run of type {kind.name} is the model's to do")
-        values = kind.parsed(msgspec.json.decode(job.terms.input or "{}"))
+        values = kind.parsed(msgspec.json.decode(job.options.input or "{}"))
         context = TaskContext(job, self._tools)
         failure = ToolError(f"{kind.name} was not tried")
         for number in range(kind.tries):
@@ -173,13 +173,18 @@ def trouble(kind: Any) -> str:
     """What is wrong with a type as it was written down; empty if nothing is."""
     named = isinstance(kind.name, str) and _NAME.fullmatch(kind.name)
     is_struct = isinstance(kind.args, type) and issubclass(kind.args, msgspec.Struct)
-    calls = (kind.text, kind.terms, kind.delay, *(() if kind.perform is None else (kind.perform,)))
+    calls = (
+        kind.text,
+        kind.options,
+        kind.delay,
+        *(() if kind.perform is None else (kind.perform,)),
+    )
     seconds = isinstance(kind.seconds, int | float) and 0 < kind.seconds < math.inf
     promises = (
         (named, "its name is not of small letters, digits and _"),
         (isinstance(kind.description, str) and kind.description.strip(), "it has no description"),
         (is_struct, "args is not a msgspec.Struct"),
-        (all(map(callable, calls)), "text, perform, terms and delay must be functions"),
+        (all(map(callable, calls)), "text, perform, options and delay must be functions"),
         (seconds, "seconds is not a number above 0"),
         (isinstance(kind.tries, int) and kind.tries > 0, "tries is not a number above 0"),
         (kind.report in get_args(Report), f"report is not one of {get_args(Report)}"),

@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app import triggers as triggering
-from nanobot.app.doctor.entrances import doors
+from nanobot.app.doctor.entrances import entrances
 from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
 from nanobot.app.doctor.plugins import broken
@@ -80,7 +80,7 @@ async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mend
     yield _store(config)
     yield await _model(config, environ)
     yield await _sandbox(config)
-    async for finding in doors(config):
+    async for finding in entrances(config):
         yield finding
 
 

@@ -14,9 +14,9 @@ from nanobot.server.web_server import Answering, WebServer
 _SHORT_SECRET = 16
 
 
-async def doors(config: Config) -> AsyncIterator[Finding]:
+async def entrances(config: Config) -> AsyncIterator[Finding]:
     """What there is to say of each that is not shut."""
-    for finding in await _door(config):
+    for finding in await _http_entrance(config):
         yield finding
     for name, settings in config.channels.items():
         if settings.enabled:
@@ -61,7 +61,7 @@ async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
     return findings
 
 
-async def _door(config: Config) -> list[Finding]:
+async def _http_entrance(config: Config) -> list[Finding]:
     """HTTP and the hooks behind it, as far as there are any. What is wrong with a
     hook in itself is said with the configuration."""
     hooks = {name: finding for name, finding in config.hooks.items() if finding.enabled}

@@ -200,7 +200,7 @@ def _choose_model(
         if silent_ones := silent(choices, environ):
             say(f"Not running: {', '.join(silent_ones)}.")
     others = {
-        "a well-known provider, with its key (OpenAI, Anthropic, Gemini, OpenRouter ...)": _known,
+        "a well-known provider, with its key (OpenAI, Anthropic, Gemini, OpenRouter ...)": _listed,
         "another one: any OpenAI-compatible server, by its address": _described,
     }
     while True:
@@ -220,7 +220,7 @@ def _choose_model(
         return
 
 
-def _known(environ: Mapping[str, str]) -> AvailableModel:
+def _listed(environ: Mapping[str, str]) -> AvailableModel:
     rows = {name: row for name, row in KNOWN_PROVIDERS.items() if name not in LOCAL_PROVIDERS}
     width = max(len(row.title) for row in rows.values())
     options = [f"{row.title:<{width}}  {urlsplit(row.api_base).netloc}" for row in rows.values()]

@@ -83,7 +83,7 @@ def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -
         say(f"Step by step: {setup.docs}")
     say("For any of it you may write ${NAME}, a variable of the environment, or file:PATH.\n")
     again = False
-    while _asked(channel, environ, again=again):
+    while _ask_for_fields(channel, environ, again=again):
         try:
             settings = channel.settings(config, environ)
             checked = asyncio.run(try_channel(channel.name, settings))
@@ -110,7 +110,7 @@ def _content(checked: Checked | None) -> bool:
     return agree("Keep it so?", default=False)
 
 
-def _asked(channel: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
+def _ask_for_fields(channel: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
     """Ask for every field; False if the first one is left empty."""
     if not channel.setup.fields:
         return _asked_freely(channel)

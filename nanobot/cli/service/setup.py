@@ -31,7 +31,7 @@ def definition_of(
     if system and not user:
         raise UsageError("name whom the service runs as: --system --user NAME (not root)")
     if user:
-        _known(user)
+        _check_user(user)
     definition = Definition(
         home=config.home,
         command=(sys.executable, "-m", "nanobot", "gateway"),
@@ -66,7 +66,7 @@ def needed(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _known(user: str) -> None:
+def _check_user(user: str) -> None:
     try:
         pwd.getpwnam(user)
     except KeyError:

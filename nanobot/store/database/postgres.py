@@ -143,7 +143,7 @@ class PostgresDatabase:
     def __init__(
         self,
         url: str,
-        crasher: Failpoints | None = None,
+        failpoints: Failpoints | None = None,
         *,
         workers: int = 8,
         tries: int = 5,
@@ -160,7 +160,7 @@ class PostgresDatabase:
         self._own = threading.local()
         self._connections: list[sa.Connection] = []
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
-        self._crasher = crasher or Failpoints()
+        self._failpoints = failpoints or Failpoints()
         self._tries = tries
         self._patience = patience
 
@@ -210,9 +210,9 @@ class PostgresDatabase:
         verb: str,
         begin: Callable[[sa.Connection], None],
     ) -> T:
-        self._crasher.before(verb)
+        self._failpoints.before(verb)
         result = self._tried(connection, work, begin, self._tries)
-        self._crasher.after(verb)
+        self._failpoints.after(verb)
         return result
 
     def _tried(

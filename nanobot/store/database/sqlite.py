@@ -99,7 +99,7 @@ class SqliteDatabase:
     def __init__(
         self,
         path: Path | None,
-        crasher: Failpoints | None = None,
+        failpoints: Failpoints | None = None,
         *,
         patience: float = READER_PATIENCE,
     ) -> None:
@@ -112,7 +112,7 @@ class SqliteDatabase:
             poolclass=sa.pool.StaticPool,
             connect_args={"check_same_thread": False},
         )
-        self._crasher = crasher or Failpoints()
+        self._failpoints = failpoints or Failpoints()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
         self._connect()
@@ -295,7 +295,7 @@ class SqliteDatabase:
         Trouble that ends the transaction under them (a full disk may) fails them all.
         """
         for unit in batch:
-            self._crasher.before(unit.verb)
+            self._failpoints.before(unit.verb)
         try:
             if self._broken:
                 self._connect()
@@ -306,11 +306,11 @@ class SqliteDatabase:
                 self._command("COMMIT")
         except BaseException as error:  # noqa: BLE001 - handed to the callers, never swallowed
             for unit in batch:
-                unit.error = unit.error or _told(error)
+                unit.error = unit.error or _as_raised(error)
             self._start_over()
         for unit in batch:
             if unit.error is None:
-                self._crasher.after(unit.verb)
+                self._failpoints.after(unit.verb)
                 self._follow_up(unit)
 
     def _start_over(self) -> None:
@@ -333,7 +333,7 @@ class SqliteDatabase:
             try:
                 unit.afterwards()
             except BaseException as error:  # noqa: BLE001 - handed to the caller
-                unit.error = _told(error)
+                unit.error = _as_raised(error)
 
     def _perform(self, unit: _Unit, *, alone: bool) -> None:
         if not alone:
@@ -371,7 +371,7 @@ class SqliteDatabase:
                 loop.call_soon_threadsafe(_settle_all, units)
 
 
-def _told(error: BaseException) -> BaseException:
+def _as_raised(error: BaseException) -> BaseException:
     """The error as a caller gets it."""
     return as_store_error(error.orig) if isinstance(error, DBAPIError) else error
 

@@ -127,8 +127,8 @@ def _seen(
     if own is None:
         own = log.read(connection, run.session_key, max(run.first_seq, window_from))
     bodies = (entry.body for entry in own if entry.run_id == run.id)
-    terms = (body.terms for body in bodies if isinstance(body, UserEntry) and body.terms)
-    if any(options.history is not None for options in terms):
+    several = (body.options for body in bodies if isinstance(body, UserEntry) and body.options)
+    if any(options.history is not None for options in several):
         return own
     return log.read(connection, run.session_key, window_from, run.first_seq) + own
 
@@ -160,7 +160,7 @@ def _begin(  # noqa: PLR0913 - what a run begins with
 ) -> tuple[Run, tuple[Entry, ...]]:
     first = taken[0]
     message = first.message
-    requested = "" if message.terms is None else message.terms.run_id
+    requested = "" if message.options is None else message.options.run_id
     if requested and not runs.is_known(connection, requested):
         run_id = requested
     inbox.take(connection, run_id, taken)

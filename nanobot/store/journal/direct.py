@@ -1,4 +1,4 @@
-"""Messages of programs: taken outside of any run, or asked with terms of their own."""
+"""Messages of programs: taken outside of any run, or asked with options of their own."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:
-    request = connection.execute(_asked(address, run_id)).first()
+    request = connection.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
     result = RunOutcome(
@@ -92,7 +92,7 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutc
 def abort(
     connection: sa.Connection, writer: StoreContext, address: Address, run_id: str, ending: Ending
 ) -> Run | None:
-    request = connection.execute(_asked(address, run_id)).first()
+    request = connection.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
     if request.state == "pending" and not runs.is_known(connection, run_id):
@@ -101,7 +101,7 @@ def abort(
     return runs.cancel(connection, writer, run_id, ending, "caller")
 
 
-def _asked(address: Address, run_id: str) -> sa.Select[tuple[int, str, str, bytes]]:
+def _taken_as(address: Address, run_id: str) -> sa.Select[tuple[int, str, str, bytes]]:
     return sa.select(_i.c.id, _i.c.session_key, _i.c.state, _i.c.body).where(
         _i.c.channel == address.channel,
         _i.c.chat_id == address.chat_id,

@@ -61,8 +61,8 @@ class Pending(msgspec.Struct, frozen=True):
     @property
     def alone(self) -> bool:
         """Answered by a run of its own: a command, or what brings its run's id with it."""
-        terms = self.message.terms
-        return self.message.command is not None or (terms is not None and bool(terms.run_id))
+        options = self.message.options
+        return self.message.command is not None or (options is not None and bool(options.run_id))
 
 
 def kind_for(origin: Origin) -> RunKind:
@@ -204,7 +204,7 @@ def as_entry(pending: Pending, zone: str, *, steered: bool = False) -> UserEntry
         or pending.role is Role.GUEST
         or bool(message.attachments and pending.role is not Role.OWNER),
         command=message.command,
-        terms=message.terms,
+        options=message.options,
     )
 
 

@@ -49,7 +49,7 @@ _OWED = Prepared(
     .group_by(_o.c.chat_id)
     .order_by(sa.func.min(_o.c.id))
 )
-_KNOWN = Prepared(sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key")))
+_BY_KEY = Prepared(sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key")))
 _UNSENT = sa.update(_o).where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
 _SENDING = Prepared(
     _UNSENT.values(
@@ -136,14 +136,18 @@ def post(
     connection: sa.Connection, writer: StoreContext, session_key: str, message: OutboundMessage
 ) -> None:
     """See Journal.post. A key that was posted already is not said twice."""
-    if _KNOWN.execute(connection, key=message.key).first() is not None:
+    if _BY_KEY.execute(connection, key=message.key).first() is not None:
         return
     log.ensure_session(connection, writer, session_key, message.text)
     lane = log.lane_of(connection, session_key)
     entry = PostEntry(text=message.text, key=message.key, tainted=message.tainted)
     log.append(connection, writer, lane, "", [entry])
     owe(connection, writer, session_key, "", [message])
-    if writer.notifications is not None and message.kind is OutboundKind.POST and not message.asked:
+    if (
+        writer.notifications is not None
+        and message.kind is OutboundKind.POST
+        and not message.requested
+    ):
         writer.notifications.posted(connection, message)
 
 

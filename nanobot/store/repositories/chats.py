@@ -106,7 +106,7 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
     chat = {"c": address.channel, "chat": address.chat_id}
     spoke = connection.execute(_SPOKE, chat).first()
     owed = connection.execute(_OWED, chat).first()
-    recent = _said(connection, chat, most)
+    recent = _spoken(connection, chat, most)
     heard_at = 0.0 if spoke is None else spoke.at
     gone = ""
     if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
@@ -135,11 +135,11 @@ def _active(connection: sa.Connection, address: Address, now: float) -> float | 
     return ended_at
 
 
-def _said(
+def _spoken(
     connection: sa.Connection, chat: dict[str, str], most: int
 ) -> list[tuple[float, OutboundMessage]]:
     """What the assistant said, the oldest first."""
-    rows = connection.execute(_SAID, {**chat, "n": 3 * most})
+    rows = connection.execute(_MESSAGES, {**chat, "n": 3 * most})
     messages = [(at, msgspec.json.decode(body, type=OutboundMessage)) for at, body in rows]
     spoken = [
         (at, message)
@@ -167,7 +167,7 @@ _OWED = (
     .order_by(_o.c.id.desc())
     .limit(1)
 )
-_SAID = (
+_MESSAGES = (
     sa.select(_o.c.created_at, _o.c.body)
     .where(
         schema.OUTBOUND_FOR_CHAT,

@@ -89,7 +89,7 @@ class Effects:
             sent_at=self.now,
             origin=plan.origin,
             tainted=plan.tainted,
-            terms=plan.terms,
+            options=plan.options,
         )
         log.ensure_session(self.connection, self.writer, session, plan.name)
         admitted = Admission(message=message, session_key=session, role=plan.role)
@@ -122,7 +122,7 @@ class Effects:
             kind=OutboundKind.POST,
             key=JOBS.of(job.id, f"{scheduled_at:.3f}"),
             tainted=tainted,
-            asked=plan.here or plan.once,
+            requested=plan.here or plan.once,
         )
         outbox.post(self.connection, self.writer, plan.session_key, message)
         self.owes.append(plan.address)

@@ -145,7 +145,7 @@ def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
         text=text,
         kind=OutboundKind.NOTICE,
         key=PAUSED.of(effects.writer.ids.run_id()),
-        asked=True,
+        requested=True,
     )
     outbox.post(effects.connection, effects.writer, session_key, message)
     effects.owes.append(address)

@@ -78,7 +78,7 @@ def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
     error = occurrence.run_error if end != "done" else None
     values = {"status": end, "ended_at": effects.now, "error": error}
     occurrences.update(effects.connection, occurrence, **values)
-    if not (job.plan.post and job.plan.terms.direct and end in {"done", "failed"}):
+    if not (job.plan.post and job.plan.options.direct and end in {"done", "failed"}):
         return
     answer = _answer(effects.connection, occurrence)
     text = "" if answer is None else answer.text

@@ -120,7 +120,7 @@ def _add(
     identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
     due = _values(writer, identity, plan, next_at)["next_due"]
     connection.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
-    return _found(connection, str(identity))
+    return _job_named(connection, str(identity))
 
 
 def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
@@ -143,10 +143,10 @@ def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
         identity = existing.id
         if existing.body != values["body"]:
             connection.execute(sa.update(_j).where(_j.c.id == identity).values(**values))
-    return _found(connection, str(identity))
+    return _job_named(connection, str(identity))
 
 
-def _found(connection: sa.Connection, which: str) -> Job:
+def _job_named(connection: sa.Connection, which: str) -> Job:
     named = which.strip().removeprefix("#")
     by_id = named.isascii() and named.isdigit() and len(named) < 16
     rows: Sequence[Any] = []
@@ -263,7 +263,7 @@ class SqlJobStore(SqlStore):
 
     add = verb(_add, "cron_add")
     system = verb(_system, "cron_system")
-    found = bare_verb(_found)
+    find = bare_verb(_job_named)
     listed = bare_verb(_listed)
     changed = verb(_changed, "cron_change")
     fire = verb(firing.fire, "cron_fire")

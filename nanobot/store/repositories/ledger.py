@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Account, BudgetLimit, Budgets, Level, spender, warning
+from nanobot.agent.budgets import Account, BudgetLimit, Budgets, Level, account_of, warning
 from nanobot.messages import OutboundKind
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price, Usage
@@ -44,7 +44,7 @@ _HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
 _OPEN = Prepared(sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i")))
 _LEFT = Prepared(sa.select(_c).where(_HERE))
 _LAST_AFTER = sa.select(_c).where(_c.c.root == sa.bindparam("i")).order_by(_c.c.id.desc()).limit(1)
-_ONE = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
+_CALL = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
 _SETTLE = Prepared(
     sa.update(_c)
     .where(_c.c.id == sa.bindparam("i"))
@@ -159,7 +159,7 @@ class SqlBudgetLedger:
         for row in left:
             _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
-        who = spender(first, profile.label)
+        who = account_of(first, profile.label)
         limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
         if limits or own:
             tokens = estimate.tokens_in + estimate.tokens_out
@@ -349,7 +349,7 @@ class _Settling:
             tokens_out=usage.completion_tokens,
             cached=usage.cached_tokens,
         )
-        row = connection.execute(_ONE, {"i": self._row.id}).first()
+        row = connection.execute(_CALL, {"i": self._row.id}).first()
         if row is None:
             _count(connection, self._row, done, _cost(self._row, done))
         elif row.state in ("open", "lost"):

@@ -106,8 +106,8 @@ class SqlMemoryStore(SqlStore):
             lambda c: [(text, kind) for text, kind in _UNFILED.execute(c, s=scope)]
         )
 
-    async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
-        return await self.database.transact(lambda c: _known(c, scope, digest))
+    async def by_digest(self, scope: str, digest: bytes) -> SavedMemory | None:
+        return await self.database.transact(lambda c: _by_digest(c, scope, digest))
 
     async def settle(self, identity: int, state: State, file: str) -> bool:
         now = self.writer.clock.now()
@@ -241,7 +241,7 @@ def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> dict[str, object]:
     return {"file": file, "state": "active", "provenance": msgspec.json.encode(origin)}
 
 
-def _known(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
+def _by_digest(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
     query = sa.select(_m.c.id, _m.c.state).where(_m.c.scope == scope, _m.c.digest == digest)
     row = connection.execute(query).first()
     return None if row is None else SavedMemory(id=row.id, state=row.state, fresh=False)
@@ -249,7 +249,7 @@ def _known(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory 
 
 def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
     alone(connection, f"memory {draft.scope}")
-    existing = _known(connection, draft.scope, draft.digest)
+    existing = _by_digest(connection, draft.scope, draft.digest)
     if existing is not None and (draft.state != "active" or existing.state == "active"):
         return existing
     values = _values(draft, now)
@@ -261,7 +261,7 @@ def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
 
 def _add(connection: sa.Connection, now: float, draft: Draft) -> None:
     alone(connection, f"memory {draft.scope}")
-    if _known(connection, draft.scope, draft.digest) is None:
+    if _by_digest(connection, draft.scope, draft.digest) is None:
         _insert(connection, draft, now)
 
 

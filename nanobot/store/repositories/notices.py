@@ -57,12 +57,12 @@ def _latest(
             if answer.kind is OutboundKind.NOTICE and answer.text:
                 answers[row.id] = (row.created_at, answer)
     return [
-        (number, at, answer, _asked(connection, answer))
+        (number, at, answer, _answered(connection, answer))
         for number, (at, answer) in sorted(answers.items(), reverse=True)[:limit]
     ]
 
 
-def _asked(connection: sa.Connection, answer: OutboundMessage) -> InboundMessage | None:
+def _answered(connection: sa.Connection, answer: OutboundMessage) -> InboundMessage | None:
     """The message that was answered so."""
     prefix = keys.NOTICES.of(keys.message(answer.address, ""))
     if not answer.key.startswith(prefix):

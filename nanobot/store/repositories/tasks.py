@@ -109,7 +109,7 @@ class SqlTaskEnds:
             key=f"{run.id}:report",
             kind=OutboundKind.POST,
             tainted=tainted,
-            asked=_promised(connection, run),
+            requested=_promised(connection, run),
         )
         outbox.post(connection, writer, key, post)
 
@@ -134,10 +134,10 @@ class SqlTasks(SqlStore):
 
         def work(connection: sa.Connection) -> str:
             alone(connection, "start a task")
-            existing = _known(connection, task)
+            existing = _run_of_key(connection, task)
             if existing is not None:
                 return existing
-            _room(connection, task.wanted.parent)
+            _room(connection, task.request.parent)
             self._insert(connection, task, run_id)
             return run_id
 
@@ -151,9 +151,9 @@ class SqlTasks(SqlStore):
         await self.database.transact(lambda connection: _room(connection, parent))
 
     def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
-        if _known(connection, task) is not None:
+        if _run_of_key(connection, task) is not None:
             return
-        request, now = task.wanted, self.writer.clock.now()
+        request, now = task.request, self.writer.clock.now()
         key, parent = TASKS.of(run_id), request.parent
         _still_lives(connection, parent)
         address = Address(TERMINAL, key) if parent is None else parent.address
@@ -171,7 +171,7 @@ class SqlTasks(SqlStore):
             inbound_id=0,
             origin=Origin.RUN,
             tainted=tainted,
-            terms=msgspec.structs.replace(task.terms, run_id=run_id),
+            options=msgspec.structs.replace(task.options, run_id=run_id),
         )
         lane = log.lane_of(connection, key)
         (first,) = log.append(connection, self.writer, lane, run_id, [entry])
@@ -214,7 +214,7 @@ class SqlTasks(SqlStore):
                 return None
             entries = log.read(connection, row.session_key, row.first_seq, row.first_seq + 1)
             first = next(iter(entries), None)
-            return _wanted(row, None if first is None else first.body)
+            return _request(row, None if first is None else first.body)
 
         return await self.database.transact(work)
 
@@ -247,9 +247,9 @@ def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
         raise Fenced(f"run {parent.run_id} has ended: it starts nothing more")
 
 
-def _known(connection: sa.Connection, task: NewTask) -> str | None:
+def _run_of_key(connection: sa.Connection, task: NewTask) -> str | None:
     run_id: str | None = connection.scalar(
-        sa.select(_t.c.run_id).where(_t.c.key == task.wanted.key)
+        sa.select(_t.c.run_id).where(_t.c.key == task.request.key)
     )
     return run_id
 
@@ -283,8 +283,8 @@ def _depth(connection: sa.Connection, parent: Parent | None) -> int:
     return connection.scalar(sa.select(_t.c.depth).where(_t.c.run_id == parent.run_id)) or 0
 
 
-def _wanted(row: sa.Row[Any], first: Body | None) -> TaskRequest:
-    terms = first.terms if isinstance(first, UserEntry) else None
+def _request(row: sa.Row[Any], first: Body | None) -> TaskRequest:
+    options = first.options if isinstance(first, UserEntry) else None
     parent = None
     if row.parent_session is not None:
         parent = Parent(
@@ -294,7 +294,7 @@ def _wanted(row: sa.Row[Any], first: Body | None) -> TaskRequest:
             sender_id=row.sender_id,
             role=Role(row.role),
             tainted=row.tainted,
-            private=terms is not None and terms.private,
+            private=options is not None and options.private,
             again=True,
         )
     return TaskRequest(

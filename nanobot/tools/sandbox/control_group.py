@@ -91,7 +91,9 @@ def find_control_groups(proc: Path = Path("/proc"), user: int | None = None) -> 
         try:
             _enable(base, proc)
         except OSError as error:
-            reasons.append(str(error) if isinstance(error, NoControlGroups) else _told(base, error))
+            reasons.append(
+                str(error) if isinstance(error, NoControlGroups) else _reason(base, error)
+            )
         else:
             return ControlGroups(base)
     raise NoControlGroups(reasons[-1])
@@ -135,7 +137,7 @@ def _mounted(proc: Path) -> tuple[Path, Path]:
         mounts = (proc / "self" / "mountinfo").read_text("utf-8", "replace").splitlines()
         groups = (proc / "self" / "cgroup").read_text("utf-8", "replace").splitlines()
     except OSError as error:
-        raise NoControlGroups(_told(proc, error)) from error
+        raise NoControlGroups(_reason(proc, error)) from error
     own = next((line[3:] for line in groups if line.startswith("0::/")), None)
     for line in mounts:
         fields, _, kind = line.partition(" - ")
@@ -188,5 +190,5 @@ def _ancestors(number: int, proc: Path) -> Iterable[int]:
         number = int(status.rpartition(")")[2].split()[1])
 
 
-def _told(path: Path, error: OSError) -> str:
+def _reason(path: Path, error: OSError) -> str:
     return f"{error.filename or path}: {error.strerror}"

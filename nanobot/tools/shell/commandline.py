@@ -33,7 +33,7 @@ MAX_CALLS, MAX_WORDS = 1_000, 20_000
 MAX_LINES = 150
 """Lines within one line, likewise."""
 
-_KNOWN = {"HOME": "~", "PWD": ".", "IFS": " "}
+_VALUES = {"HOME": "~", "PWD": ".", "IFS": " "}
 _NAME = pattern(r"[A-Za-z_]\w*")
 _MOST_WORDS, _MOST_CHARS = 256, 100_000
 _READERS = frozenset({"read", "mapfile", "readarray"})
@@ -351,7 +351,7 @@ class _Reading:
     def _expanded(self, name: str, index: str, *, quoted: bool) -> str:
         words = self._variables.get(name)
         if words is None:
-            words = [Word(_KNOWN[name])] if name in _KNOWN else [Word("", computed=True)]
+            words = [Word(_VALUES[name])] if name in _VALUES else [Word("", computed=True)]
         elif index not in ("@", "*", ""):
             at = int(index) if index.isdecimal() else 0
             words = words[at : at + 1]

@@ -83,10 +83,10 @@ def command_risks(command: str) -> tuple[CommandRisk, ...]:
 
     A line that is not valid shell is `unclear`: nobody knows what it would do."""
     line = parse(command)
-    return tuple(dict.fromkeys(_found(line)))
+    return tuple(dict.fromkeys(_risks(line)))
 
 
-def _found(line: CommandLine) -> Iterator[CommandRisk]:
+def _risks(line: CommandLine) -> Iterator[CommandRisk]:
     for why in line.bombs:
         yield CommandRisk("bomb", why)
     for call in line.calls:

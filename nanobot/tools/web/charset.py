@@ -38,17 +38,17 @@ def decoded(data: bytes, declared: str | None) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    names = [declared or "", *(match[1].decode() for match in _said(data[:4096]))]
+    names = [declared or "", *(match[1].decode() for match in _declarations(data[:4096]))]
     for name in [*names, "utf-8"]:
         try:
             return data.decode(_python_name(name))
         except (LookupError, UnicodeError):
             continue
-    charset = next((name for name in names if _known(name)), "cp1252")
+    charset = next((name for name in names if _is_codec(name)), "cp1252")
     return data.decode(_python_name(charset), "replace")
 
 
-def _said(head: bytes) -> list[re.Match[bytes]]:
+def _declarations(head: bytes) -> list[re.Match[bytes]]:
     return [match for match in (_XML.search(head), _META.search(head)) if match]
 
 
@@ -61,7 +61,7 @@ def _python_name(name: str) -> str:
     return plain
 
 
-def _known(name: str) -> bool:
+def _is_codec(name: str) -> bool:
     try:
         b"".decode(_python_name(name))
     except (LookupError, UnicodeError):

@@ -211,7 +211,7 @@ class JobEditor:
 
     async def history(self, which: str, limit: int) -> list[OccurrenceView]:
         """What became of a job's times ("": of every job's), the latest first."""
-        job_id = (await self._jobs.found(which)).id if which else None
+        job_id = (await self._jobs.find(which)).id if which else None
         return await self._jobs.history(job_id=job_id, limit=limit)
 
     def preview(self, text: str, zone: str, begin: str, count: int) -> list[float]:
@@ -225,12 +225,12 @@ class JobEditor:
             schedule, before = parse(text, zone, start), start
         return coming(schedule, before, min(count, MOST_PREVIEWED))
 
-    async def found(self, requester: Requester, which: str) -> Job:
+    async def find(self, requester: Requester, which: str) -> Job:
         """A job that the requester may look after. Raises UsageError."""
         return await self._own(requester, which)
 
     async def _own(self, requester: Requester, which: str) -> Job:
-        job = await self._jobs.found(which)
+        job = await self._jobs.find(which)
         if requester.role is not Role.OWNER and job.plan.by != requester.who:
             raise UnknownId(f"there is no job {which[:60]!r} of yours.")
         if job.state == "system":
@@ -289,7 +289,7 @@ class JobEditor:
                 raise UsageError("expires: a time, as in 2026-12-24T18:00 or +30d.")
             changes["expires_at"] = end.at if end is not None else None
         plan = msgspec.structs.replace(plan, **changes)
-        return msgspec.structs.replace(plan, terms=_terms(plan, request))
+        return msgspec.structs.replace(plan, options=_options(plan, request))
 
     def _next(self, plan: Plan, now: float) -> float:
         at = following(plan, now)
@@ -299,7 +299,7 @@ class JobEditor:
 
     async def _name_taken(self, name: str) -> bool:
         try:
-            await self._jobs.found(name)
+            await self._jobs.find(name)
         except UsageError:
             return False
         return True
@@ -331,9 +331,9 @@ def in_text(text: str) -> tuple[str, str]:
     return schedule, rest
 
 
-def _terms(plan: Plan, request: JobRequest) -> RunOptions:
+def _options(plan: Plan, request: JobRequest) -> RunOptions:
     """A run in a session of its own sees nothing of those before it, and its answer is posted."""
-    old, own = plan.terms, plan.session == "own"
+    old, own = plan.options, plan.session == "own"
     tools = old.tools
     if request.tools is not None:
         names = tuple(name for name in request.tools.replace(",", " ").split() if name)

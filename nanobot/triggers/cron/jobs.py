@@ -67,7 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     here: bool = False
     send: bool = False
     session: Literal["own", "chat"] = "own"
-    terms: RunOptions = RunOptions()
+    options: RunOptions = msgspec.field(default=RunOptions(), name="terms")
     misfire: Misfire = "run_once"
     window: float = 86_400.0
     overlap: Overlap = "skip"
@@ -181,7 +181,7 @@ class JobStore(Protocol):
         only when it is triggered."""
         ...
 
-    async def found(self, which: str) -> Job:
+    async def find(self, which: str) -> Job:
         """The job of that id or name. Raises UsageError."""
         ...
 

@@ -53,7 +53,7 @@ class CronService:
         self._realigned_at: float | None = None
         self._offset = self._clock_offset()
 
-    def book(self, zone: str, channels: Collection[str] = ()) -> JobEditor:
+    def editor(self, zone: str, channels: Collection[str] = ()) -> JobEditor:
         """The editor of these jobs; times are in a zone where none is named. Jobs speak in chats of
         these channels (none: of any)."""
         return JobEditor(self._jobs, self._clock, zone, self.announce, channels)

@@ -58,59 +58,59 @@ class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
     per_hour: int
 
 
-def noted(ledger: EventQueue, watch: str, event: SensorEvent) -> EventQueue:
+def noted(queue: EventQueue, watch: str, event: SensorEvent) -> EventQueue:
     """With one more event that waits."""
-    before = ledger.waiting.get(watch, WaitingEvents(()))
+    before = queue.waiting.get(watch, WaitingEvents(()))
     events, dropped = (*before.events, event), before.dropped
     if len(events) > MOST_EVENTS:
         events, dropped = (*events[:_KEPT], *events[_KEPT + 1 :]), dropped + 1
-    waiting = {**ledger.waiting, watch: WaitingEvents(events, dropped)}
-    return msgspec.structs.replace(ledger, waiting=waiting)
+    waiting = {**queue.waiting, watch: WaitingEvents(events, dropped)}
+    return msgspec.structs.replace(queue, waiting=waiting)
 
 
-def due_in(ledger: EventQueue, terms: EventOptions, now: float) -> float | None:
+def due_in(queue: EventQueue, options: EventOptions, now: float) -> float | None:
     """The seconds until something is to be told; None: nothing waits."""
-    if ledger.telling is not None:
+    if queue.telling is not None:
         return 0.0
-    if not ledger.waiting:
+    if not queue.waiting:
         return None
-    first = min(event.at for entry in ledger.waiting.values() for event in entry.events)
+    first = min(event.at for entry in queue.waiting.values() for event in entry.events)
     # After the clock was set back, what was noticed "later" is due.
     at = first + GATHER_SECONDS if first <= now else now
-    recent = _recent(ledger, now)
-    if len(recent) >= terms.per_hour:
-        at = max(at, recent[-terms.per_hour] + HOUR)
+    recent = _recent(queue, now)
+    if len(recent) >= options.per_hour:
+        at = max(at, recent[-options.per_hour] + HOUR)
     return max(at - now, 0.0)
 
 
-def begun(ledger: EventQueue, terms: EventOptions, now: float) -> EventQueue:
+def begun(queue: EventQueue, options: EventOptions, now: float) -> EventQueue:
     """With what waits being told, if it is due: either what is of this machine alone, or what holds
     others' words, whichever waits for longer. They are never told together."""
-    if ledger.telling is not None or due_in(ledger, terms, now) != 0.0:
-        return ledger
-    oldest = min(ledger.waiting.values(), key=lambda entry: entry.events[0].at)
-    chosen = {n: entry for n, entry in ledger.waiting.items() if entry.outside is oldest.outside}
-    rest = {name: entry for name, entry in ledger.waiting.items() if name not in chosen}
-    prompt = EventPrompt(f"{terms.host}:{now:.3f}", worded(chosen, terms), oldest.outside)
-    prompts = (*_recent(ledger, now), now)
-    return msgspec.structs.replace(ledger, waiting=rest, telling=prompt, told=prompts)
+    if queue.telling is not None or due_in(queue, options, now) != 0.0:
+        return queue
+    oldest = min(queue.waiting.values(), key=lambda entry: entry.events[0].at)
+    chosen = {n: entry for n, entry in queue.waiting.items() if entry.outside is oldest.outside}
+    rest = {name: entry for name, entry in queue.waiting.items() if name not in chosen}
+    prompt = EventPrompt(f"{options.host}:{now:.3f}", worded(chosen, options), oldest.outside)
+    prompts = (*_recent(queue, now), now)
+    return msgspec.structs.replace(queue, waiting=rest, telling=prompt, told=prompts)
 
 
-def ended(ledger: EventQueue) -> EventQueue:
+def ended(queue: EventQueue) -> EventQueue:
     """With what was being told taken."""
-    return msgspec.structs.replace(ledger, telling=None)
+    return msgspec.structs.replace(queue, telling=None)
 
 
-def _recent(ledger: EventQueue, now: float) -> tuple[float, ...]:
+def _recent(queue: EventQueue, now: float) -> tuple[float, ...]:
     # What the clock says is still to come was before it was set back: nobody knows how long.
-    return tuple(at for at in ledger.told if now - HOUR < at <= now)
+    return tuple(at for at in queue.told if now - HOUR < at <= now)
 
 
-def worded(chosen: Mapping[str, WaitingEvents], terms: EventOptions) -> str:
+def worded(chosen: Mapping[str, WaitingEvents], options: EventOptions) -> str:
     """The prompt for what happened."""
-    zone = zone_of(terms.zone)
+    zone = zone_of(options.zone)
     outside = any(entry.outside for entry in chosen.values())
-    parts = [f"This happened on the machine {terms.host}. Nobody has asked; you are told of it."]
+    parts = [f"This happened on the machine {options.host}. Nobody has asked; you are told of it."]
     if outside:
         parts.append(
             "Lines that begin with > are names of files or lines of logs as they are. Others may "
@@ -124,13 +124,13 @@ def worded(chosen: Mapping[str, WaitingEvents], terms: EventOptions) -> str:
             when = datetime.fromtimestamp(event.at, zone).strftime("%Y-%m-%d %H:%M:%S")
             lines.append(f"{when}: {event.text}")
             lines += [f"> {line}" for line in event.outside]
-        if instruction := terms.prompts.get(name, ""):
+        if instruction := options.prompts.get(name, ""):
             lines.append(f"What to do about it: {instruction}")
         parts.append("\n".join(lines))
-    if terms.prompt:
-        parts.append(terms.prompt)
+    if options.prompt:
+        parts.append(options.prompt)
     parts.append(
-        f"Times are of {terms.zone}. Your answer is read by whoever looks after this machine. If "
+        f"Times are of {options.zone}. Your answer is read by whoever looks after this machine. If "
         f"there is nothing that they need to know, answer only {SILENT}."
     )
     return "\n\n".join(parts)

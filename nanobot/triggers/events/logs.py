@@ -91,10 +91,10 @@ class LogSensor:
         outside = list(burst.things.values())[:_SHOWN_LINES]
         if burst.total > len(outside) > 0:
             outside.append(f"and {burst.total - len(outside):,} more")
-        text = self._told(burst.total, passed_over, slow)
+        text = self._notes(burst.total, passed_over, slow)
         return SensorEvent(at=now, text=text, outside=tuple(outside)), LogState(reading.cursor)
 
-    def _told(self, total: int, passed_over: int, slow: int) -> str:
+    def _notes(self, total: int, passed_over: int, slow: int) -> str:
         text = (
             f"{total:,} new line{'s' * (total != 1)} in {self._settings.path} "
             f"match{'es' * (total == 1)} {self._settings.pattern!r}."

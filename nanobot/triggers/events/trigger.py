@@ -40,18 +40,18 @@ class Events:
     def __init__(
         self,
         sensors: Sequence[Sensor[Any, Any]],
-        terms: EventOptions,
-        keeping: TriggerState,
+        options: EventOptions,
+        storage: TriggerState,
         clock: Clock,
         outside: Publisher,
     ) -> None:
         self._sensors = sensors
-        self._terms = terms
-        self._keeping = keeping
+        self._options = options
+        self._storage = storage
         self._clock = clock
         self._outside = outside
-        self._ledger = EventQueue()
-        self._kept: EventQueue | None = None
+        self._queue = EventQueue()
+        self._saved_queue: EventQueue | None = None
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
         self._seen: dict[str, str] = {sensor.name: "not looked at yet" for sensor in sensors}
@@ -72,15 +72,15 @@ class Events:
                 await sensor.close()
 
     async def _recall(self) -> None:
-        if self._kept is not None:
+        if self._saved_queue is not None:
             return  # started again: what is in memory is later
-        body = await self._keeping.kept(self._terms.host)
+        body = await self._storage.kept(self._options.host)
         if body is not None:
             try:
-                self._ledger = msgspec.json.decode(body, type=EventQueue)
+                self._queue = msgspec.json.decode(body, type=EventQueue)
             except msgspec.DecodeError as error:
                 logger.warning("what was kept of events cannot be read; it begins anew: {}", error)
-        self._kept = self._ledger
+        self._saved_queue = self._queue
 
     # Noticing
 
@@ -113,17 +113,17 @@ class Events:
         reading = await sensor.read(state)
         now = self._clock.now()
         event, after = sensor.judge(reading, state, now)
-        at = datetime.fromtimestamp(now, zone_of(self._terms.zone)).strftime("%H:%M:%S")
+        at = datetime.fromtimestamp(now, zone_of(self._options.zone)).strftime("%H:%M:%S")
         self._seen[sensor.name] = f"{sensor.seen(reading)} ({at})"
         kept = msgspec.Raw(msgspec.json.encode(after))
-        ledger = self._ledger
-        if event is None and ledger.states.get(sensor.name) == kept:
+        queue = self._queue
+        if event is None and queue.states.get(sensor.name) == kept:
             return
         if event is not None:
             logger.info("events.{}: {}", sensor.name, event.text)
-            ledger = noted(ledger, sensor.name, event)
-        states = {**ledger.states, sensor.name: kept}
-        self._ledger = msgspec.structs.replace(ledger, states=states)
+            queue = noted(queue, sensor.name, event)
+        states = {**queue.states, sensor.name: kept}
+        self._queue = msgspec.structs.replace(queue, states=states)
         if event is not None or state is None:
             # The first state, too: without it the next start would begin anew, after what happens.
             await self._keep()
@@ -131,7 +131,7 @@ class Events:
             self._news.set()
 
     def _state(self, sensor: Sensor[Any, Any]) -> Any:
-        kept = self._ledger.states.get(sensor.name)
+        kept = self._queue.states.get(sensor.name)
         if kept is None:
             return None
         try:
@@ -144,7 +144,7 @@ class Events:
     async def _tell(self, publisher: Publisher) -> None:
         while True:
             self._news.clear()
-            wait = due_in(self._ledger, self._terms, self._clock.now())
+            wait = due_in(self._queue, self._options, self._clock.now())
             if wait == 0.0:
                 await self._tell_now(publisher)
                 continue
@@ -152,24 +152,24 @@ class Events:
             await self._keep()
 
     async def _tell_now(self, publisher: Publisher) -> None:
-        self._ledger = begun(self._ledger, self._terms, self._clock.now())
-        prompt = self._ledger.telling
+        self._queue = begun(self._queue, self._options, self._clock.now())
+        prompt = self._queue.telling
         if prompt is None:
             return
         await self._keep()
         to = self._outside if prompt.outside else publisher
         while await to.publish(prompt.text, key=prompt.key) == "full":
             await self._clock.sleep(_FULL_SECONDS)
-        self._ledger = ended(self._ledger)
+        self._queue = ended(self._queue)
         await self._keep()
 
     async def _keep(self) -> None:
         # One after the other, or the older could be the one that stays.
         async with self._writing:
-            ledger = self._ledger
-            if ledger is not self._kept:
-                await self._keeping.keep(self._terms.host, msgspec.json.encode(ledger))
-                self._kept = ledger
+            queue = self._queue
+            if queue is not self._saved_queue:
+                await self._storage.keep(self._options.host, msgspec.json.encode(queue))
+                self._saved_queue = queue
 
     async def _wait(self, seconds: float) -> None:
         """So long, or until there is news."""

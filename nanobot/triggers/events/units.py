@@ -60,9 +60,9 @@ class UnitsSensor:
             raise SensorOff(
                 "systemctl cannot tell in JSON; it takes systemd 246 or later"
             ) from None
-        return {row.unit: plain(row.description) for row in rows if self._wanted(row.unit)}
+        return {row.unit: plain(row.description) for row in rows if self._is_watched(row.unit)}
 
-    def _wanted(self, unit: str) -> bool:
+    def _is_watched(self, unit: str) -> bool:
         chosen, left = self._settings.include, self._settings.ignore
         return _fits(unit, chosen) and not _fits(unit, left)
 

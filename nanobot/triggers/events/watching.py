@@ -111,7 +111,7 @@ class _Watcher:
         self._lock = threading.Lock()
         self._changes: dict[str, str] = {}
         self._total = 0
-        self._made, self._large = time.monotonic(), False
+        self._began, self._large = time.monotonic(), False
         self._begun = threading.Event()
         name = f"watching {self._folder}"
         threading.Thread(target=self._work, name=name, daemon=True).start()
@@ -120,7 +120,7 @@ class _Watcher:
 
     def stays(self, now: float) -> bool:
         """Whether it is not tried anew: one that has a trouble is after a while."""
-        return not self.trouble or (self._large and now < self._made + _AGAIN_SECONDS)
+        return not self.trouble or (self._large and now < self._began + _AGAIN_SECONDS)
 
     def taken(self, *, there: bool) -> PathChanges:
         with self._lock:

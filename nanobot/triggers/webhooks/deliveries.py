@@ -21,7 +21,7 @@ class NamedDeliveries:
     def __init__(self, state: TriggerState | None = None, name: str = "") -> None:
         self._state = state
         self._name = name
-        self._known: OrderedDict[str, None] | None = None
+        self._keys: OrderedDict[str, None] | None = None
         self._loading = asyncio.Lock()
 
     async def has(self, key: str) -> bool:
@@ -39,11 +39,11 @@ class NamedDeliveries:
 
     async def _loaded(self) -> OrderedDict[str, None]:
         async with self._loading:
-            if self._known is None:
+            if self._keys is None:
                 kept = None if self._state is None else await self._state.kept(self._name)
                 names = msgspec.json.decode(kept, type=list[str]) if kept else []
-                self._known = OrderedDict.fromkeys(names)
-            return self._known
+                self._keys = OrderedDict.fromkeys(names)
+            return self._keys
 
 
 def _short(key: str) -> str:

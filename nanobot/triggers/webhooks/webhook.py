@@ -89,7 +89,7 @@ class Webhook:
         )
         if signed.style == "github" and delivery.event == "ping":
             return WebhookReply(status=200, body={"status": "pong"})
-        if not self._wanted(delivery):
+        if not self._is_for_us(delivery):
             return WebhookReply(status=200, body={"status": "ignored"})
         wait = self._allowance.take()
         if wait > 0:
@@ -97,7 +97,7 @@ class Webhook:
             return refused(429, "too_many", "Too many deliveries; try again later.", wait)
         return await self._published(delivery, signed)
 
-    def _wanted(self, delivery: WebhookDelivery) -> bool:
+    def _is_for_us(self, delivery: WebhookDelivery) -> bool:
         """Whether its events are asked for: by name, with an action behind it, or with a *."""
         names = {delivery.event}
         action = delivery.payload.get("action") if isinstance(delivery.payload, dict) else None

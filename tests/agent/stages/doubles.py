@@ -148,6 +148,6 @@ def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], Befor
     def before(bot: FakeGateway) -> Before:
         recall = AskingRecall(Recall(memory, 5), AuxiliaryModels(bot.provider), rounds)
         bot.tools.register(recall.tool())
-        return Stages(asking=recall)
+        return Stages(asking_recall=recall)
 
     return before

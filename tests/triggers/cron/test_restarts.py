@@ -66,7 +66,10 @@ async def life(
     assert isinstance(home.clock, ManualClock)
     async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
         if jobs is None:
-            jobs = [await bot.book.add(OWNER, _wish(schedule, zone, rng)) for schedule in SCHEDULES]
+            jobs = [
+                await bot.job_editor.add(OWNER, _wish(schedule, zone, rng))
+                for schedule in SCHEDULES
+            ]
 
         def reach(_verb: str) -> None:
             nonlocal left
@@ -169,7 +172,7 @@ async def test_a_crash_around_the_firing_does_it_once(
     async with MemoryHome(ManualClock(NOON)) as home:
         channel = FakeChannel()
         async with gateway(home=home, channel=channel) as bot:
-            job = await bot.book.add(OWNER, JobRequest(schedule="+1m", text="Tea", send=send))
+            job = await bot.job_editor.add(OWNER, JobRequest(schedule="+1m", text="Tea", send=send))
             home.clock.advance(60)  # type: ignore[attr-defined]
 
             def reach(verb: str) -> None:
@@ -190,5 +193,5 @@ async def test_a_crash_around_the_firing_does_it_once(
                 await bot.cron.fire()
                 await bot.settle()
             assert (await bot.channel.pop()).text == ("Tea" if send else "echo: Tea")
-            (occurrence,) = await bot.book.history(str(job.id), 9)
+            (occurrence,) = await bot.job_editor.history(str(job.id), 9)
             assert occurrence.status == "done"

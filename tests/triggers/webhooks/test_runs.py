@@ -75,9 +75,9 @@ async def test_a_run_has_the_role_the_terms_and_the_taint_and_its_answer_is_post
         assert isinstance(body, UserEntry)
         assert (body.origin, body.role, body.tainted) == (Origin.WEBHOOK, Role.MEMBER, True)
         assert body.text.endswith("]\nLook at the build.")
-        assert body.terms is not None
-        assert (body.terms.tools, body.terms.max_iterations) == ((), 3)
-        assert body.terms.unattended
+        assert body.options is not None
+        assert (body.options.tools, body.options.max_iterations) == ((), 3)
+        assert body.options.unattended
 
 
 async def test_in_the_chats_session_it_is_part_of_the_conversation() -> None:
