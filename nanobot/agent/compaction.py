@@ -12,7 +12,7 @@ from loguru import logger
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import ask
 from nanobot.agent.summaries import latest, material, summed, summing
-from nanobot.memory.lasting import LastingFacts, whose
+from nanobot.memory.facts import LastingFacts, whose
 from nanobot.memory.port import Provenance
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile

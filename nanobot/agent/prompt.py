@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import curated
-from nanobot.memory.lasting import LastingFacts
 from nanobot.memory.port import OWNER
 from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec

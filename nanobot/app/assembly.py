@@ -22,7 +22,6 @@ from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.machine import Machine
-from nanobot.app.neighbours import Neighbours, ServedChannels, peers_of
 from nanobot.app.parts import (
     archives_of,
     blobs_of,
@@ -35,6 +34,7 @@ from nanobot.app.parts import (
     taint_of,
     walls_of,
 )
+from nanobot.app.peers import PeerState, ServedChannels, peers_of
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import LEASE as SCHEDULER
 from nanobot.app.scheduler import Scheduler, side_by_side
@@ -147,13 +147,13 @@ class _Assembly:
         roles: Roles,
     ) -> None:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
-        self.program, self.roles, self.neighbours = program, roles, Neighbours()
+        self.program, self.roles, self.peer_state = program, roles, PeerState()
         self.channels = HostedChannels()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.bus.drives = roles.worker
-        self.chats = ServedChannels((TERMINAL, *config.served), self.neighbours)
+        self.chats = ServedChannels((TERMINAL, *config.served), self.peer_state)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,
@@ -175,7 +175,7 @@ class _Assembly:
         self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
-        self.cron.on_announced = self.neighbours.jobs_changed
+        self.cron.on_announced = self.peer_state.jobs_changed
         self.editor = self.cron.editor(machine.zone, self.chats)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
@@ -202,7 +202,7 @@ class _Assembly:
         tokens = SqlAccessTokens(self.store.database)
         http = HttpService(config, clock, self.machine.redact, webhooks, tokens, str(self.roles))
         scheduler = self._scheduler(triggers)
-        self.neighbours.peers = peers_of(
+        self.peer_state.peers = peers_of(
             self.store,
             bus,
             clock,
@@ -238,13 +238,13 @@ class _Assembly:
             channels=channels,
             starter=self._starter(agent.worker, operations),
             scheduler=scheduler,
-            peers=self.neighbours.peers,
+            peers=self.peer_state.peers,
         )
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
             text = worker.text_so_far(run_id)
-            return self.neighbours.text_so_far(run_id) if text is None else text
+            return self.peer_state.text_so_far(run_id) if text is None else text
 
         return ChannelStarter(
             config=self.config,
@@ -309,7 +309,7 @@ class _Assembly:
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,
-            partial_elsewhere=self.neighbours.partial,
+            partial_elsewhere=self.peer_state.partial,
         )
 
     def _register_tools(self) -> BackgroundCommands:
@@ -364,7 +364,7 @@ class _Assembly:
         settings = self.config.agent
 
         def serves(channel: str) -> bool:
-            return self.channels.is_up(channel) or channel in self.neighbours.served()
+            return self.channels.is_up(channel) or channel in self.peer_state.served()
 
         return assemble_agent(
             AgentDependencies(

@@ -16,9 +16,9 @@ from nanobot.config.loader import Config
 from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missing
+from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
-from nanobot.memory.lasting import LastingFacts
 from nanobot.ports import Clock
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry, ProviderSpeech
 from nanobot.store.opening import Store

@@ -9,7 +9,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.channels.ages import Ages
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
 from nanobot.errors import (

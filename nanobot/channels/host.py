@@ -21,7 +21,7 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
 from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.missed_reactions import MissedReactions
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender

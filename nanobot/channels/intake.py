@@ -10,7 +10,7 @@ from loguru import logger
 
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.messages import (
     Address,
     Attachment,

@@ -9,7 +9,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import ChannelError, DeliveryError, NotSent
 from nanobot.messages import Address, InboundMessage
 from nanobot.operations.verdict import reaction

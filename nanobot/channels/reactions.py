@@ -8,7 +8,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.activity import RunEnded
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import ChannelError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Reacting, Reaction

@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.code_files import with_code_files
-from nanobot.channels.moved import MovedChats
+from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import (
     DeliveryError,

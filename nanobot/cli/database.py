@@ -36,15 +36,16 @@ def migrate(
     Nothing may work on either. Set database_url to the new one afterwards.
     """
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
-    from nanobot.store import keeping  # noqa: PLC0415
+    from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
         source, target = load(context.obj).database_url, _url(to)
-        moved = keeping.migrate_to(source, target)
+        moved = maintenance.migrate_to(source, target)
         if json:
             document(moved)
             return
-        say(f"{moved.total:,} rows are in {keeping.where(target)} now, and every log holds there.")
+        place = maintenance.where(target)
+        say(f"{moved.total:,} rows are in {place} now, and every log holds there.")
         say("It is used once database_url names it: nanobot config set database_url URL")
 
 
@@ -55,13 +56,13 @@ def backup(
 ) -> None:
     """Copy the store into a SQLite file, also while a gateway runs."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
-    from nanobot.store import keeping  # noqa: PLC0415
+    from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
         config = load(context.obj)
         name = time.strftime("nanobot-%Y%m%d-%H%M%S.db")
         target = Path(file).expanduser().absolute() if file else Path.cwd() / name
-        keeping.back_up(config.database_url, target)
+        maintenance.back_up(config.database_url, target)
         say(f"{target} holds the store as it was just now.")
         say(f"Files are not in it: keep {config.blobs} and {config.workspace} beside it.")
 
@@ -76,12 +77,12 @@ def restore(
     Nothing may work on it. A SQLite store is kept beside it; a PostgreSQL has to be empty.
     """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
-    from nanobot.store import keeping  # noqa: PLC0415
+    from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
         url = load(context.obj).database_url
-        kept = keeping.restore(url, Path(file).expanduser().absolute())
-        say(f"{keeping.where(url)} is as {file} has it.")
+        kept = maintenance.restore(url, Path(file).expanduser().absolute())
+        say(f"{maintenance.where(url)} is as {file} has it.")
         if kept:
             say(f"What was there before is in {kept}.")
 
@@ -93,10 +94,10 @@ def check(context: typer.Context, json: Json = False) -> None:
     Ends with 4 if something is wrong.
     """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
-    from nanobot.store import keeping  # noqa: PLC0415
+    from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        checked = keeping.check_store(load(context.obj).database_url)
+        checked = maintenance.check_store(load(context.obj).database_url)
         if json:
             document(checked)
         else:
@@ -116,10 +117,10 @@ def check(context: typer.Context, json: Json = False) -> None:
 def vacuum(context: typer.Context) -> None:
     """Give the room of what is gone back to the disk; a SQLite store must be at rest."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
-    from nanobot.store import keeping  # noqa: PLC0415
+    from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        before, after = keeping.vacuum(load(context.obj).database_url)
+        before, after = maintenance.vacuum(load(context.obj).database_url)
         say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now.")
 
 

@@ -119,7 +119,7 @@ class HttpService:
             await self._server.drain()
 
     async def _load(self, hooks: Webhooks | None, api: ApiParts | None) -> Answering:
-        face = await asyncio.to_thread(import_module, "nanobot.server.face")
+        face = await asyncio.to_thread(import_module, "nanobot.server.application_factory")
         served = face.Served(
             settings=self._config.web,
             access=self.access,

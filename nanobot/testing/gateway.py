@@ -31,9 +31,9 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import StoreError
+from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
-from nanobot.memory.lasting import LastingFacts
 from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts

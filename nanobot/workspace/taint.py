@@ -18,8 +18,8 @@ from loguru import logger
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.text import pattern
-from nanobot.workspace.opened import OpenedFiles
-from nanobot.workspace.told_names import INSTALLED, REPOSITORY, changed_names, say_much
+from nanobot.workspace.file_names import INSTALLED, REPOSITORY, changed_names, say_much
+from nanobot.workspace.opened_files import OpenedFiles
 
 MAX_MARKED = 20_000
 """Files changed by one command that are marked one by one; of more, the folders are."""

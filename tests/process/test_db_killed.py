@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.store import keeping
+from nanobot.store import maintenance
 from tests.store.conftest import Postgres
 from tests.store.filling import everything
-from tests.store.test_moving import source  # noqa: F401 - a fixture
+from tests.store.test_maintenance import source  # noqa: F401 - a fixture
 
 MOVING = """
 import os, signal, sys
 import sqlalchemy as sa
-from nanobot.store import keeping
+from nanobot.store import maintenance
 
 source, target, words, nth = sys.argv[1:]
 seen = 0
@@ -37,7 +37,7 @@ def before(connection, cursor, statement, *_):
 def committing(connection):
     reach("COMMIT")
 
-keeping.migrate_to(source, target)
+maintenance.migrate_to(source, target)
 reach("DONE")
 """
 
@@ -46,7 +46,7 @@ TO_A_FILE = (("CREATE TABLE", 9), ("INSERT INTO entries", 1))
 
 
 def content(url: str) -> dict[str, object]:
-    with keeping.at_rest(url) as database:
+    with maintenance.at_rest(url) as database:
         return database.run_now(everything)
 
 
@@ -70,9 +70,9 @@ def test_a_move_killed_anywhere_is_made_once_more(
         killed(source, target, words, nth)
         assert content(source) == before, words
         assert not any(rows for name, rows in content(target).items() if name != "meta"), words
-        keeping.migrate_to(source, target)
+        maintenance.migrate_to(source, target)
         assert content(target) == before, words
-        assert not keeping.check_store(target).problems
+        assert not maintenance.check_store(target).problems
 
 
 def test_a_move_killed_when_it_was_done_is_done(
@@ -83,4 +83,4 @@ def test_a_move_killed_when_it_was_done_is_done(
     killed(source, target, "DONE", 1)
     assert content(target) == before
     with pytest.raises(UsageError, match="not empty"):
-        keeping.migrate_to(source, target)
+        maintenance.migrate_to(source, target)

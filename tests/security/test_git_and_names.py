@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.workspace.told_names import MOST_WORDS, say_much, words_of
+from nanobot.workspace.file_names import MOST_WORDS, say_much, words_of
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
 from tests.security.test_storage import ORDER, Two, two

@@ -14,7 +14,7 @@ import schemathesis
 from nanobot.config.settings.channels import WebSettings
 from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
-from nanobot.server.face import Served, routes_of
+from nanobot.server.application_factory import Served, routes_of
 from nanobot.server.page_files import PageFiles
 from nanobot.server.watching import Watching
 from nanobot.system import SystemClock

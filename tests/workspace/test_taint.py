@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.system import SystemClock
-from nanobot.workspace.opened import OpenedFiles
+from nanobot.workspace.opened_files import OpenedFiles
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of, digest_of_bytes
 
 

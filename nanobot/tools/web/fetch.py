@@ -250,7 +250,7 @@ class _Fetcher:
     def sends(self, args: WebFetch, context: CallContext) -> bool:
         """Whether the address may carry something out: nobody has shown it, and what asks for it
         may be content from outside."""
-        from nanobot.tools.web.shown import is_shown  # noqa: PLC0415 - as above
+        from nanobot.tools.web.exfiltration import is_shown  # noqa: PLC0415 - as above
 
         return context.tainted and not is_shown(args.url, context.entries, self._web.addresses)
 

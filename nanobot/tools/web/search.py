@@ -96,7 +96,7 @@ def _shown(hits: list[Hit], query: str, room: int) -> str:
 
 
 def _may_tell(args: WebSearch, context: CallContext) -> bool:
-    from nanobot.tools.web.shown import is_private  # noqa: PLC0415 - not needed before
+    from nanobot.tools.web.exfiltration import is_private  # noqa: PLC0415 - not needed before
 
     return context.tainted and is_private(args.query, context.entries)
 

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreError, StoreLocked, UsageError
-from nanobot.store import keeping
+from nanobot.store import maintenance
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import SqliteDatabase
@@ -47,7 +47,7 @@ async def source(tmp_path: Path) -> str:
 
 
 def content(url: str) -> dict[str, Any]:
-    with keeping.at_rest(url) as database:
+    with maintenance.at_rest(url) as database:
         return database.run_now(everything)
 
 
@@ -57,25 +57,25 @@ def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
     before = content(source)
     assert all(before.values())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
-    moved = keeping.migrate_to(source, there)
+    moved = maintenance.migrate_to(source, there)
     assert moved.rows == {name: len(rows) for name, rows in before.items()}
     assert content(there) == before
-    keeping.migrate_to(there, back)
+    maintenance.migrate_to(there, back)
     assert content(back) == before
-    assert not keeping.check_store(back).problems
+    assert not maintenance.check_store(back).problems
 
 
 def test_what_comes_after_a_move_has_ids_that_nothing_had(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
     remove = sa.delete(schema.memories).returning(schema.memories.c.id)
-    with keeping.at_rest(source) as database:
+    with maintenance.at_rest(source) as database:
         last = database.run_now(lambda connection: connection.execute(remove).scalar_one())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
-    keeping.migrate_to(source, there)
-    keeping.migrate_to(there, back)
+    maintenance.migrate_to(source, there)
+    maintenance.migrate_to(there, back)
     for url in (there, back):
-        with keeping.at_rest(url) as database:
+        with maintenance.at_rest(url) as database:
             assert database.run_now(remember) > last
 
 
@@ -90,40 +90,40 @@ def remember(connection: sa.Connection) -> int:
 
 def test_a_target_that_holds_something_is_left_alone(source: str, tmp_path: Path) -> None:
     target = tmp_path / "target.db"
-    shutil.copy(keeping.where(source), target)
+    shutil.copy(maintenance.where(source), target)
     before = content(f"sqlite:///{target}")
     with pytest.raises(UsageError, match="not empty"):
-        keeping.migrate_to(source, f"sqlite:///{target}")
+        maintenance.migrate_to(source, f"sqlite:///{target}")
     assert content(f"sqlite:///{target}") == before
     with pytest.raises(UsageError, match="already"):
-        keeping.migrate_to(source, source)
+        maintenance.migrate_to(source, source)
 
 
 def test_a_log_that_does_not_hold_is_not_moved(source: str, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(keeping.where(source))) as connection:
+    with closing(sqlite3.connect(maintenance.where(source))) as connection:
         connection.execute("UPDATE entries SET at = at + 1 WHERE seq = 2")
         connection.commit()
     target = f"sqlite:///{tmp_path / 'target.db'}"
     with pytest.raises(StoreCorrupt, match="broken at entry 2"):
-        keeping.migrate_to(source, target)
+        maintenance.migrate_to(source, target)
     assert not any(rows for name, rows in content(target).items() if name != "meta")
-    assert "broken at entry 2" in keeping.check_store(source).problems[0]
+    assert "broken at entry 2" in maintenance.check_store(source).problems[0]
 
 
 def test_a_store_that_others_work_on_is_not_moved(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
     with (
-        keeping.at_rest(source),
+        maintenance.at_rest(source),
         pytest.raises(StoreLocked),
     ):
-        keeping.migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
+        maintenance.migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
     url = postgres.empty()
-    keeping.migrate_to(source, url)
+    maintenance.migrate_to(source, url)
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE channel_leases SET until = extract(epoch FROM now()) + 60")
     with pytest.raises(StoreError, match="works on this database"):
-        keeping.migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
+        maintenance.migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
 
 
 async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
@@ -131,32 +131,32 @@ async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
 ) -> None:
     before = content(source)
     file = tmp_path / "kept.db"
-    path = Path(keeping.where(source))
+    path = Path(maintenance.where(source))
     gateway = SqliteDatabase(path)
-    keeping.back_up(source, file)
+    maintenance.back_up(source, file)
     delete = sa.delete(schema.entries)
     await gateway.transact(lambda connection: connection.execute(delete))
     await gateway.close()
     with pytest.raises(UsageError, match="exists"):
-        keeping.back_up(source, file)
-    kept = keeping.restore(source, file)
+        maintenance.back_up(source, file)
+    kept = maintenance.restore(source, file)
     assert content(source) == before
     with closing(sqlite3.connect(kept)) as connection:
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
     url = postgres.empty()
-    assert keeping.restore(url, file) == ""
+    assert maintenance.restore(url, file) == ""
     assert content(url) == before
     dump = tmp_path / "dump.db"
-    keeping.back_up(url, dump)
+    maintenance.back_up(url, dump)
     assert content(f"sqlite:///{dump}") == before
 
 
 def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_path: Path) -> None:
-    before, file, path = content(source), tmp_path / "kept.db", Path(keeping.where(source))
-    keeping.back_up(source, file)
+    before, file, path = content(source), tmp_path / "kept.db", Path(maintenance.where(source))
+    maintenance.back_up(source, file)
     damaged = path.read_bytes()[:5_000] + b"\xff" * 20_000
     path.write_bytes(damaged)
-    kept = keeping.restore(source, file)
+    kept = maintenance.restore(source, file)
     assert content(source) == before
     assert Path(kept).read_bytes() == damaged
 
@@ -170,26 +170,26 @@ def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None
     damaged.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5000)
     for file, error in ((empty, UsageError), (other, UsageError), (damaged, StoreCorrupt)):
         with pytest.raises(error):
-            keeping.restore(source, file)
+            maintenance.restore(source, file)
     with pytest.raises(UsageError, match="no file"):
-        keeping.restore(source, tmp_path / "nowhere.db")
+        maintenance.restore(source, tmp_path / "nowhere.db")
     assert content(source) == before
     assert sorted(tmp_path.glob("source/*.bak")) == []
 
 
 def test_a_vacuum_gives_room_back_and_loses_nothing(source: str, postgres: Postgres) -> None:
     before = content(source)
-    with keeping.at_rest(source) as database:
+    with maintenance.at_rest(source) as database:
         table = "CREATE TABLE much AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 "
         table += "FROM n WHERE x < 500) SELECT hex(randomblob(1000)) FROM n"
         database.run_now(lambda connection: connection.exec_driver_sql(table).close())
         database.run_now(lambda connection: connection.exec_driver_sql("DROP TABLE much").close())
-    larger, smaller = keeping.vacuum(source)
+    larger, smaller = maintenance.vacuum(source)
     assert smaller < larger
     assert content(source) == before
     url = postgres.empty()
-    keeping.migrate_to(source, url)
-    assert all(keeping.vacuum(url))
+    maintenance.migrate_to(source, url)
+    assert all(maintenance.vacuum(url))
 
 
 @pytest.mark.parametrize("revision", OURS.revisions)
@@ -225,9 +225,9 @@ def test_a_backup_of_an_earlier_build_is_put_back(
 ) -> None:
     file = of_revision(revision, tmp_path)
     url = postgres.empty()
-    keeping.restore(url, file)
-    assert keeping.check_store(url).sessions == TWO
-    assert not keeping.check_store(url).problems
+    maintenance.restore(url, file)
+    assert maintenance.check_store(url).sessions == TWO
+    assert not maintenance.check_store(url).problems
 
 
 def test_there_is_a_database_of_each_revision() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
-class Neighbours:
+class PeerState:
     """Without a shared store there are none."""
 
     def __init__(self) -> None:
@@ -48,15 +48,15 @@ class Neighbours:
 class ServedChannels(Collection[str]):
     """The channels that can be written to: those configured here, and those that others serve."""
 
-    def __init__(self, own: Collection[str], neighbours: Neighbours) -> None:
+    def __init__(self, own: Collection[str], peer_state: PeerState) -> None:
         self._own = own
-        self._neighbours = neighbours
+        self._peer_state = peer_state
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._neighbours.served()
+        return name in self._own or name in self._peer_state.served()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._own, *self._neighbours.served())))
+        return iter(dict.fromkeys((*self._own, *self._peer_state.served())))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -13,8 +13,8 @@ from nanobot.session.entries import Body, Entry, RecallEntry, ToolResultEntry, U
 from nanobot.tools.policy import Policy, Verdict
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.web.exfiltration import is_private, is_shown
 from nanobot.tools.web.fetch import Web, web_fetch_tool
-from nanobot.tools.web.shown import is_private, is_shown
 from tests.tools.browsing import CALL
 
 ADDRESSES = Addresses()

@@ -21,9 +21,9 @@ from nanobot.errors import StoreCorrupt, StoreError, StoreUnwritable, UsageError
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.moving import Moved, move, patiently
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.database.transfer import Moved, move, patiently
 from nanobot.store.opening import bring_up_to_date, check, make_schema, sqlite_path
 from nanobot.store.repositories import chain
 
