@@ -240,6 +240,24 @@ async def test_whoever_writes_to_a_channel_to_be_is_known_and_greeted_there(
         assert "[channels.second]" in file_of(environ)
 
 
+async def test_who_asks_again_waits_instead_of_whoever_waited_before(
+    operations: Dispatcher,
+) -> None:
+    async with TelegramServer() as telegram:
+        settings = f"token={telegram.token}\napi_root={telegram.root_url}"
+        channel = {"channel": "telegram", "name": "second", "settings": settings}
+        waiting = {asyncio.create_task(operations.call("channels meet", channel)) for _ in "abc"}
+        while len(waiting) > 1:
+            given_up, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for meeting in given_up:
+                assert "asked for again" in str(meeting.exception())
+        telegram.say(7, "it is me")
+        assert [(await meeting).id for meeting in waiting] == ["7"]
+        telegram.say(8, "me, too")
+        met = await operations.call("channels meet", {**channel, "others": "7"})
+        assert met.id == "8"
+
+
 async def test_a_channel_whose_owner_cannot_be_greeted_is_kept_and_says_why(
     operations: Dispatcher, environ: dict[str, str]
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,6 +45,28 @@ _GREETING = (
 )
 
 
+class _LatestOnly:
+    """Who waits last is the one who waits: of two who read what a bot is told, each gets a part."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._latest: asyncio.Timeout | None = None
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Begins when whoever waited before is gone. Raises TimeoutError when another comes."""
+        async with asyncio.timeout(None) as patience:
+            if self._latest is not None:
+                self._latest.reschedule(0)
+            self._latest = patience
+            try:
+                async with self._turn:
+                    yield
+            finally:
+                if self._latest is patience:
+                    self._latest = None
+
+
 class LocalHome:
     """The operations.home.HomeAdmin of one process. `states` says how its channels are; `restart`
     begins its end, None where it cannot start again by itself."""
@@ -67,6 +90,7 @@ class LocalHome:
         self._states = states
         self._restart = restart
         self._changing = asyncio.Lock()
+        self._meeting = _LatestOnly()
 
     # The configuration
 
@@ -271,7 +295,11 @@ class LocalHome:
             )
         filled = new.settings(config, self._environ)
         senders = {*filled.owners, *others}
-        message = await first_message(new.name, filled, _MEET_SECONDS, senders)
+        try:
+            async with self._meeting.waiting():
+                message = await first_message(new.name, filled, _MEET_SECONDS, senders)
+        except TimeoutError:
+            raise UsageError("It was asked for again, so this one waits no longer.") from None
         if message is None:
             raise UsageError("Nobody wrote.")
         sender = message.sender
