@@ -170,8 +170,8 @@ class _Own:
 
     def __init__(self, parts: Parts) -> None:
         self._operations = parts.operations
-        self.stream = parts.programs.stream
-        self.abort = parts.programs.abort
+        self.stream = parts.run_service.stream
+        self.abort = parts.run_service.abort
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         await self._operations.call(_DECISIONS[approve], {"id": approval_id})

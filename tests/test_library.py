@@ -104,13 +104,13 @@ async def test_a_known_id_attaches_and_later_gives_what_is_recorded() -> None:
     held = Held()
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
         request = question(run_id="mine")
-        first = tasks.create_task(ended(bot.programs, request))
+        first = tasks.create_task(ended(bot.run_service, request))
         await held.reached.wait()
-        second = tasks.create_task(ended(bot.programs, request))
+        second = tasks.create_task(ended(bot.run_service, request))
         await bot.settle()
         held.answer("once")
         await asyncio.wait((first, second))
-        assert first.result() == second.result() == await ended(bot.programs, request)
+        assert first.result() == second.result() == await ended(bot.run_service, request)
         assert len(bot.provider.requests) == 1
 
 
@@ -124,9 +124,9 @@ async def test_a_known_id_attaches_and_later_gives_what_is_recorded() -> None:
 )
 async def test_the_same_id_with_other_input_is_a_conflict(other: RunInput) -> None:
     async with gateway() as bot:
-        await ended(bot.programs, question(run_id="mine"))
+        await ended(bot.run_service, question(run_id="mine"))
         with pytest.raises(RunConflict):
-            await ended(bot.programs, other)
+            await ended(bot.run_service, other)
         assert len(bot.provider.requests) == 1
 
 
@@ -134,31 +134,31 @@ async def test_an_abort_ends_a_run_and_its_stream_and_keeps_its_log() -> None:
     held = Held("I was say")
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
         request = question(run_id="mine", session_key="api:s")
-        result = tasks.create_task(ended(bot.programs, request))
+        result = tasks.create_task(ended(bot.run_service, request))
         await held.reached.wait()
         await bot.settle()
-        assert await bot.programs.abort("mine") is True
-        assert await bot.programs.abort("mine") is False
+        assert await bot.run_service.abort("mine") is True
+        assert await bot.run_service.abort("mine") is False
         assert (await result).status is RunState.ABORTED
         *_, partial, cancelled = [entry.body for entry in bot.home.entries("api:s")]
         assert getattr(partial, "text", "") == "I was say"
         assert isinstance(cancelled, CancelEntry)
         with pytest.raises(UsageError):
-            await bot.programs.abort("unknown")
+            await bot.run_service.abort("unknown")
 
 
 async def test_what_waits_can_be_aborted_and_is_never_run() -> None:
     held = Held()
     async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
         first = tasks.create_task(
-            ended(bot.programs, question("a", run_id="a", session_key="api:s"))
+            ended(bot.run_service, question("a", run_id="a", session_key="api:s"))
         )
         await held.reached.wait()
         second = tasks.create_task(
-            ended(bot.programs, question("b", run_id="b", session_key="api:s"))
+            ended(bot.run_service, question("b", run_id="b", session_key="api:s"))
         )
         await bot.settle()
-        assert await bot.programs.abort("b") is True
+        assert await bot.run_service.abort("b") is True
         held.answer("done")
         assert (await first).status is RunState.COMPLETED
         assert (await second).status is RunState.ABORTED
@@ -167,7 +167,7 @@ async def test_what_waits_can_be_aborted_and_is_never_run() -> None:
 
 async def test_a_limit_of_the_run_is_kept() -> None:
     async with gateway(ScriptedProvider(asks_for("clock"), "never"), tools=[clock()]) as bot:
-        result = await ended(bot.programs, question(limits=RunLimits(max_iterations=1)))
+        result = await ended(bot.run_service, question(limits=RunLimits(max_iterations=1)))
         assert (result.status, result.error) == (RunState.FAILED, "limit_iterations")
         assert "1 model calls" in result.message
 
@@ -177,17 +177,17 @@ async def test_only_the_tools_that_both_lists_allow_are_offered_in_order() -> No
     policy = ToolPolicy(allow_list=("c", "b", "d"))
     request = question(allowed_tools=("a", "b", "c"), tool_policy=policy, tool_order=("c",))
     async with gateway(ScriptedProvider(asks_for("a"), "done"), tools=tools) as bot:
-        await ended(bot.programs, request)
+        await ended(bot.run_service, request)
         assert [tool.name for tool in bot.provider.requests[0].tools] == ["c", "b"]
         assert "may not be used" in str(bot.provider.requests[1].messages[-1].content)
-        await ended(bot.programs, question(tool_policy=ToolPolicy(enabled=False)))
+        await ended(bot.run_service, question(tool_policy=ToolPolicy(enabled=False)))
         assert bot.provider.requests[-1].tools == ()
 
 
 async def test_calls_beyond_the_most_of_a_run_are_not_made() -> None:
     script = ScriptedProvider(asks_for("clock"), asks_for("clock"), "done")
     async with gateway(script, tools=[clock()]) as bot:
-        await ended(bot.programs, question(tool_policy=ToolPolicy(max_calls_per_run=1)))
+        await ended(bot.run_service, question(tool_policy=ToolPolicy(max_calls_per_run=1)))
         given = [str(request.messages[-1].content) for request in script.requests[1:]]
         assert given[0] == "noon"
         assert "may make 1 tool calls" in given[1]
@@ -195,8 +195,10 @@ async def test_calls_beyond_the_most_of_a_run_are_not_made() -> None:
 
 async def test_a_prompt_of_a_run_serves_no_other() -> None:
     async with gateway() as bot:
-        await ended(bot.programs, question(session_key="api:s", system_prompt_override="A clock."))
-        await ended(bot.programs, question(session_key="api:s"))
+        await ended(
+            bot.run_service, question(session_key="api:s", system_prompt_override="A clock.")
+        )
+        await ended(bot.run_service, question(session_key="api:s"))
         first, other = (str(request.messages[0].content) for request in bot.provider.requests)
         assert first == "A clock."
         assert other != first
@@ -207,9 +209,9 @@ async def test_a_prompt_of_a_run_serves_no_other() -> None:
 async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
     past = [{"role": "user", "content": "I am Ann"}, {"role": "assistant", "content": "Hi Ann"}]
     async with gateway() as bot:
-        await ended(bot.programs, question("unseen", session_key="api:s"))
+        await ended(bot.run_service, question("unseen", session_key="api:s"))
         request = RunInput(messages=[*past, {"role": "user", "content": "?"}], session_key="api:s")
-        await ended(bot.programs, request)
+        await ended(bot.run_service, request)
         seen = [str(message.content) for message in bot.provider.requests[1].messages[1:]]
         assert seen[:2] == ["I am Ann", "Hi Ann"]
         assert len(seen) == 3
@@ -229,7 +231,7 @@ async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
 async def test_what_cannot_be_done_is_refused_by_name(field: str, wanted: RunInput) -> None:
     async with gateway() as bot:
         with pytest.raises(UsageError, match=field):
-            await ended(bot.programs, wanted)
+            await ended(bot.run_service, wanted)
         assert bot.provider.requests == []
 
 
@@ -241,7 +243,7 @@ async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
         request = question(
             session_key="api:s", tool_policy=ToolPolicy(require_approval_by_default=True)
         )
-        async for event in bot.programs.stream(request):
+        async for event in bot.run_service.stream(request):
             if isinstance(event, RunResult):
                 assert (event.status, event.message) == (RunState.COMPLETED, "done")
             elif event.kind is EventKind.APPROVAL:
@@ -260,10 +262,10 @@ async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:
     async with gateway(model, tools=[clock()]) as bot, asyncio.TaskGroup() as tasks:
         policy = ToolPolicy(require_approval_by_default=True)
         first = tasks.create_task(
-            ended(bot.programs, question("a", session_key="api:s", tool_policy=policy))
+            ended(bot.run_service, question("a", session_key="api:s", tool_policy=policy))
         )
         await bot.settle()
-        second = tasks.create_task(ended(bot.programs, question("b", session_key="api:s")))
+        second = tasks.create_task(ended(bot.run_service, question("b", session_key="api:s")))
         await bot.settle()
         (approval,) = await bot.records.approvals(session="", state="waiting", limit=9)
         await Dispatcher(bot.engine).call("approve", {"id": approval.id})
@@ -274,7 +276,7 @@ async def test_a_call_that_nobody_agrees_to_in_time_is_refused() -> None:
     model = ScriptedProvider(asks_for("clock"), "went on")
     async with gateway(model, tools=[clock()]) as bot, asyncio.TaskGroup() as tasks:
         policy = ToolPolicy(require_approval_by_default=True)
-        result = tasks.create_task(ended(bot.programs, question(tool_policy=policy)))
+        result = tasks.create_task(ended(bot.run_service, question(tool_policy=policy)))
         await bot.settle()
         (approval,) = await bot.records.approvals(session="", state="waiting", limit=9)
         bot.home.clock.advance(approval.expires_at - approval.asked_at + 1)  # type: ignore[attr-defined]
@@ -288,7 +290,7 @@ async def test_what_the_configuration_allows_needs_no_agreement() -> None:
     async with gateway(ScriptedProvider(asks_for("clock"), "done"), tools=[clock()]) as bot:
         bot.tools.policy = Policy(PolicySettings(rules=(rule,)))
         policy = ToolPolicy(require_approval_by_default=True)
-        result = await ended(bot.programs, question(tool_policy=policy))
+        result = await ended(bot.run_service, question(tool_policy=policy))
         assert result.message == "done"
 
 
@@ -309,7 +311,7 @@ async def test_so_many_calls_without_effect_are_made_at_a_time() -> None:
         call = asks_for("clock").tool_calls[0]
         both = Completion(text="", tool_calls=(call,) * 3, finish_reason="tool_calls")
         async with gateway(ScriptedProvider(both, "done"), tools=[slow]) as bot:
-            await ended(bot.programs, request)
+            await ended(bot.run_service, request)
         return peak
 
     assert await most(question()) == 3
@@ -325,7 +327,7 @@ async def test_what_a_program_tells_a_run_ends_its_prompt_and_no_other() -> None
             runtime_init_data=dict(reversed(facts.items())), runtime_hints={"be": "brief"}
         )
         for given in (first, again, question()):
-            await ended(bot.programs, given)
+            await ended(bot.run_service, given)
         prompts = [str(request.messages[0].content) for request in bot.provider.requests]
         assert prompts[0].endswith(
             "What is known for this run:\n- alpha: first\n- zeta: last\n\n"
@@ -369,13 +371,13 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
     async with MemoryHome() as kept:
         async with gateway(_script(), tools=tools, home=kept) as doomed:
             _kill(doomed, verb, when)
-            call = asyncio.create_task(ended(doomed.programs, wanted))
+            call = asyncio.create_task(ended(doomed.run_service, wanted))
             await doomed.settle()
             call.cancel()
             await asyncio.wait((call,))
         assert doomed.process.dead
         async with gateway(_script(), tools=tools, home=kept) as bot:
-            result = await ended(bot.programs, wanted)
+            result = await ended(bot.run_service, wanted)
             assert (result.status, result.message) == (RunState.COMPLETED, "It is noon.")
             for request in bot.provider.requests:
                 assert request.messages[0].content == "A clock."

@@ -37,7 +37,7 @@ def part(url: str) -> dict[str, object]:
 
 
 async def result_of(bot: FakeGateway, request: RunInput) -> RunResult:
-    *_, last = [item async for item in bot.programs.stream(request)]
+    *_, last = [item async for item in bot.run_service.stream(request)]
     assert isinstance(last, RunResult)
     return last
 

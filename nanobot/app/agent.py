@@ -51,25 +51,29 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
 
     worker: Worker
     preview: ContextPreview
-    programs: RunService
+    run_service: RunService
 
 
-def assemble_agent(given: AgentDependencies) -> AgentParts:
+def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     """Compose an agent over what is given, whatever store and models those are."""
-    bus, clock, tools = given.bus, given.clock, given.tools
-    models = ModelCaller(bus, given.models, tools, given.prompt, clock, given.settings)
+    bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
+    models = ModelCaller(
+        bus, dependencies.models, tools, dependencies.prompt, clock, dependencies.settings
+    )
     calls = ToolExecutor(
         tools,
         clock,
-        given.settings.limits.max_run_seconds,
-        given.retries,
-        Receipts(bus.journal, clock, given.serves).of,
+        dependencies.settings.limits.max_run_seconds,
+        dependencies.retries,
+        Receipts(bus.journal, clock, dependencies.serves).of,
     )
-    runner = Runner(bus, models, calls, clock, given.background.types, given.before)
-    worker = Worker(bus, runner, clock, given.ids, given.capacity)
+    runner = Runner(bus, models, calls, clock, dependencies.background.types, dependencies.before)
+    worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     client = RunClient(bus, worker, clock, lambda: False)
     return AgentParts(
         worker=worker,
-        preview=ContextPreview(bus, models, given.models, clock),
-        programs=RunService(client, bus.journal, tools, given.received, clock, given.ids),
+        preview=ContextPreview(bus, models, dependencies.models, clock),
+        run_service=RunService(
+            client, bus.journal, tools, dependencies.received, clock, dependencies.ids
+        ),
     )

@@ -101,7 +101,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     engine: Engine
     operations: Dispatcher
-    programs: RunService
+    run_service: RunService
     worker: Worker
     background: BackgroundRuns
     commands: BackgroundCommands
@@ -221,7 +221,7 @@ class _Assembly:
         return Parts(
             engine=engine,
             operations=operations,
-            programs=agent.programs,
+            run_service=agent.run_service,
             worker=agent.worker,
             background=background,
             commands=commands,

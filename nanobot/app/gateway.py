@@ -85,7 +85,7 @@ class Gateway:
             await self._enter(stack, parts)
             terminal = Terminal()
             control = self._control(parts, terminal)
-            await stack.enter_async_context(control.serving(parts.programs, parts.received))
+            await stack.enter_async_context(control.serving(parts.run_service, parts.received))
             async with asyncio.TaskGroup() as tasks:
                 agent = [
                     tasks.create_task(work(), name=name)
@@ -230,7 +230,7 @@ def _api(parts: Parts) -> ApiParts:
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
-        programs=parts.programs,
+        run_service=parts.run_service,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
     )

@@ -20,6 +20,6 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
     received: Received
-    programs: RunService
+    run_service: RunService
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None

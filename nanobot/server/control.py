@@ -133,16 +133,16 @@ class ControlServer:
         self._attached: list[_Attached] = []
         self._current = CurrentRuns()
         bus.on_stopped(self._current.stopped)
-        self._programs: RunService | None = None
+        self._run_service: RunService | None = None
         self._received: Received | None = None
 
     @asynccontextmanager
     async def serving(
-        self, programs: RunService | None = None, received: Received | None = None
+        self, run_service: RunService | None = None, received: Received | None = None
     ) -> AsyncIterator[None]:
         """The socket is open within, also to `programs`, and to pictures if there is a place for
         them. Raises StoreUnwritable when it cannot be made."""
-        self._programs = programs
+        self._run_service = run_service
         self._received = received
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
@@ -280,10 +280,10 @@ class ControlServer:
                 attached.write(Refusal("this connection is attached already"))
 
     async def _abort(self, run_id: str, asked_from: Address) -> Aborted | Refusal:
-        if self._programs is None:
+        if self._run_service is None:
             return Refusal("this nanobot runs nothing for programs")
         try:
-            return Aborted(run_id, await self._programs.abort(run_id, asked_from))
+            return Aborted(run_id, await self._run_service.abort(run_id, asked_from))
         except NanobotError as error:
             return Refusal(str(error), code=error.exit_code)
 
@@ -306,16 +306,16 @@ class ControlServer:
         self, request: StartRun | AbortRun, writer: asyncio.StreamWriter
     ) -> None:
         """Perform what a program asks for; while its run goes on, nothing else is read here."""
-        programs = self._programs
-        if programs is None:
+        run_service = self._run_service
+        if run_service is None:
             writer.write(encode(Refusal("this nanobot runs nothing for programs")))
             return
         try:
             if isinstance(request, AbortRun):
-                ended = await programs.abort(request.run_id)
+                ended = await run_service.abort(request.run_id)
                 writer.write(encode(Aborted(request.run_id, ended)))
                 return
-            async with aclosing(programs.stream(request.input)) as items:
+            async with aclosing(run_service.stream(request.input)) as items:
                 async for item in items:
                     answer = Answered(item) if isinstance(item, RunResult) else EventLine(item)
                     writer.write(encode(answer))

@@ -96,7 +96,7 @@ class McpTools:
         )
         try:
             async with asyncio.timeout(message.wait):
-                async with aclosing(self._api.programs.stream(request)) as items:
+                async with aclosing(self._api.run_service.stream(request)) as items:
                     async for item in items:
                         if isinstance(item, RunResult):
                             return _text_of(item)

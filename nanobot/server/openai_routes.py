@@ -96,7 +96,7 @@ class OpenAIRoutes:
         return await self._streamed(request, run, self._chunks(run, chunks))
 
     async def _chunks(self, run: RunInput, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.programs.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     _check(item)
@@ -127,7 +127,7 @@ class OpenAIRoutes:
     async def _response(self, request: web.Request) -> web.StreamResponse:
         """One that was made before, as far as it is."""
         name = request.match_info["id"]
-        outcome = await self._api.programs.outcome(chat_requests.run_of(name))
+        outcome = await self._api.run_service.outcome(chat_requests.run_of(name))
         if outcome is None:
             raise UnknownId(f"there is no response {name[:80]!r}")
         result = result_of(outcome) if outcome.state in ENDED else None
@@ -136,7 +136,7 @@ class OpenAIRoutes:
         return answer(200, chat_answers.response(outcome.run_id, at, text, result))
 
     async def _events(self, run: RunInput, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.programs.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run)) as items:
             async for item in items:
                 for event in events.of(item):
                     yield _event(event)
@@ -145,7 +145,7 @@ class OpenAIRoutes:
 
     async def _result(self, run: RunInput) -> RunResult:
         """The run's result. Raises Problem where there is no answer at all."""
-        async with aclosing(self._api.programs.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return _check(item)
@@ -161,7 +161,7 @@ class OpenAIRoutes:
             problem = await stream.write(pieces)
         except ConnectionError:
             if not run.session_key:
-                await self._api.programs.abort(run.run_id)
+                await self._api.run_service.abort(run.run_id)
             raise
         if problem is not None and not stream.response.prepared:
             raise problem

@@ -243,7 +243,7 @@ class FakeGateway:
             self.tools.register(spawn_tool(self.starter))
         self.memory = Memory(MemoryFiles(options.workspace), process.memories, home.clock)
         agent = self._agent(background, options)
-        self.loop, self.programs = agent.worker, agent.programs
+        self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -317,7 +317,7 @@ class FakeGateway:
             )
         hosting = msgspec.structs.replace(
             options.hosting,
-            text_of=self.loop.text_so_far,
+            text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
         )
@@ -336,7 +336,7 @@ class FakeGateway:
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = [
-            tasks.create_task(self.loop.run(), name="agent"),
+            tasks.create_task(self.worker.run(), name="agent"),
             tasks.create_task(self.host.run(self.intake), name=self.host.name),
         ]
 
@@ -385,7 +385,7 @@ async def gateway(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            await fake.loop.recover()
+            await fake.worker.recover()
             fake.start(tasks)
             await fake.settle()
             yield fake

@@ -76,7 +76,7 @@ async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word(recorder: 
         number = await asked_in(bot)
         assert await asked_in(bot, "9") == number
         assert await state_of(bot) is RunState.AWAITING_HUMAN
-        assert (bot.loop.running, recorder.calls) == ([], [])
+        assert (bot.worker.running, recorder.calls) == ([], [])
 
         await bot.channel.push(f"/approve {number}", chat="9")
         assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"

@@ -102,7 +102,7 @@ async def test_prompts_of_runs_that_are_over_are_not_kept_in_memory() -> None:
         for number in range(80):
             message = {"role": "user", "content": "hello"}
             request = RunInput(messages=[message], runtime_hints={"kept prompts": str(number)})
-            async for _ in bot.programs.stream(request):
+            async for _ in bot.run_service.stream(request):
                 pass
         gc.collect()
         prompts = (item for item in gc.get_objects() if isinstance(item, PromptSnapshot))

@@ -37,7 +37,7 @@ class Hanging:
 
 
 def running(bot: FakeGateway) -> set[str]:
-    return {run.address.chat_id for run in bot.loop.running}
+    return {run.address.chat_id for run in bot.worker.running}
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ async def test_a_driver_whose_lane_was_taken_writes_nothing_more(model: Hanging)
         await bot.settle()
         assert bot.home.entries("fake:1") == before
         assert bot.channel.sent == []
-        assert bot.loop.running == []
+        assert bot.worker.running == []
 
 
 async def test_two_processes_never_drive_the_same_lane(model: Hanging) -> None:
@@ -155,10 +155,10 @@ async def test_draining_waits_for_what_runs_and_takes_on_nothing_more(model: Han
         async with gateway(model.provider, home=home) as bot:
             await bot.channel.push("hang", chat="1")
             await bot.provider.asked(1)
-            assert not await bot.loop.drain(0.01)
+            assert not await bot.worker.drain(0.01)
             await bot.channel.push("later", chat="2")
             model.held[0].answer("just in time")
-            assert await bot.loop.drain(5)
+            assert await bot.worker.drain(5)
             assert (await bot.channel.pop()).text == "just in time"
             await bot.settle()
             assert len(bot.channel.sent) == 1
@@ -176,7 +176,7 @@ async def test_what_is_given_back_costs_no_attempt_and_resumes_at_the_next_start
         for number in range(2, 8):
             async with gateway(model.provider, home=home) as bot:
                 await bot.provider.asked(number)
-                assert [run.attempts for run in bot.loop.running] == [1]
+                assert [run.attempts for run in bot.worker.running] == [1]
         async with gateway(model.provider, home=home) as bot:
             await bot.provider.asked(8)
             model.held[-1].answer("done")

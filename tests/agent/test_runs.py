@@ -452,7 +452,7 @@ async def test_stop_ends_the_run_and_keeps_what_was_said() -> None:
         await bot.channel.push("/stop")
         assert (await bot.channel.pop()).text == "Stopped."
         await bot.settle()
-        assert bot.loop.running == []
+        assert bot.worker.running == []
         (partial,) = bodies(bot, ReplyEntry)
         assert (partial.text, partial.partial) == ("Once upon a time", True)
         assert len(bodies(bot, CancelEntry)) == 1
@@ -532,7 +532,7 @@ async def test_a_run_resumed_after_a_crash_in_a_tool_is_told_that_it_was_interru
 
 async def test_what_a_program_says_is_never_taken_for_a_command(bot: FakeGateway) -> None:
     request = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
-    results = [item async for item in bot.programs.stream(request)]
+    results = [item async for item in bot.run_service.stream(request)]
     assert isinstance(results[-1], RunResult)
     assert results[-1].message == "echo: /new or /compact?"
 

@@ -155,7 +155,7 @@ class Life:
     def _done(self, bot: FakeGateway) -> bool:
         waiting = self.count(schema.inbound, schema.inbound.c.state != "settled")
         owed = self.count(schema.outbound, schema.OUTBOUND_OPEN)
-        return not (self._to_come or waiting or owed or bot.loop.running)
+        return not (self._to_come or waiting or owed or bot.worker.running)
 
     def count(self, table: sa.Table, where: sa.ColumnElement[bool] | sa.TextClause) -> int:
         query = sa.select(sa.func.count()).select_from(table).where(where)

@@ -85,7 +85,7 @@ async def test_a_run_survives_a_store_that_fails_once(verb: str, when: str, nth:
         assert all(
             recorder.calls.count(call) == 1 for call in set(recorder.calls) if "exec" in call
         )
-        assert bot.loop.running == []
+        assert bot.worker.running == []
         bot.home.verify("fake:1")
 
 

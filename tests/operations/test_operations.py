@@ -220,7 +220,7 @@ async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() ->
         await bot.channel.push("waiting", sender=MEMBER)
         assert await answer(bot, "/stop") == 'Stopped. Dropped: "waiting".'
         await bot.settle()
-        assert [run.address.chat_id for run in bot.loop.running] == ["2"]
+        assert [run.address.chat_id for run in bot.worker.running] == ["2"]
         second.answer("done")
         assert (await bot.channel.pop()).text == "done"
         assert len(bot.channel.sent) == 2

@@ -122,7 +122,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
             lambda session: Hello(1, session, "scripted answers"),
         )
         world = World(bot, path)
-        async with control.serving(bot.programs, received), asyncio.TaskGroup() as tasks:
+        async with control.serving(bot.run_service, received), asyncio.TaskGroup() as tasks:
             hosting = tasks.create_task(host.run(intake))
             try:
                 yield world

@@ -50,7 +50,7 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
-        programs=parts.programs,
+        run_service=parts.run_service,
     )
     whole = Served(
         settings=WebSettings(),

@@ -40,7 +40,7 @@ def made(folder: Path, model: OpenAIServer, clock: ManualClock) -> Gateway:
 
 async def say(gateway: Parts, text: str, session: str = "api:tea") -> str:
     request = RunInput(messages=[{"role": "user", "content": text}], session_key=session)
-    *_, last = [item async for item in gateway.programs.stream(request)]
+    *_, last = [item async for item in gateway.run_service.stream(request)]
     assert isinstance(last, RunResult)
     return last.message
 

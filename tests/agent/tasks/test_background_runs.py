@@ -104,7 +104,7 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
     async with gateway(ScriptedProvider(held), options=options) as bot:
         await bot.channel.push("go", origin=origin)
         await held.reached.wait()
-        (run,) = bot.loop.running
+        (run,) = bot.worker.running
         by = msgspec.structs.replace(parent(), run_id=run.id)
         for text in "abc":
             await bot.starter.start(msgspec.structs.replace(wanted(text, by=by), key=text))

@@ -43,7 +43,7 @@ class World:
         text = f"tool:{tool}:{json.dumps(arguments)}\nsay:done"
         message = {"role": "user", "content": text}
         request = RunInput(messages=[message], session_key=session)
-        events = [event async for event in self.parts.programs.stream(request)]
+        events = [event async for event in self.parts.run_service.stream(request)]
         assert getattr(events[-1], "status", "") == RunState.COMPLETED
         return json.dumps(self._model.requests[-1]["messages"], ensure_ascii=False)
 
