@@ -259,7 +259,7 @@ def job(years: Timeline, number: int) -> Row:
         sender_id=str(chat),
         role=role_of(chat),
         by=f"{CHANNEL}:{chat}",
-        terms=RunOptions(history=()),
+        options=RunOptions(history=()),
     )
     due = years.now + 3_600 + number
     return {

@@ -316,7 +316,7 @@ class Verbs:
         request = TaskRequest(
             type="sleep", title="Sleep", input={}, key=f"sleep {number}", parent=parent
         )
-        task = NewTask(wanted=request, text=TEXT, terms=_TERMS, report="post", seconds=60.0)
+        task = NewTask(request=request, text=TEXT, options=_TERMS, report="post", seconds=60.0)
         run_id = await self._tasks.create(task)
         await timed.named("tasks: overdue", self._tasks.overdue())
         await timed.named("tasks: children", self._tasks.children(key_of(chat), None))

@@ -61,7 +61,7 @@ async def cron(stage: Stage, _: Subject) -> Sample:
 
 
 async def _add(service: CronService, jobs: int) -> float:
-    book, seconds = service.book("UTC"), []
+    editor, seconds = service.editor("UTC"), []
     for number in range(jobs):
         minute = number * 1_440 // jobs
         wish = JobRequest(
@@ -72,7 +72,7 @@ async def _add(service: CronService, jobs: int) -> float:
             send=True,
         )
         begin = time.perf_counter()
-        await book.add(OWNER, wish)
+        await editor.add(OWNER, wish)
         seconds.append(time.perf_counter() - begin)
     return statistics.median(seconds)
 
@@ -87,7 +87,7 @@ async def _day(service: CronService, clock: ManualClock, jobs: int) -> tuple[lis
         begin = time.perf_counter()
         fired = await service.fire()
         (busy if fired.owes else idle).append(time.perf_counter() - begin)
-    done = len(await service.book("UTC").history("", 10 * jobs))
+    done = len(await service.editor("UTC").history("", 10 * jobs))
     if done != jobs:
         raise BenchmarkError(f"of {jobs} jobs {done} were done")
     return idle, busy

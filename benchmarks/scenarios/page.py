@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,13 +46,11 @@ async def page(stage: Stage, _: Subject) -> Sample:
     known and with its files kept; kB transferred for all of it. Left out where there is no browser.
     """
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    try:
-        from playwright.async_api import async_playwright  # noqa: PLC0415 - not everywhere
-    except ImportError:
-        browser = None
-    if browser is None:
+    if browser is None or find_spec("playwright") is None:
         print("page: no chromium or no playwright here, so it is left out", file=sys.stderr)
         return {}
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - not everywhere
+
     home = stage.home()
     await fill_home(home, Size(*stage.effort.filled))
     async with _served(home) as parts, async_playwright() as playwright:
@@ -62,9 +61,9 @@ async def page(stage: Stage, _: Subject) -> Sample:
             await tab.locator(".conversations li").first.wait_for()
             await tab.add_init_script(_LOOKING)
             session = await tab.context.new_cdp_session(tab)
-            known = [await _opened(tab, parts.http.url) for _ in range(TIMES)]
-            fresh = []
-            for _ in range(TIMES):
+            kept = [await _opened(tab, parts.http.url) for _ in range(TIMES)]
+            fresh: list[tuple[float, float, float]] = []
+            while len(fresh) < TIMES:
                 await session.send("Network.clearBrowserCache")
                 fresh.append(await _opened(tab, parts.http.url))
         finally:
@@ -72,7 +71,7 @@ async def page(stage: Stage, _: Subject) -> Sample:
     return {
         "paint": _middle([each[0] for each in fresh]),
         "list": _middle([each[1] for each in fresh]),
-        "again": _middle([each[1] for each in known]),
+        "again": _middle([each[1] for each in kept]),
         "size": _middle([each[2] for each in fresh]),
     }
 

@@ -51,7 +51,7 @@ async def watched(stage: Stage, _: Subject) -> Sample:
             ),
             "list": await _median(lambda: _timed(client, f"{url}/api/sessions/list?limit=100")),
         }
-        return measured | await _streamed(client, url, held)
+        return {**measured, **await _streamed(client, url, held)}
 
 
 async def _streamed(client: aiohttp.ClientSession, url: str, held: Held) -> Sample:

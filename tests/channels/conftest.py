@@ -51,8 +51,8 @@ async def mail() -> AsyncIterator[MailServer]:
 @pytest.fixture
 async def b() -> AsyncIterator[Bench]:
     """A Slack and a channel, not receiving yet."""
-    async with bench() as made:
-        yield made
+    async with bench() as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -79,9 +79,9 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def channel(telegram: TelegramServer, clock: ManualClock) -> AsyncIterator[TelegramChannel]:
-    made = TelegramChannel("telegram", telegram.token, telegram.root_url, clock=clock)
-    yield made
-    await made.close()
+    channel = TelegramChannel("telegram", telegram.token, telegram.root_url, clock=clock)
+    yield channel
+    await channel.close()
 
 
 @pytest.fixture

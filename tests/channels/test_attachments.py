@@ -50,15 +50,15 @@ async def serving(
 
 @pytest.fixture
 def channel() -> FilesChannel:
-    made = FilesChannel()
-    made.put("photo", png())
-    return made
+    channel = FilesChannel()
+    channel.put("photo", png())
+    return channel
 
 
 @pytest.fixture
 async def bot(tmp_path: Path, channel: FilesChannel) -> AsyncIterator[FakeGateway]:
-    async with serving(tmp_path, channel) as made:
-        yield made
+    async with serving(tmp_path, channel) as opened:
+        yield opened
 
 
 def kept(bot: FakeGateway, chat: str = "1") -> list[Attachment]:
@@ -224,7 +224,7 @@ async def test_one_that_stays_down_is_given_up_in_time_and_that_is_said(
 
 
 @pytest.mark.parametrize(
-    ("failure", "said"),
+    ("failure", "reason"),
     [
         (Refused("the file is older than a day"), "the file is older than a day"),
         (BadCredentials("401"), "401"),
@@ -233,14 +233,14 @@ async def test_one_that_stays_down_is_given_up_in_time_and_that_is_said(
     ],
 )
 async def test_what_will_never_come_is_said_at_once(
-    tmp_path: Path, channel: FilesChannel, failure: Exception, said: str
+    tmp_path: Path, channel: FilesChannel, failure: Exception, reason: str
 ) -> None:
     channel.put("photo", failure)
     async with serving(tmp_path, channel) as bot:
         await channel.push("look", attachments=(PHOTO,))
         await channel.pop()
         text, _ = asked(bot.provider.requests[0])
-    assert said in text
+    assert reason in text
     assert channel.fetched == ["photo"]
 
 
@@ -324,8 +324,8 @@ async def test_after_a_crash_around_the_commit_it_goes_on_and_nothing_is_lost(
     assert len(asked(request)[1]) == 1
     assert file.path.endswith("/cat.png")
     assert again.fetched == (["photo"] if when == "before" else [])
-    found = [path for path in (tmp_path / "workspace").rglob("*") if path.is_file()]
-    assert [path.name for path in found] == ["cat.png"]
+    files = [path for path in (tmp_path / "workspace").rglob("*") if path.is_file()]
+    assert [path.name for path in files] == ["cat.png"]
 
 
 async def test_a_store_in_trouble_is_waited_for(tmp_path: Path, channel: FilesChannel) -> None:

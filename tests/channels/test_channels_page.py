@@ -54,8 +54,8 @@ ABLE: dict[str, type] = {
 
 def entry_points() -> dict[str, str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found: dict[str, str] = project["entry-points"]["nanobot.channels"]
-    return found
+    entry_points: dict[str, str] = project["entry-points"]["nanobot.channels"]
+    return entry_points
 
 
 def table() -> dict[str, list[str]]:
@@ -94,24 +94,26 @@ def test_the_page_leads_to_every_page_about_channels() -> None:
 
 @pytest.mark.parametrize("kind", SETTINGS)
 async def test_what_works_is_what_the_adapter_can_do(kind: str) -> None:
-    channel, said = await opened(kind), column(kind)
+    channel, documented = await opened(kind), column(kind)
     for row, protocol in ABLE.items():
-        assert said[row].startswith("yes") is isinstance(channel, protocol), row
+        assert documented[row].startswith("yes") is isinstance(channel, protocol), row
     able: Capabilities = channel.capabilities
-    assert said["Buttons"].startswith("yes") is able.buttons
-    assert said['"Typing"'].startswith("yes") is able.typing
-    assert said["An answer that may be lost is looked up"].startswith("yes") is able.reconciles
+    assert documented["Buttons"].startswith("yes") is able.buttons
+    assert documented['"Typing"'].startswith("yes") is able.typing
+    assert (
+        documented["An answer that may be lost is looked up"].startswith("yes") is able.reconciles
+    )
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
 async def test_rates_and_heartbeats_are_those_of_the_adapter(kind: str) -> None:
     able: Capabilities = (await opened(kind)).capabilities
-    said = column(kind)
-    assert said["Sends to a chat, once it complained"] == shown(able.chat_rate)
-    assert said["Sends in all, once it complained"] == shown(able.bot_rate)
+    documented = column(kind)
+    assert documented["Sends to a chat, once it complained"] == shown(able.chat_rate)
+    assert documented["Sends in all, once it complained"] == shown(able.bot_rate)
     if able.edit_rate is not None:
-        assert said["Edits in all, half of them for answers"] == shown(able.edit_rate)
-    heard = said["Silence of the platform is noticed by"]
+        assert documented["Edits in all, half of them for answers"] == shown(able.edit_rate)
+    heard = documented["Silence of the platform is noticed by"]
     if able.heartbeat is None:
         assert "heartbeat" not in heard
     else:

@@ -124,9 +124,9 @@ async def test_what_was_perhaps_shown_says_that_it_may_be_a_repeat(reconciles: b
     platform.troubles += [NotSent("busy"), OutcomeUnknown("no answer")]
     async with gateway(channel=platform) as bot:
         await say(bot, "/pair list", MEMBER)
-        (told,) = platform.sent
-        assert told.text.endswith(REPEAT_LINE)
-        assert platform.confided == {told.id: MEMBER}
+        (confided,) = platform.sent
+        assert confided.text.endswith(REPEAT_LINE)
+        assert platform.confided == {confided.id: MEMBER}
         assert platform.lookups_made == []
 
 

@@ -56,9 +56,9 @@ SETTINGS = {"token": "long enough", "port": 0}
 class Fake:
     """The channel in memory."""
 
-    def __init__(self, made: type[FakeChannel] = FakeChannel) -> None:
-        self._made = made
-        self._open = made("checked")
+    def __init__(self, platform: type[FakeChannel] = FakeChannel) -> None:
+        self._made = platform
+        self._open = platform("checked")
         self._count = 0
         self._done = 0
 
@@ -87,7 +87,7 @@ class Fake:
         return self._done
 
     def shown(self) -> list[str]:
-        return [one.text for one in self._open.sent]
+        return [message.text for message in self._open.sent]
 
     def fits(self, part: OutboundPart) -> bool:
         return len(part.text) <= 100
@@ -178,7 +178,7 @@ class Udp:
         with suppress(BlockingIOError):
             while True:
                 self.answers.append(json.loads(self._script.recv(MAX_BYTES)))
-        return [one["text"] for one in self.answers if not one["is_error"]]
+        return [reply["text"] for reply in self.answers if not reply["is_error"]]
 
     def fits(self, part: OutboundPart) -> bool:
         answer = {"id": "1" * 200, "text": part.text} | json.loads(part.payload)
@@ -213,7 +213,9 @@ class Discord:
         return None
 
     def shown(self) -> list[str]:
-        contents = [discord_rules.shown_text(one) for one in self._server.mine(discord_server.DM)]
+        contents = [
+            discord_rules.shown_text(message) for message in self._server.mine(discord_server.DM)
+        ]
         return [re.sub(r"\\(.)", r"\1", content) for content in contents]
 
     def fits(self, part: OutboundPart) -> bool:
@@ -279,7 +281,7 @@ class Email:
             self._server.deliver(raw)
 
     def acknowledged(self) -> int:
-        return sum(r"\Seen" in one.flags for one in self._server.inbox.mails)
+        return sum(r"\Seen" in mail.flags for mail in self._server.inbox.mails)
 
     def shown(self) -> list[str]:
         bodies = [mail.get_body(("plain",)) for mail in self._server.sent]
@@ -339,8 +341,8 @@ class Matrix:
 
 
 @asynccontextmanager
-async def fake(made: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
-    yield Fake(made)
+async def fake(platform: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
+    yield Fake(platform)
 
 
 @asynccontextmanager
@@ -379,7 +381,7 @@ PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda made: made.__name__)
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.__name__)
 async def test_a_channel_keeps_what_the_port_promises(
     platform: Callable[[], AbstractAsyncContextManager[Platform]], check: Check
 ) -> None:

@@ -49,7 +49,7 @@ async def owe(
 
 
 def texts(bot: FakeGateway, chat: str = "1") -> list[str]:
-    return [one.text for one in bot.channel.sent if one.address.chat_id == chat]
+    return [message.text for message in bot.channel.sent if message.address.chat_id == chat]
 
 
 def rows(bot: FakeGateway) -> list[OutboundRow]:
@@ -73,7 +73,7 @@ async def test_a_long_message_is_sent_in_parts_each_with_its_own_key() -> None:
     async with gateway(channel=FakeChannel(limit=4)) as bot:
         await owe(bot, "abcdefghij", "k")
         assert [(await bot.channel.pop()).text for _ in range(4)] == ["abcd", "efgh", "ij", "k"]
-        assert len({one.key for one in bot.channel.sent}) == 4
+        assert len({message.key for message in bot.channel.sent}) == 4
 
 
 async def test_the_next_message_waits_until_the_first_is_through(bot: FakeGateway) -> None:
@@ -152,7 +152,7 @@ async def test_an_unknown_outcome_is_sent_again_with_a_line_that_says_so(bot: Fa
     await owe(bot, "hello", "next")
     assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
     assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
-    assert len({one.key for one in bot.channel.sent}) == 2
+    assert len({message.key for message in bot.channel.sent}) == 2
 
 
 async def test_of_a_message_in_parts_only_the_one_in_doubt_is_repeated_after_a_line() -> None:
@@ -296,7 +296,7 @@ async def test_of_what_cannot_be_told_apart_what_other_messages_became_is_none_o
     async with gateway(channel=telling()) as bot:
         await owe(bot, "OK", "OK then")
         await bot.settle()
-        earlier = [one.id for one in bot.channel.sent]
+        earlier = [message.id for message in bot.channel.sent]
         bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
         bot.channel.lookups.append(perhaps(*earlier, f"m{int(earlier[-1][1:]) + 1}"))
         await owe(bot, "OK again", "next")
@@ -501,7 +501,7 @@ async def test_a_thread_that_is_gone_takes_only_its_own_messages_with_it(bot: Fa
     assert [(await bot.channel.pop()).text for _ in range(2)] == ["other topic", "no topic"]
     await bot.settle()
     assert states(bot) == ["dead", "sent", "dead", "sent"]
-    assert [one.address.thread_id for one in bot.channel.sent] == ["B", None]
+    assert [message.address.thread_id for message in bot.channel.sent] == ["B", None]
 
 
 async def test_a_chat_that_is_gone_is_unreachable_until_it_speaks() -> None:

@@ -156,7 +156,10 @@ async def test_a_refused_part_comes_with_what_it_is_in_content(
     assert first["content"].startswith("**word0 word1")
     assert last["content"].endswith("```py\nx = 1\n```")
     assert not first.get("components")
-    assert [one["label"] for one in last["components"][0]["components"]] == ["Approve", "Deny"]
+    assert [button["label"] for button in last["components"][0]["components"]] == [
+        "Approve",
+        "Deny",
+    ]
 
 
 async def test_a_decided_question_has_no_buttons_and_says_by_whom(
@@ -181,10 +184,10 @@ async def test_a_button_in_a_box_is_answered_at_once_and_pressed_twice_says_it_t
         await channel.send(GENERAL, part)
         question = discord.mine(CHANNEL)[0]
         presses = [await discord.press(question, label) for label in ("Approve", "Deny")]
-        said = await intake.received(2)
+        received = await intake.received(2)
         await discord.until(lambda: set(presses) <= discord.answers.keys())
-    assert [message.text for message in said] == ["/approve 3", "/deny 3"]
-    assert len({message.dedupe_key for message in said}) == 2
+    assert [message.text for message in received] == ["/approve 3", "/deny 3"]
+    assert len({message.dedupe_key for message in received}) == 2
     assert [discord.answers[press] for press in presses] == [{"type": 6}, {"type": 6}]
 
 
@@ -193,18 +196,18 @@ async def test_a_reply_to_what_the_bot_said_in_components_quotes_it(
 ) -> None:
     async with receiving(channel, intake):
         await channel.send(DM, rendered(channel, LONG))
-        (said,) = discord.mine(CHAT)
+        (message,) = discord.mine(CHAT)
         await discord.say(
             CHAT,
             "why?",
             type=19,
-            message_reference={"message_id": said["id"]},
-            referenced_message=said,
+            message_reference={"message_id": message["id"]},
+            referenced_message=message,
         )
-        await discord.ask_about(said)
-        replied, asked = await intake.received(2)
+        await discord.ask_about(message)
+        replied, question = await intake.received(2)
     assert replied.quote == LONG
-    assert asked.quote.startswith("word0 word1")
+    assert question.quote.startswith("word0 word1")
 
 
 @pytest.mark.parametrize("previews", [True, False])

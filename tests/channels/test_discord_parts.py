@@ -154,7 +154,9 @@ def test_the_first_part_replies_and_the_last_has_the_buttons() -> None:
     choices = (Choice("Yes", "/yes 1"), Choice("No", "/no 1"))
     parts = rendered("word " * 1000, reply_to="77", choices=choices)
     assert [bool(reference(part)) for part in parts] == [True] + [False] * (len(parts) - 1)
-    pressed = [[one for one in shown_in(part) if one["type"] == BUTTON] for part in parts]
+    pressed = [
+        [component for component in shown_in(part) if component["type"] == BUTTON] for part in parts
+    ]
     assert [len(buttons) for buttons in pressed] == [0] * (len(parts) - 1) + [2]
     assert len({nonce_of(part) for part in parts}) == len(parts)
 
@@ -170,8 +172,12 @@ def test_a_question_is_in_a_box_with_its_buttons_and_what_takes_its_place_in_one
     (part,) = rendered("May I?", choices=choices)
     (box,) = body(part)["components"]
     assert (box["type"], box["accent_color"]) == (CONTAINER, 0xF0B232)
-    assert [one["type"] for one in box["components"]] == [TEXT, SEPARATOR, 1]
-    assert [one["style"] for one in shown_in(part) if one["type"] == BUTTON] == [3, 4, 2]
+    assert [component["type"] for component in box["components"]] == [TEXT, SEPARATOR, 1]
+    assert [component["style"] for component in shown_in(part) if component["type"] == BUTTON] == [
+        3,
+        4,
+        2,
+    ]
     (settled,) = rendered("Ann approved it.", replaces="question")
     assert body(settled)["components"] == [
         {"type": CONTAINER, "components": [{"type": TEXT, "content": "Ann approved it."}]}
@@ -180,22 +186,22 @@ def test_a_question_is_in_a_box_with_its_buttons_and_what_takes_its_place_in_one
 
 def test_a_table_is_in_a_box_between_its_text() -> None:
     (part,) = rendered("Before\n\n|a|b|\n|-|-|\n|1|2|\n\nafter")
-    assert [one["type"] for one in body(part)["components"]] == [TEXT, CONTAINER, TEXT]
+    assert [component["type"] for component in body(part)["components"]] == [TEXT, CONTAINER, TEXT]
     assert "content" not in body(part)
     assert body(part)["flags"] == IS_COMPONENTS_V2
 
 
 def test_more_tables_than_there_may_be_components_stay_in_one_text() -> None:
     (part,) = rendered("\n\n".join(f"{n}\n\n|a|b|\n|-|-|\n|1|2|" for n in range(20)))
-    assert [one["type"] for one in body(part)["components"]] == [TEXT]
+    assert [component["type"] for component in body(part)["components"]] == [TEXT]
 
 
 def test_a_long_answer_takes_half_as_many_messages() -> None:
     text = "\n\n".join(f"Paragraph {n}: " + "word " * 50 for n in range(30))
     native, older = rendered(text), rendered(text, components=False)
     assert (len(native), len(older)) == (3, 5)
-    told = "".join(text_of(body(part)["components"]) for part in native)
-    assert visible(told) == visible(text)
+    shown = "".join(text_of(body(part)["components"]) for part in native)
+    assert visible(shown) == visible(text)
 
 
 def test_an_empty_message_says_so() -> None:

@@ -120,8 +120,8 @@ async def test_what_concerns_who_pressed_a_button_is_shown_to_them_alone(
     async with opened(discord) as channel, receiving(channel, intake):
         where = Address("discord", discord_server.CHANNEL)
         choices = (Choice("Approve", "/approve 3"),)
-        asked = OutboundMessage(address=where, text="May I?", key="q", choices=choices)
-        await channel.send(where, channel.render(asked)[0])
+        question = OutboundMessage(address=where, text="May I?", key="q", choices=choices)
+        await channel.send(where, channel.render(question)[0])
         await discord.press(discord.mine(discord_server.CHANNEL)[0], "Approve")
         (press,) = await intake.received(1)
         assert channel.confides(where, press.sender.id)

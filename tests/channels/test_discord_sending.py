@@ -330,7 +330,7 @@ async def test_buttons_are_in_rows_and_the_rest_is_written_out(
     for part in channel.render(outbound("Which?", choices=(*choices, choices[0]))):
         await channel.send(DM, part)
     reply = await discord.reply_in(CHAT)
-    every = [one for one in nested(reply["components"]) if one["type"] == ROW]
+    every = [component for component in nested(reply["components"]) if component["type"] == ROW]
     rows = [[button["label"] for button in row["components"]] for row in every]
     assert [len(row) for row in rows] == [5] * 5
     assert rows[0] == [f"Choice {n}" for n in range(5)]

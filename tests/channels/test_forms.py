@@ -74,7 +74,7 @@ async def test_a_refused_form_costs_one_try_a_chat() -> None:
 async def test_each_part_of_the_older_form_has_a_key_of_its_own() -> None:
     async with gateway(channel=Particular()) as bot:
         await owe(bot)
-        assert len({one.key for one in bot.channel.sent}) == len(PIECES)
+        assert len({message.key for message in bot.channel.sent}) == len(PIECES)
 
 
 @pytest.mark.parametrize("error", [NotSent("503"), OutcomeUnknown("cut")])
@@ -84,8 +84,8 @@ async def test_trouble_after_it_is_trouble_as_ever(error: Exception) -> None:
         platform.fail(error)
         await owe(bot)
         await bot.channel.until(lambda: states(bot) == ["sent"])
-        told = [text for text in seen(bot) if text != REPEAT_LINE]
-        assert told == PIECES
+        pieces = [text for text in seen(bot) if text != REPEAT_LINE]
+        assert pieces == PIECES
 
 
 async def test_an_adapter_that_learns_nothing_does_not_go_round_for_ever() -> None:
@@ -126,7 +126,9 @@ class Ageing(FakePlatform):
                 self.refused += 1
                 refusal = FormRefused("no capitals")
                 halves = part.text[:2], part.text[2:]
-                refusal.instead = [OutboundPart(text=one, payload=one.encode()) for one in halves]
+                refusal.instead = [
+                    OutboundPart(text=half, payload=half.encode()) for half in halves
+                ]
                 raise refusal
             self.takes -= 1
         return await super().send(address, part, plain=plain)
@@ -141,7 +143,7 @@ async def test_what_a_later_part_is_refused_in_changes_from_there_on(takes: int)
         await owe(bot)
         assert seen(bot) == [*(word.upper() for word in words[:takes]), *older]
         assert states(bot) == ["sent"]
-        assert len({one.key for one in bot.channel.sent}) == len(seen(bot))
+        assert len({message.key for message in bot.channel.sent}) == len(seen(bot))
 
 
 @pytest.mark.parametrize("verb", ["begin_send", "receipt"])

@@ -45,9 +45,9 @@ async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_not
     async with gateway(options=Options(pairing=False)) as bot:
         for text in ("let me in", "please", "/help"):
             await bot.channel.push(text, sender=STRANGER)
-        told = await bot.channel.pop()
-        assert "This assistant is private. Your id here is `666`" in told.text
-        assert "channels.fake.members" in told.text
+        notice = await bot.channel.pop()
+        assert "This assistant is private. Your id here is `666`" in notice.text
+        assert "channels.fake.members" in notice.text
         await bot.settle()
         assert len(bot.channel.sent) == 1
         assert bot.provider.requests == []
@@ -134,7 +134,7 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
         gate = Gate((OWNER,), (), pairing=False, able=able)
         intake = ChannelIntake("fake", gate, bot.bus, Dispatcher(bot.engine), "chat")
         for sender in (STRANGER, OWNER):
-            said = InboundMessage(
+            message = InboundMessage(
                 address=Address("fake", sender, "thread"),
                 message_id="1",
                 dedupe_key="1",
@@ -142,9 +142,9 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
                 text="hello",
                 sent_at=1.0,
             )
-            done = await intake.take([said])
+            done = await intake.take([message])
             assert len(done) == (sender == OWNER)
-        assert [one.text for one in kept(bot)] == ["hello"]
+        assert [entry.text for entry in kept(bot)] == ["hello"]
         assert len(await bot.bus.journal.owed_chats("fake")) == 0
         keys = bot.home.do(lambda on: on.execute(sa.select(schema.inbound.c.session_key)).all())
         assert [key for (key,) in keys] == [f"fake:{OWNER}:thread"]

@@ -32,9 +32,9 @@ PICTURE = Attachment(kind="image", name="a.png", mime="image/png")
 
 @pytest.fixture
 async def bot(matrix: MatrixServer) -> AsyncIterator[MatrixChannel]:
-    made = channel(matrix)
-    yield made
-    await made.close()
+    matrix_channel = channel(matrix)
+    yield matrix_channel
+    await matrix_channel.close()
 
 
 def dm(server: MatrixServer, thread: str | None = None) -> Address:

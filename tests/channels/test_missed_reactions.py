@@ -101,7 +101,9 @@ async def test_what_stands_there_at_the_start_decides_and_a_no_before_a_yes(
         async with gateway(model(), platform, home=home, tools=tools(recorder)) as bot:
             platform.standing[await asked(bot)] = standing
         async with gateway(later(), platform, home=home, tools=tools(recorder)) as bot:
-            await bot.channel.until(lambda: "It is over." in [one.text for one in platform.sent])
+            await bot.channel.until(
+                lambda: "It is over." in [message.text for message in platform.sent]
+            )
             await bot.settle()
             assert len(recorder.calls) == done
 
@@ -157,9 +159,9 @@ async def test_on_discord_those_who_reacted_are_read_and_bots_are_none() -> None
         receipt = await channel.send(DM, (channel.render(_message()))[0])
         people: list[dict[str, Any]] = [{"id": "7", "username": "ann"}, {"id": "8", "bot": True}]
         discord.reacted[receipt] = {"👍": people, "👎": []}
-        (made,) = await channel.reactions(DM, receipt)
-        assert (made.sender.id, made.text, made.reply_to) == ("7", "👍", receipt)
-        assert (made.reaction, made.address) == (True, DM)
+        (message,) = await channel.reactions(DM, receipt)
+        assert (message.sender.id, message.text, message.reply_to) == ("7", "👍", receipt)
+        assert (message.reaction, message.address) == (True, DM)
         assert len(discord.calls_of(ROUTE)) == 2
         with pytest.raises(Refused):
             await channel.reactions(DM, "77")
@@ -185,9 +187,11 @@ async def test_on_slack_those_who_reacted_are_read_and_other_emoji_are_none() ->
             "tada": ["U1"],
             "-1::skin-tone-3": ["U2"],
         }
-        made = await b.channel.reactions(chat, ts)
-        told = [(one.sender.id, one.sender.name, one.text) for one in made]
-        assert told == [("U1", "Ann", "👍"), ("U2", "Bob", "👎")]
+        messages = await b.channel.reactions(chat, ts)
+        reactions = [
+            (reaction.sender.id, reaction.sender.name, reaction.text) for reaction in messages
+        ]
+        assert reactions == [("U1", "Ann", "👍"), ("U2", "Bob", "👎")]
         assert await b.channel.reactions(chat, "ephemeral:7") == []
         with pytest.raises(Refused):
             await b.channel.reactions(chat, "7.000100")

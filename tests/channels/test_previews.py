@@ -169,8 +169,8 @@ async def test_the_tool_at_work_is_shown_where_that_is_wanted() -> None:
 
 
 async def test_what_was_said_before_a_question_stays_and_the_answer_comes_behind_it() -> None:
-    held, platform, made = Held("I shall"), FakePlatform(), Recorder()
-    acts = msgspec.structs.replace(made.tool("act"), risk="high", danger=lambda _: "it acts")
+    held, platform, recorder = Held("I shall"), FakePlatform(), Recorder()
+    acts = msgspec.structs.replace(recorder.tool("act"), risk="high", danger=lambda _: "it acts")
     call = Completion(text="I shall act.", tool_calls=(ToolCall("c", "act", '{"text":"now"}'),))
     async with (
         standing() as home,
@@ -187,7 +187,7 @@ async def test_what_was_said_before_a_question_stays_and_the_answer_comes_behind
         text, decided, *_, answer = seen(bot)
         assert (text, answer) == (first, "Done.")
         assert decided.startswith(question.partition("\n")[0])
-        assert made.calls == ["act now"]
+        assert recorder.calls == ["act now"]
         assert set(states(bot)) == {"sent"}
 
 
@@ -237,9 +237,11 @@ async def test_where_no_edit_is_ever_taken_two_runs_have_a_preview_and_then_none
             platform.edit_failures.extend([Refused("unknown method")] * 2)
             held.answer(f"I think {number} so.")
             await bot.settle()
-        told = seen(bot)
-    assert [text for text in told if text.endswith("so.")] == [f"I think {n} so." for n in range(4)]
-    assert [text for text in told if text.endswith(CURSOR)] == [
+        texts = seen(bot)
+    assert [text for text in texts if text.endswith("so.")] == [
+        f"I think {n} so." for n in range(4)
+    ]
+    assert [text for text in texts if text.endswith(CURSOR)] == [
         f"I think {number} {CURSOR}" for number in (0, 1, 3)
     ]
 

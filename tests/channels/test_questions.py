@@ -63,8 +63,8 @@ async def test_what_may_be_a_repeat_says_so_also_once_it_was_decided() -> None:
         await bot.channel.push("/approve 1", chat="9", sender=OWNER)
         await bot.settle()
         here = [message.text for message in platform.sent if message.address.chat_id == "1"]
-        asked, decided, _ = here
-        assert ASKS in asked
+        question, decided, _ = here
+        assert ASKS in question
         assert decided.endswith(f"\n\nApproved by name of {OWNER}\n\n{REPEAT_LINE}")
 
 

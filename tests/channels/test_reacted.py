@@ -101,7 +101,7 @@ PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Reacting]], ...] = (
     slack,
     matrix,
 )
-every = pytest.mark.parametrize("platform", PLATFORMS, ids=lambda made: made.__name__)
+every = pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.__name__)
 
 
 @every
@@ -126,7 +126,7 @@ def telegrams(**changed: Any) -> dict[str, Any]:
 
 
 def emoji(*those: str) -> list[dict[str, str]]:
-    return [{"type": "emoji", "emoji": one} for one in those]
+    return [{"type": "emoji", "emoji": name} for name in those]
 
 
 def test_telegrams_removals_several_at_once_custom_ones_and_bots_say_nothing() -> None:

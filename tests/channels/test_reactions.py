@@ -56,8 +56,13 @@ async def test_what_a_run_took_in_meanwhile_is_done_with_it(platform: FakePlatfo
         await bot.channel.push("a", key="a")
         await bot.channel.push("b", key="b")
         await bot.settle()
-        assert sorted(one for one, mark in platform.marks if mark is Reaction.DONE) == ["a", "b"]
-        assert [one for one, mark in platform.marks if mark is Reaction.RECEIVED] == ["a", "b"]
+        assert sorted(
+            message_id for message_id, mark in platform.marks if mark is Reaction.DONE
+        ) == ["a", "b"]
+        assert [message_id for message_id, mark in platform.marks if mark is Reaction.RECEIVED] == [
+            "a",
+            "b",
+        ]
 
 
 async def test_what_is_answered_at_once_gets_no_mark(platform: FakePlatform) -> None:
@@ -167,10 +172,10 @@ async def test_the_menu_holds_what_its_readers_may_use() -> None:
     async with gateway() as bot:
         operations = Dispatcher(bot.engine)
         members, owners = menu(operations, Role.MEMBER), menu(operations, Role.OWNER)
-    assert {"help", "new", "stop", "status"} <= {one.name for one in members}
+    assert {"help", "new", "stop", "status"} <= {command.name for command in members}
     assert set(members) < set(owners)
-    assert all(one.help and one.usage.startswith(f"/{one.name}") for one in owners)
-    assert all(" " not in one.name for one in owners)
+    assert all(command.help and command.usage.startswith(f"/{command.name}") for command in owners)
+    assert all(" " not in command.name for command in owners)
 
 
 def test_every_command_of_the_menus_is_explained_in_each_language() -> None:

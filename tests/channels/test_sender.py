@@ -53,16 +53,16 @@ async def test_files_follow_the_text_in_order(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "Here they are.", REPORT, PHOTO)
         assert seen(bot)[0] == "Here they are."
-        sent = [(one.file, one.content, one.caption) for one in platform.files]
+        sent = [(upload.file, upload.content, upload.caption) for upload in platform.files]
         assert sent == [(REPORT, b"%PDF", ""), (PHOTO, b"\x89PNG", "")]
-        assert len({one.key for one in platform.sent}) == 3
+        assert len({upload.key for upload in platform.sent}) == 3
         assert states(bot) == ["sent"]
 
 
 async def test_a_file_needs_no_text(platform: FakePlatform) -> None:
     async with gateway(channel=platform, options=shelved()) as bot:
         await owe(bot, "", REPORT)
-        assert [one.file for one in platform.files] == [REPORT]
+        assert [upload.file for upload in platform.files] == [REPORT]
         assert len(platform.sent) == 1
 
 
@@ -106,7 +106,7 @@ async def test_a_file_that_is_not_sent_is_sent_later(platform: FakePlatform) -> 
     async with gateway(channel=platform, options=shelved()) as bot:
         platform.fail(NotSent("429", retry_after=5), NotSent("503"))
         await owe(bot, "", REPORT)
-        assert [one.content for one in platform.files] == [b"%PDF"]
+        assert [upload.content for upload in platform.files] == [b"%PDF"]
 
 
 async def test_a_file_that_may_have_arrived_is_repeated_after_a_line() -> None:
@@ -134,7 +134,7 @@ async def test_after_a_crash_the_file_is_still_known() -> None:
             await owe(bot, "Here it is.", REPORT)
         async with gateway(channel=platform, home=home, options=shelved()) as bot:
             await bot.settle()
-            assert [one.file for one in platform.files] == [REPORT]
+            assert [upload.file for upload in platform.files] == [REPORT]
             assert seen(bot) == ["Here it is.", REPEAT_LINE, ""]
 
 

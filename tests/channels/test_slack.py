@@ -156,8 +156,8 @@ async def test_what_comes_over_two_connections_is_taken_in_the_order_in_which_it
     async with b.running():
         await b.slack.disconnect("refresh_requested", close=False)
         await b.slack.until(lambda: b.slack.connections == 2)
-        said = [b.slack.say("D1", str(number), quiet=True) for number in range(4)]
-        for message in (said[1], said[0], said[3], said[2]):
+        stamps = [b.slack.say("D1", str(number), quiet=True) for number in range(4)]
+        for message in (stamps[1], stamps[0], stamps[3], stamps[2]):
             b.slack.event(message | {"channel": "D1", "channel_type": "im"})
         messages = await b.intake.received(4)
         await b.slack.settled()

@@ -22,10 +22,10 @@ async def test_one_person_of_a_channel_is_told_alone(b: Bench) -> None:
     assert isinstance(b.channel, Confiding)
     assert b.channel.confides(CHANNEL, "U1")
     receipt = await b.channel.confide(CHANNEL, "U1", part("**No.**"))
-    (told,) = b.slack.ephemeral
-    assert (told["channel"], told["user"]) == ("C1", "U1")
-    assert shown_text(told["blocks"]) == "**No.**"
-    assert "metadata" not in told
+    (message,) = b.slack.ephemeral
+    assert (message["channel"], message["user"]) == ("C1", "U1")
+    assert shown_text(message["blocks"]) == "**No.**"
+    assert "metadata" not in message
     assert b.slack.sent("C1") == []
     with pytest.raises(Refused):
         await b.channel.edit(CHANNEL, receipt, part("Yes."))
@@ -42,7 +42,7 @@ async def test_in_a_thread_it_stands_once_there_is_an_answer(receiver: Bench) ->
     await receiver.channel.confide(message.address, "U1", part("No."))
     await receiver.channel.send(message.address, part("Yes."))
     await receiver.channel.confide(message.address, "U1", part("No."))
-    assert [told.get("thread_ts") for told in receiver.slack.ephemeral] == [None, root["ts"]]
+    assert [message.get("thread_ts") for message in receiver.slack.ephemeral] == [None, root["ts"]]
 
 
 async def test_what_waits_for_an_answer_is_for_all_to_see(b: Bench) -> None:

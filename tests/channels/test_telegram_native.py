@@ -114,9 +114,9 @@ async def test_a_refused_rich_message_comes_with_the_messages_that_it_is_without
     assert telegram.messages(1) == []
     for older in refused.value.instead:
         await channel.send(CHAT, older)
-    told = [message.text for message in telegram.messages(1)]
-    assert len(told) == 3
-    assert " ".join(told).split() == words.split()
+    texts = [message.text for message in telegram.messages(1)]
+    assert len(texts) == 3
+    assert " ".join(texts).split() == words.split()
 
 
 async def test_pieces_that_stand_there_are_not_sent_again_unmarked(

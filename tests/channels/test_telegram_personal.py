@@ -165,8 +165,8 @@ async def test_what_comes_ephemerally_is_unseen_and_told_apart(
         await channel.send(GROUP, channel.render(message)[0])
         assert "reply_parameters" not in telegram.calls_of("sendMessage")[-1].params
         await told(channel, ANN, question(channel))
-        asked = telegram.ephemeral.messages[-1]
-        assert isinstance(asked, EphemeralMessage)
-        telegram.press(asked, "Approve", sender=77)
+        ephemeral = telegram.ephemeral.messages[-1]
+        assert isinstance(ephemeral, EphemeralMessage)
+        telegram.press(ephemeral, "Approve", sender=77)
         press = (await intake.received(4))[3]
-        assert (press.text, press.reply_to) == ("/approve 1", f"e{asked.message_id}")
+        assert (press.text, press.reply_to) == ("/approve 1", f"e{ephemeral.message_id}")

@@ -69,7 +69,7 @@ class Quiet:
     async def home(self) -> Address | None:
         return Address("fake", "1")
 
-    async def around(self, address: Address, said: int) -> ChatSituation:
+    async def around(self, address: Address, limit: int) -> ChatSituation:
         return ChatSituation(session_key=str(address))
 
     async def greeted(self, person: str) -> float | None:

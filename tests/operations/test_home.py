@@ -286,9 +286,9 @@ async def test_models_that_could_answer_are_found_with_why(
     operations: Dispatcher, environ: dict[str, str]
 ) -> None:
     environ["OPENAI_API_KEY"] = "sk-here"
-    found = await operations.call("models found", {})
-    assert found[0].name.startswith("openai/")
-    assert found[0].why == "OPENAI_API_KEY is set"
+    models = await operations.call("models found", {})
+    assert models[0].name.startswith("openai/")
+    assert models[0].why == "OPENAI_API_KEY is set"
 
 
 async def test_findings_come_with_their_remedies(operations: Dispatcher) -> None:

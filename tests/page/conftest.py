@@ -93,16 +93,16 @@ async def opened(
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """One for all tests of a module."""
-    async with opened(tmp_path_factory.mktemp("page")) as made:
-        yield made
+    async with opened(tmp_path_factory.mktemp("page")) as house_opened:
+        yield house_opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def own_house(tmp_path: Path) -> AsyncIterator[House]:
     """One for a test that does to it what no other may see."""
-    async with opened(tmp_path) as made:
-        yield made
-        assert made.complaints == []
+    async with opened(tmp_path) as house_opened:
+        yield house_opened
+        assert house_opened.complaints == []
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +111,6 @@ def _no_complaints(request: pytest.FixtureRequest) -> object:
     yield
     if "house" not in request.fixturenames:
         return
-    made: House = request.getfixturevalue("house")
-    complaints, made.complaints = made.complaints, []
+    house: House = request.getfixturevalue("house")
+    complaints, house.complaints = house.complaints, []
     assert complaints == []

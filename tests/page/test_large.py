@@ -58,8 +58,8 @@ async def _fill(home: Path) -> None:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    async with opened(tmp_path_factory.mktemp("large"), _fill) as made:
-        yield made
+    async with opened(tmp_path_factory.mktemp("large"), _fill) as house_opened:
+        yield house_opened
 
 
 async def small(page: Page) -> None:
@@ -92,38 +92,38 @@ async def test_a_hundred_thousand_entries_are_read_to_the_beginning_and_back(hou
     end, begin = LONG.messages - 1, 0
     async with house.looking("chat/telegram:0") as page:
         log = page.get_by_role("log")
-        said = log.locator(".message.person")
-        await expect(said.last).to_contain_text(f"something. {end}")
+        own_messages = log.locator(".message.person")
+        await expect(own_messages.last).to_contain_text(f"something. {end}")
         for _ in range(12):  # further up than is held at once
-            above = await said.first.text_content()
+            above = await own_messages.first.text_content()
             await log.evaluate("scroller => { scroller.scrollTop = 0; }")
-            await expect(said.first).not_to_have_text(above or "")
+            await expect(own_messages.first).not_to_have_text(above or "")
             await small(page)
         await expect(page.get_by_role("button", name="To the latest")).to_be_visible()
         await expect(log.get_by_text(f"something. {end}")).to_have_count(0)
         await page.get_by_role("button", name="To the beginning").click()
-        await expect(said.first).to_contain_text(f"something. {begin}")
+        await expect(own_messages.first).to_contain_text(f"something. {begin}")
         await expect(page.get_by_role("button", name="To the beginning")).to_have_count(0)
         for _ in range(8):
-            below = await said.last.text_content()
+            below = await own_messages.last.text_content()
             await log.evaluate("scroller => { scroller.scrollTop = scroller.scrollHeight; }")
-            await expect(said.last).not_to_have_text(below or "")
+            await expect(own_messages.last).not_to_have_text(below or "")
             await small(page)
         await page.get_by_role("button", name="To the latest").click()
-        await expect(said.last).to_contain_text(f"something. {end}")
+        await expect(own_messages.last).to_contain_text(f"something. {end}")
         await expect(page.get_by_role("button", name="To the latest")).to_have_count(0)
         await log.focus()
         await page.keyboard.press("Control+Home")
-        await expect(said.first).to_contain_text(f"something. {begin}")
+        await expect(own_messages.first).to_contain_text(f"something. {begin}")
         await page.keyboard.press("Control+End")
-        await expect(said.last).to_contain_text(f"something. {end}")
+        await expect(own_messages.last).to_contain_text(f"something. {end}")
 
 
 async def test_the_way_to_the_beginning_is_not_moved_away_by_what_comes_above(house: House) -> None:
     async with house.looking("chat/telegram:0") as page:
         log = page.get_by_role("log")
-        said = log.locator(".message.person")
-        await expect(said.last).to_contain_text(f"something. {LONG.messages - 1}")
+        own_messages = log.locator(".message.person")
+        await expect(own_messages.last).to_contain_text(f"something. {LONG.messages - 1}")
         held = asyncio.Event()
 
         async def late(route: Route) -> None:
@@ -131,29 +131,29 @@ async def test_the_way_to_the_beginning_is_not_moved_away_by_what_comes_above(ho
             await route.continue_()
 
         await page.route("**/entries?before=*", late)
-        above = await said.first.text_content()
+        above = await own_messages.first.text_content()
         async with page.expect_request("**/entries?before=*"):
             await log.evaluate("scroller => { scroller.scrollTop = 0; }")
         button = page.get_by_role("button", name="To the beginning")
         await button.hover()
         await page.mouse.down()
         held.set()
-        await expect(said.first).not_to_have_text(above or "")
+        await expect(own_messages.first).not_to_have_text(above or "")
         await page.mouse.up()
-        await expect(said.first).to_contain_text("something. 0")
+        await expect(own_messages.first).to_contain_text("something. 0")
 
 
 async def test_what_is_read_stays_in_its_place_while_more_comes_above_it(house: House) -> None:
     place = "node => Math.round(node.getBoundingClientRect().top)"
     async with house.looking("chat/telegram:0") as page:
         log = page.get_by_role("log")
-        said = log.locator(".message.person")
-        await expect(said.last).to_contain_text(f"something. {LONG.messages - 1}")
+        own_messages = log.locator(".message.person")
+        await expect(own_messages.last).to_contain_text(f"something. {LONG.messages - 1}")
         await log.evaluate("scroller => { scroller.scrollTop = 900; }")
-        first = await said.first.text_content()
-        read = await said.nth(6).element_handle()
+        first = await own_messages.first.text_content()
+        read = await own_messages.nth(6).element_handle()
         assert read is not None
         before = await read.evaluate(place)
         await log.evaluate("scroller => { scroller.scrollTop -= 200; }")
-        await expect(said.first).not_to_have_text(first or "")
+        await expect(own_messages.first).not_to_have_text(first or "")
         assert abs(await read.evaluate(place) - before - 200) <= 2

@@ -50,10 +50,14 @@ async def test_a_phone_shows_all_buttons_in_one_line_while_an_answer_grows(house
         send = page.get_by_role("button", name="Send", exact=True)
         for button in (stop, send):
             await expect(button).to_be_in_viewport(ratio=1)
-        one, other = await stop.bounding_box(), await send.bounding_box()
-        assert one is not None
-        assert other is not None
-        assert one["y"] < other["y"] + other["height"] / 2 < one["y"] + one["height"]
+        stop_box, send_box = await stop.bounding_box(), await send.bounding_box()
+        assert stop_box is not None
+        assert send_box is not None
+        assert (
+            stop_box["y"]
+            < send_box["y"] + send_box["height"] / 2
+            < stop_box["y"] + stop_box["height"]
+        )
         await stop.click()
         await expect(page.locator(".growing")).to_have_count(0)
 

@@ -127,9 +127,9 @@ async def test_a_question_is_answered_in_own_words(house: House) -> None:
 
 async def test_two_tabs_show_the_same_once(house: House) -> None:
     place = f"chat/{fresh()}"
-    async with house.looking(place) as one, house.looking(place) as other:
-        await say(one, "say:Both of you.")
-        for page in (one, other):
+    async with house.looking(place) as first, house.looking(place) as second:
+        await say(first, "say:Both of you.")
+        for page in (first, second):
             await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
             await expect(page.locator(".message.person")).to_have_count(1)
 
