@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -15,6 +15,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class OverDatabase(Protocol):
+    """What has an executor of transactions."""
+
+    @property
+    def database(self) -> Database:
+        """Where they run."""
+        ...
+
+
+S = TypeVar("S", bound=OverDatabase)
+
+
 class SqlStore:
     """What has verbs: an executor, and who writes with it."""
 
@@ -23,7 +35,7 @@ class SqlStore:
         self.writer = writer
 
 
-Verb: TypeAlias = Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]
+Verb: TypeAlias = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
 _CRASH_POINTS: dict[object, str] = {}
 
@@ -33,35 +45,46 @@ def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
     return tuple(_CRASH_POINTS[m] for m in vars(store).values() if m in _CRASH_POINTS)
 
 
+def transaction(
+    crash_point: str = "",
+) -> Callable[[Callable[Concatenate[S, sa.Connection, P], T]], Verb[S, P, T]]:
+    """Makes a method one transaction, which NANOBOT_CRASH_AT knows by the name `crash_point`: its
+    body is given the connection, its callers await it without."""
+
+    def decorate(body: Callable[Concatenate[S, sa.Connection, P], T]) -> Verb[S, P, T]:
+        @functools.wraps(body)
+        async def method(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await store.database.transact(
+                lambda connection: body(store, connection, *args, **kwargs), crash_point
+            )
+
+        if crash_point:
+            _CRASH_POINTS[method] = crash_point
+        return method
+
+    return decorate
+
+
 def verb(
     function: Callable[Concatenate[sa.Connection, StoreContext, P], T], crash_point: str = ""
-) -> Verb[P, T]:
-    """A method that does nothing but run `function` in one transaction, which NANOBOT_CRASH_AT
-    knows by the name `crash_point`. Its parameters are those of the port, by the same names."""
+) -> Verb[SqlStore, P, T]:
+    """A `transaction` that does nothing but call `function`. Its parameters are those of the port,
+    by the same names."""
 
-    async def method(store: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        writer = store.writer
-        return await store.database.transact(
-            lambda connection: function(connection, writer, *args, **kwargs), crash_point
-        )
+    @functools.wraps(function)
+    def body(store: SqlStore, at: sa.Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(at, store.writer, *args, **kwargs)
 
-    return _declared(method, function, crash_point)
+    return transaction(crash_point)(body)
 
 
 def bare_verb(
     function: Callable[Concatenate[sa.Connection, P], T], crash_point: str = ""
-) -> Verb[P, T]:
+) -> Verb[OverDatabase, P, T]:
     """A `verb` for which it does not matter who writes, nor when."""
 
-    async def method(store: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await store.database.transact(
-            lambda connection: function(connection, *args, **kwargs), crash_point
-        )
+    @functools.wraps(function)
+    def body(_: OverDatabase, at: sa.Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(at, *args, **kwargs)
 
-    return _declared(method, function, crash_point)
-
-
-def _declared(method: Verb[P, T], function: Callable[..., T], crash_point: str) -> Verb[P, T]:
-    if crash_point:
-        _CRASH_POINTS[method] = crash_point
-    return functools.update_wrapper(method, function)
+    return transaction(crash_point)(body)

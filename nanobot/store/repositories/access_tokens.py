@@ -12,6 +12,7 @@ from nanobot.messages import Role
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
+from nanobot.store.verbs import transaction
 
 BROWSER_OF = " (browser"
 """What stands behind a token's name in that of a browser that was logged in with it."""
@@ -37,32 +38,60 @@ class SqlAccessTokens:
     """The same code for SQLite and PostgreSQL."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
-    async def add(self, token: AccessToken) -> AccessToken:
+    @transaction("add_access_token")
+    def add(self, connection: sa.Connection, token: AccessToken) -> AccessToken:
         """Keep it; those that have expired go. A browser is given a number where its name is
         taken. Raises UsageError for a name that another has."""
-        return await self._database.transact(lambda c: _add(c, token), "add_access_token")
+        alone(connection, "access_tokens")
+        connection.execute(sa.delete(_a).where(_a.c.expires_at <= token.made_at))
+        taken = set(connection.scalars(sa.select(_a.c.name)))
+        if len(taken) >= _MOST:
+            raise UsageError(f"there are {_MOST:,} tokens already: revoke some first")
+        if token.name in taken:
+            if token.kind == "token":
+                raise UsageError(
+                    f"there is a token called {token.name!r} already: choose another name"
+                )
+            names = (f"{token.name} {number}" for number in range(2, _MOST + 2))
+            token = msgspec.structs.replace(token, name=next(n for n in names if n not in taken))
+        connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
+        return token
 
-    async def of(self, digest: str) -> AccessToken | None:
+    @transaction()
+    def of(self, connection: sa.Connection, digest: str) -> AccessToken | None:
         """The token with that digest, whether it has expired or not."""
-        query = sa.select(_a).where(_a.c.digest == digest)
-        row = await self._database.transact(lambda c: c.execute(query).first())
+        row = connection.execute(sa.select(_a).where(_a.c.digest == digest)).first()
         return None if row is None else _seen(row)
 
-    async def used(self, digest: str, at: float) -> None:
-        change = sa.update(_a).where(_a.c.digest == digest).values(used_at=at)
-        await self._database.transact(lambda c: c.execute(change))
+    @transaction()
+    def used(self, connection: sa.Connection, digest: str, at: float) -> None:
+        connection.execute(sa.update(_a).where(_a.c.digest == digest).values(used_at=at))
 
-    async def listed(self) -> list[AccessToken]:
+    @transaction()
+    def listed(self, connection: sa.Connection) -> list[AccessToken]:
         """All of them, the newest first."""
         query = sa.select(_a).order_by(_a.c.made_at.desc(), _a.c.name)
-        return await self._database.transact(lambda c: [_seen(row) for row in c.execute(query)])
+        return [_seen(row) for row in connection.execute(query)]
 
-    async def remove(self, name: str) -> list[AccessToken]:
+    @transaction("remove_access_token")
+    def remove(self, connection: sa.Connection, name: str) -> list[AccessToken]:
         """From now on it opens nothing, nor do the browsers that were logged in with it, which
         follow it. Raises UnknownId."""
-        return await self._database.transact(lambda c: _remove(c, name), "remove_access_token")
+        row = connection.execute(sa.select(_a).where(_a.c.name == name)).first()
+        if row is None:
+            raise UnknownId(
+                f"There is no token {name[:60]!r}; `web tokens list` shows those there are."
+            )
+        rows = [row]
+        if row.kind == "token":
+            through = _a.c.name.startswith(f"{name}{BROWSER_OF}", autoescape=True)
+            rows += connection.execute(sa.select(_a).where(_a.c.kind == "browser", through)).all()
+        removed = [_seen(each) for each in rows]
+        digests = [token.digest for token in removed]
+        connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
+        return removed
 
 
 def _seen(row: sa.Row[*tuple[Any, ...]]) -> AccessToken:
@@ -75,34 +104,3 @@ def _seen(row: sa.Row[*tuple[Any, ...]]) -> AccessToken:
         used_at=row.used_at,
         expires_at=row.expires_at,
     )
-
-
-def _add(connection: sa.Connection, token: AccessToken) -> AccessToken:
-    alone(connection, "access_tokens")
-    connection.execute(sa.delete(_a).where(_a.c.expires_at <= token.made_at))
-    taken = set(connection.scalars(sa.select(_a.c.name)))
-    if len(taken) >= _MOST:
-        raise UsageError(f"there are {_MOST:,} tokens already: revoke some first")
-    if token.name in taken:
-        if token.kind == "token":
-            raise UsageError(f"there is a token called {token.name!r} already: choose another name")
-        names = (f"{token.name} {number}" for number in range(2, _MOST + 2))
-        token = msgspec.structs.replace(token, name=next(n for n in names if n not in taken))
-    connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
-    return token
-
-
-def _remove(connection: sa.Connection, name: str) -> list[AccessToken]:
-    row = connection.execute(sa.select(_a).where(_a.c.name == name)).first()
-    if row is None:
-        raise UnknownId(
-            f"There is no token {name[:60]!r}; `web tokens list` shows those there are."
-        )
-    rows = [row]
-    if row.kind == "token":
-        through = _a.c.name.startswith(f"{name}{BROWSER_OF}", autoescape=True)
-        rows += connection.execute(sa.select(_a).where(_a.c.kind == "browser", through)).all()
-    removed = [_seen(each) for each in rows]
-    digests = [token.digest for token in removed]
-    connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
-    return removed

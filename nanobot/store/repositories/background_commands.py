@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
 from nanobot.store.unit import store_now
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 from nanobot.tools.shell.background import StartedCommand
 
 _b = schema.background_commands
@@ -17,58 +17,48 @@ _RUNNING = _b.c.ended_at.is_(None)
 class SqlBackgroundCommands(SqlStore):
     """See background.BackgroundRecords: the same code for SQLite and PostgreSQL."""
 
-    async def started(self, command: StartedCommand) -> int:
+    @transaction("background_started")
+    def started(self, connection: sa.Connection, command: StartedCommand) -> int:
         """Keep it; returns its id."""
+        values = {
+            "session_key": command.session_key,
+            "channel": command.address.channel,
+            "chat_id": command.address.chat_id,
+            "thread_id": command.address.thread_id,
+            "sender_id": command.sender_id,
+            "role": command.role,
+            "command": command.command,
+            "owner": self.writer.owner,
+            "seen_at": store_now(connection, self.writer),
+        }
+        return int(connection.scalar(sa.insert(_b).returning(_b.c.id), values) or 0)
 
-        def work(connection: sa.Connection) -> int:
-            values = {
-                "session_key": command.session_key,
-                "channel": command.address.channel,
-                "chat_id": command.address.chat_id,
-                "thread_id": command.address.thread_id,
-                "sender_id": command.sender_id,
-                "role": command.role,
-                "command": command.command,
-                "owner": self.writer.owner,
-                "seen_at": store_now(connection, self.writer),
-            }
-            return int(connection.scalar(sa.insert(_b).returning(_b.c.id), values) or 0)
+    @transaction("background_ended")
+    def ended(self, connection: sa.Connection, identity: int) -> None:
+        now = store_now(connection, self.writer)
+        connection.execute(sa.update(_b).where(_b.c.id == identity).values(ended_at=now))
 
-        return await self.database.transact(work, "background_started")
+    @transaction("background_beat")
+    def beat(self, connection: sa.Connection) -> None:
+        mine = sa.update(_b).where(_b.c.owner == self.writer.owner, _RUNNING)
+        connection.execute(mine.values(seen_at=store_now(connection, self.writer)))
 
-    async def ended(self, identity: int) -> None:
-        def work(connection: sa.Connection) -> None:
-            now = store_now(connection, self.writer)
-            connection.execute(sa.update(_b).where(_b.c.id == identity).values(ended_at=now))
-
-        await self.database.transact(work, "background_ended")
-
-    async def beat(self) -> None:
-        def work(connection: sa.Connection) -> None:
-            mine = sa.update(_b).where(_b.c.owner == self.writer.owner, _RUNNING)
-            connection.execute(mine.values(seen_at=store_now(connection, self.writer)))
-
-        await self.database.transact(work, "background_beat")
-
-    async def lost(self, silent_for: float) -> list[StartedCommand]:
+    @transaction()
+    def lost(self, connection: sa.Connection, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone. With SQLite the home's lock says that no other lives."""
-
-        def work(connection: sa.Connection) -> list[StartedCommand]:
-            others = sa.select(_b).where(_b.c.owner != self.writer.owner, _RUNNING)
-            query = others.order_by(_b.c.id)
-            if self.writer.lease is not None:
-                silent = store_now(connection, self.writer) - silent_for
-                query = query.where(_b.c.seen_at < silent)
-            return [
-                StartedCommand(
-                    id=row.id,
-                    session_key=row.session_key,
-                    address=Address(row.channel, row.chat_id, row.thread_id),
-                    sender_id=row.sender_id,
-                    role=Role(row.role),
-                    command=row.command,
-                )
-                for row in connection.execute(query)
-            ]
-
-        return await self.database.transact(work)
+        others = sa.select(_b).where(_b.c.owner != self.writer.owner, _RUNNING)
+        query = others.order_by(_b.c.id)
+        if self.writer.lease is not None:
+            silent = store_now(connection, self.writer) - silent_for
+            query = query.where(_b.c.seen_at < silent)
+        return [
+            StartedCommand(
+                id=row.id,
+                session_key=row.session_key,
+                address=Address(row.channel, row.chat_id, row.thread_id),
+                sender_id=row.sender_id,
+                role=Role(row.role),
+                command=row.command,
+            )
+            for row in connection.execute(query)
+        ]

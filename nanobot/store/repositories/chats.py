@@ -14,6 +14,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, transaction
 from nanobot.triggers.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.triggers.quiet import DIGEST
 
@@ -38,57 +39,66 @@ _SPOKEN_BY_OWNERS = (
 )
 
 
-class SqlChatHistory:
+class SqlChatHistory(SqlStore):
     """See triggers.heartbeat.ChatHistory. `channels` are those that are served, in groups, the
     ones that are preferred first."""
 
     def __init__(
         self, database: Database, writer: StoreContext, channels: Sequence[Sequence[str]]
     ) -> None:
-        self._database = database
-        self._writer = writer
+        super().__init__(database, writer)
         self._channels = channels
 
-    async def home(self) -> Address | None:
-        def work(connection: sa.Connection) -> Address | None:
-            chats = (_home(connection, group) for group in self._channels)
-            return next((address for address in chats if address is not None), None)
+    @transaction()
+    def home(self, connection: sa.Connection) -> Address | None:
+        chats = (_home(connection, group) for group in self._channels)
+        return next((address for address in chats if address is not None), None)
 
-        return await self._database.transact(work)
+    @transaction()
+    def around(self, connection: sa.Connection, address: Address, count: int) -> ChatSituation:
+        now, chat = self.writer.clock.now(), {"c": address.channel, "chat": address.chat_id}
+        spoke = connection.execute(_SPOKE, chat).first()
+        owed = connection.execute(_OWED, chat).first()
+        recent = _spoken(connection, chat, count)
+        heard_at = 0.0 if spoke is None else spoke.at
+        gone = ""
+        if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
+            gone = owed.error if now - owed.settled_at < _GONE_SECONDS else ""
+        return ChatSituation(
+            session_key=str(address) if spoke is None else spoke.session_key,
+            person="" if spoke is None else keys.person(address.channel, spoke.sender_id),
+            spoke_at=None if spoke is None else spoke.at,
+            active=_active(connection, chat, now),
+            said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
+            tainted=any(message.tainted for _, message in recent),
+            gone=gone or "",
+        )
 
-    async def around(self, address: Address, count: int) -> ChatSituation:
-        now = self._writer.clock.now()
-        return await self._database.transact(lambda c: _around(c, address, count, now))
-
-    async def alone(self, address: Address) -> bool:
+    @transaction()
+    def alone(self, connection: sa.Connection, address: Address) -> bool:
         """Whether who spoke there last is an owner, where nobody else reads."""
+        chat = {"c": address.channel, "chat": address.chat_id}
+        row = connection.execute(_LAST, chat).first()
+        if row is None or row.role != Role.OWNER:
+            return False
+        return not msgspec.json.decode(row.body, type=InboundMessage).group
 
-        def work(connection: sa.Connection) -> bool:
-            chat = {"c": address.channel, "chat": address.chat_id}
-            row = connection.execute(_LAST, chat).first()
-            if row is None or row.role != Role.OWNER:
-                return False
-            return not msgspec.json.decode(row.body, type=InboundMessage).group
-
-        return await self._database.transact(work)
-
-    async def greeted(self, person: str) -> float | None:
+    @transaction()
+    def greeted(self, connection: sa.Connection, person: str) -> float | None:
         begin = f"{NAME}:{GREETINGS.of(person)}:"
         heartbeat = sa.select(_j.c.id).where(_j.c.name == NAME, _j.c.state == "system")
         query = sa.select(sa.func.max(_occurrences.c.fired_at)).where(
             _occurrences.c.job_id.in_(heartbeat),
             _occurrences.c.call_key.startswith(begin, autoescape=True),
         )
-        return await self._database.transact(lambda c: c.scalar(query))
+        at: float | None = connection.scalar(query)
+        return at
 
-    async def busy(self, session_key: str) -> bool:
+    @transaction()
+    def busy(self, connection: sa.Connection, session_key: str) -> bool:
         waits = sa.select(_i.c.id).where(_i.c.session_key == session_key, schema.INBOUND_OPEN)
         runs = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
-
-        def work(connection: sa.Connection) -> bool:
-            return any(connection.execute(query.limit(1)).first() for query in (waits, runs))
-
-        return await self._database.transact(work)
+        return any(connection.execute(query.limit(1)).first() for query in (waits, runs))
 
 
 def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
@@ -102,33 +112,12 @@ def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
     return latest[max(latest)] if latest else None
 
 
-def _around(connection: sa.Connection, address: Address, most: int, now: float) -> ChatSituation:
-    chat = {"c": address.channel, "chat": address.chat_id}
-    spoke = connection.execute(_SPOKE, chat).first()
-    owed = connection.execute(_OWED, chat).first()
-    recent = _spoken(connection, chat, most)
-    heard_at = 0.0 if spoke is None else spoke.at
-    gone = ""
-    if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
-        gone = owed.error if now - owed.settled_at < _GONE_SECONDS else ""
-    return ChatSituation(
-        session_key=str(address) if spoke is None else spoke.session_key,
-        person="" if spoke is None else keys.person(address.channel, spoke.sender_id),
-        spoke_at=None if spoke is None else spoke.at,
-        active=_active(connection, address, now),
-        said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
-        tainted=any(message.tainted for _, message in recent),
-        gone=gone or "",
-    )
-
-
 def _in(table: sa.Table) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.channel == sa.bindparam("c"), table.c.chat_id == sa.bindparam("chat"))
 
 
-def _active(connection: sa.Connection, address: Address, now: float) -> float | None:
+def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> float | None:
     """When a run was last at work; one that waits for a person is not. A heartbeat is none."""
-    chat = {"c": address.channel, "chat": address.chat_id}
     if connection.execute(_AT_WORK, chat).first() is not None:
         return now
     ended_at: float | None = connection.scalar(_ENDED, chat)

@@ -18,7 +18,7 @@ from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memory_words import WordIndex, tend
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _m = schema.memories
 _v = schema.memory_vectors
@@ -51,34 +51,69 @@ class SqlMemoryStore(SqlStore):
         self._eraser = eraser
         self._words = WordIndex(database)
 
-    async def follow(self, scope: str, changes: FileChanges) -> None:
+    @transaction("memory")
+    def follow(self, connection: sa.Connection, scope: str, changes: FileChanges) -> None:
         now = self.writer.clock.now()
-        await self.database.transact(lambda c: _follow(c, now, scope, changes), "memory")
+        alone(connection, f"memory {scope}")
+        files = {line.digest: line.file for line in changes.lines} | dict(changes.moved)
+        query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.file, _m.c.provenance)
+        query = query.where(_m.c.scope == scope, _m.c.digest.in_([*files, *changes.gone]))
+        there = {bytes(row.digest): row for row in connection.execute(query)}
+        gone = [
+            row.id
+            for digest in changes.gone
+            if (row := there.get(digest)) is not None and row.state == "active" and row.file
+        ]
+        _remove(connection, gone)
+        for digest, file in files.items():
+            row = there.get(digest)
+            stands = row is not None and row.state == "active" and row.file == file
+            if row is not None and row.state != _FORGOTTEN and not stands:
+                placed = _placed(row, file) | {"updated_at": now}
+                connection.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))
+        fresh = [
+            {
+                "scope": scope,
+                "digest": line.digest,
+                "text": line.text,
+                "terms": line.terms,
+                "state": "active",
+                "kind": line.kind,
+                "provenance": _UNKNOWN,
+                "file": line.file,
+                "created_at": now,
+                "updated_at": now,
+            }
+            for line in changes.lines
+            if line.digest not in there
+        ]
+        if fresh:
+            connection.execute(sa.insert(_m), fresh)
+        tend(connection)
 
-    async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
-        where = {"s": scope, "after": after, "n": limit}
-        return await self.database.transact(
-            lambda c: [StandingRow(i, bytes(d), f) for i, d, f in _STANDING.execute(c, where)]
-        )
+    @transaction()
+    def standing(
+        self, connection: sa.Connection, scope: str, after: int, limit: int
+    ) -> list[StandingRow]:
+        rows = _STANDING.execute(connection, s=scope, after=after, n=limit)
+        return [StandingRow(identity, bytes(digest), file) for identity, digest, file in rows]
 
-    async def save(self, draft: Draft) -> SavedMemory:
-        now = self.writer.clock.now()
-        return await self.database.transact(lambda c: _save(c, now, draft), "memory")
+    @transaction("memory")
+    def save(self, connection: sa.Connection, draft: Draft) -> SavedMemory:
+        return _save(connection, self.writer.clock.now(), draft)
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
         return lambda connection: _add(connection, self.writer.clock.now(), draft)
 
-    async def reserve(self) -> int:
-        def work(connection: sa.Connection) -> int:
-            blank: dict[str, object] = {"scope": "", "digest": b"", "text": "", "terms": ""}
-            blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
-            blank |= {"created_at": 0.0, "updated_at": 0.0}
-            alone(connection, "memory")
-            identity = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
-            connection.execute(sa.delete(_m).where(_m.c.id == identity))
-            return int(identity)
-
-        return await self.database.transact(work, "memory_reserved")
+    @transaction("memory_reserved")
+    def reserve(self, connection: sa.Connection) -> int:
+        blank: dict[str, object] = {"scope": "", "digest": b"", "text": "", "terms": ""}
+        blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
+        blank |= {"created_at": 0.0, "updated_at": 0.0}
+        alone(connection, "memory")
+        identity = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
+        connection.execute(sa.delete(_m).where(_m.c.id == identity))
+        return int(identity)
 
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
         """What keeps a memory within another transaction, also one that was rejected."""
@@ -90,128 +125,152 @@ class SqlMemoryStore(SqlStore):
 
     def forgetting(self, identity: int) -> Callable[[Any], None]:
         gone = sa.update(_m).where(_m.c.id == identity).values(state=_FORGOTTEN)
+        return lambda connection: connection.execute(gone)
 
-        def write(connection: sa.Connection) -> None:
-            connection.execute(gone)
+    @transaction()
+    def forgotten(self, connection: sa.Connection, scope: str) -> list[tuple[int, str]]:
+        return [(identity, text) for identity, text in _GONE.execute(connection, s=scope)]
 
-        return write
+    @transaction()
+    def unfiled(self, connection: sa.Connection, scope: str) -> list[tuple[str, Kind]]:
+        return [(text, kind) for text, kind in _UNFILED.execute(connection, s=scope)]
 
-    async def forgotten(self, scope: str) -> list[tuple[int, str]]:
-        return await self.database.transact(
-            lambda c: [(i, text) for i, text in _GONE.execute(c, s=scope)]
-        )
+    @transaction()
+    def by_digest(self, connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
+        return _by_digest(connection, scope, digest)
 
-    async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
-        return await self.database.transact(
-            lambda c: [(text, kind) for text, kind in _UNFILED.execute(c, s=scope)]
-        )
-
-    async def by_digest(self, scope: str, digest: bytes) -> SavedMemory | None:
-        return await self.database.transact(lambda c: _by_digest(c, scope, digest))
-
-    async def settle(self, identity: int, state: State, file: str) -> bool:
-        now = self.writer.clock.now()
-        return await self.database.transact(
-            lambda c: _settle(c, now, identity, state, file), "memory"
-        )
+    @transaction("memory")
+    def settle(self, connection: sa.Connection, identity: int, state: State, file: str) -> bool:
+        query = sa.select(_m).where(_m.c.id == identity, _m.c.state == "proposed").with_for_update()
+        row = connection.execute(query).first()
+        if row is None:
+            return False
+        values: dict[str, object] = {"state": state}
+        if state == "active":
+            values = _placed(row, file)
+        change = sa.update(_m).where(_m.c.id == identity)
+        connection.execute(change.values(**values, updated_at=self.writer.clock.now()))
+        return True
 
     async def remove(self, identity: int) -> bool:
         """Remove a memory, now from what anybody sees, soon from the files."""
-
-        def work(connection: sa.Connection) -> bool:
-            erasures.note(connection, erasures.WORDS, str(identity))
-            erasures.note(connection, erasures.SCRUB, f"memory {identity}")
-            return _remove(connection, [identity]) == 1
-
-        removed = await self.database.transact(work, "memory")
+        removed = await self._removed(identity)
         self._eraser.soon()
         return removed
+
+    @transaction("memory")
+    def _removed(self, connection: sa.Connection, identity: int) -> bool:
+        erasures.note(connection, erasures.WORDS, str(identity))
+        erasures.note(connection, erasures.SCRUB, f"memory {identity}")
+        return _remove(connection, [identity]) == 1
 
     async def leave_no_trace(self) -> None:
         await self._eraser.finish()
 
-    async def one(self, identity: int) -> MemoryView | None:
+    @transaction()
+    def one(self, connection: sa.Connection, identity: int) -> MemoryView | None:
         query = _VIEW.where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
-        return await self.database.transact(
-            lambda c: None if (row := c.execute(query).first()) is None else _view(row)
-        )
+        row = connection.execute(query).first()
+        return None if row is None else _view(row)
 
-    async def listed(
-        self, *, scopes: Sequence[str] | None, state: str, limit: int, find: str = ""
+    @transaction()
+    def listed(
+        self,
+        connection: sa.Connection,
+        *,
+        scopes: Sequence[str] | None,
+        state: str,
+        limit: int,
+        find: str = "",
     ) -> list[MemoryView]:
-        def work(connection: sa.Connection) -> list[MemoryView]:
-            rows: list[sa.Row[*tuple[Any, ...]]] = []
-            # Each by itself is the end of an index.
-            for each in (state,) if state else get_args(State):
-                query = _VIEW.where(_m.c.state == each).order_by(_m.c.id.desc()).limit(limit)
-                if find:
-                    query = query.where(_m.c.text.icontains(find, autoescape=True))
-                for scope in [None] if scopes is None else scopes:
-                    mine = query if scope is None else query.where(_m.c.scope == scope)
-                    rows += connection.execute(mine)
-            rows.sort(key=lambda row: -int(row.id))
-            return [_view(row) for row in rows[:limit]]
+        rows: list[sa.Row[*tuple[Any, ...]]] = []
+        # Each by itself is the end of an index.
+        for each in (state,) if state else get_args(State):
+            query = _VIEW.where(_m.c.state == each).order_by(_m.c.id.desc()).limit(limit)
+            if find:
+                query = query.where(_m.c.text.icontains(find, autoescape=True))
+            for scope in [None] if scopes is None else scopes:
+                mine = query if scope is None else query.where(_m.c.scope == scope)
+                rows += connection.execute(mine)
+        rows.sort(key=lambda row: -int(row.id))
+        return [_view(row) for row in rows[:limit]]
 
-        return await self.database.transact(work)
-
-    async def scopes(self) -> list[str]:
-        query = sa.select(_m.c.scope).distinct().order_by(_m.c.scope)
-        return await self.database.transact(lambda c: list(c.scalars(query)))
+    @transaction()
+    def scopes(self, connection: sa.Connection) -> list[str]:
+        return list(connection.scalars(sa.select(_m.c.scope).distinct().order_by(_m.c.scope)))
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         return await self._words.find(scope, terms, limit)
 
-    async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
+    @transaction()
+    def vectors(
+        self, connection: sa.Connection, scope: str, model: str, after: int, limit: int
+    ) -> list[VectorRow]:
         query = (
             sa.select(_v.c.seq, _v.c.id, _v.c.vector)
             .where(_v.c.scope == scope, _v.c.seq > after, _v.c.model == model)
             .order_by(_v.c.seq)
             .limit(limit)
         )
-        return await self.database.transact(
-            lambda c: [VectorRow(seq, i, bytes(vector)) for seq, i, vector in c.execute(query)]
-        )
+        rows = connection.execute(query)
+        return [VectorRow(seq, identity, bytes(vector)) for seq, identity, vector in rows]
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
-        if not scores:
-            return []
-        return await self.database.transact(lambda c: _get(c, scope, scores))
+        return await self._get(scope, scores) if scores else []
 
-    async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
-        def work(connection: sa.Connection) -> list[tuple[int, str]]:
-            rows: list[tuple[int, str]] = []
-            # Each by itself is a range of an index; what has the right model is never looked at.
-            for other in (_m.c.model.is_(None), _m.c.model < model, _m.c.model > model):
-                query = sa.select(_m.c.id, _m.c.text).where(_m.c.state == "active", other)
-                rows += [(i, t) for i, t in connection.execute(query.limit(limit - len(rows)))]
-            return rows
+    @transaction()
+    def _get(
+        self, connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
+    ) -> list[MemoryHit]:
+        query = _VIEW.where(
+            _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
+        )
+        rows = {row.id: row for row in connection.execute(query)}
+        return [
+            MemoryHit(
+                id=identity,
+                text=rows[identity].text,
+                score=score,
+                provenance=_provenance(rows[identity]),
+                kind=rows[identity].kind,
+                created_at=rows[identity].created_at,
+            )
+            for identity, score in scores
+            if identity in rows
+        ]
 
-        return await self.database.transact(work)
+    @transaction()
+    def without_vector(
+        self, connection: sa.Connection, model: str, limit: int
+    ) -> list[tuple[int, str]]:
+        rows: list[tuple[int, str]] = []
+        # Each by itself is a range of an index; what has the right model is never looked at.
+        for other in (_m.c.model.is_(None), _m.c.model < model, _m.c.model > model):
+            query = sa.select(_m.c.id, _m.c.text).where(_m.c.state == "active", other)
+            rows += [(i, t) for i, t in connection.execute(query.limit(limit - len(rows)))]
+        return rows
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        def work(connection: sa.Connection) -> None:
-            # One after another: whoever reads up to a number must have seen all below it.
-            alone(connection, "memory vectors")
-            _embed(connection, model, dict(vectors))
-
         if vectors:
-            await self.database.transact(work, "memory")
+            await self._embed(model, dict(vectors))
 
-
-def _embed(connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:
-    mine = sa.and_(_m.c.id.in_(vectors), _m.c.state == "active")
-    scopes = dict(connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine)).all())
-    query = sa.select(_v.c.scope, sa.func.max(_v.c.seq)).group_by(_v.c.scope)
-    last = dict(connection.execute(query.where(_v.c.scope.in_(set(scopes.values())))).all())
-    rows = []
-    for identity, scope in scopes.items():
-        last[scope] = seq = last.get(scope, 0) + 1
-        row = {"id": identity, "scope": scope, "seq": seq, "model": model}
-        rows.append(row | {"vector": vectors[identity]})
-    connection.execute(sa.delete(_v).where(_v.c.id.in_(scopes)))
-    connection.execute(sa.update(_m).where(_m.c.id.in_(scopes)).values(model=model))
-    if rows:
-        connection.execute(sa.insert(_v), rows)
+    @transaction("memory")
+    def _embed(self, connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:
+        # One after another: whoever reads up to a number must have seen all below it.
+        alone(connection, "memory vectors")
+        mine = sa.and_(_m.c.id.in_(vectors), _m.c.state == "active")
+        scopes = dict(connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine)).all())
+        query = sa.select(_v.c.scope, sa.func.max(_v.c.seq)).group_by(_v.c.scope)
+        last = dict(connection.execute(query.where(_v.c.scope.in_(set(scopes.values())))).all())
+        rows = []
+        for identity, scope in scopes.items():
+            last[scope] = seq = last.get(scope, 0) + 1
+            row = {"id": identity, "scope": scope, "seq": seq, "model": model}
+            rows.append(row | {"vector": vectors[identity]})
+        connection.execute(sa.delete(_v).where(_v.c.id.in_(scopes)))
+        connection.execute(sa.update(_m).where(_m.c.id.in_(scopes)).values(model=model))
+        if rows:
+            connection.execute(sa.insert(_v), rows)
 
 
 def _view(row: sa.Row[*tuple[Any, ...]]) -> MemoryView:
@@ -291,80 +350,7 @@ def _values(draft: Draft, now: float) -> dict[str, object]:
     }
 
 
-def _follow(connection: sa.Connection, now: float, scope: str, changes: FileChanges) -> None:
-    alone(connection, f"memory {scope}")
-    files = {line.digest: line.file for line in changes.lines} | dict(changes.moved)
-    query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.file, _m.c.provenance)
-    query = query.where(_m.c.scope == scope, _m.c.digest.in_([*files, *changes.gone]))
-    there = {bytes(row.digest): row for row in connection.execute(query)}
-    gone = [
-        row.id
-        for digest in changes.gone
-        if (row := there.get(digest)) is not None and row.state == "active" and row.file
-    ]
-    _remove(connection, gone)
-    for digest, file in files.items():
-        row = there.get(digest)
-        stands = row is not None and row.state == "active" and row.file == file
-        if row is not None and row.state != _FORGOTTEN and not stands:
-            placed = _placed(row, file) | {"updated_at": now}
-            connection.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))
-    fresh = [
-        {
-            "scope": scope,
-            "digest": line.digest,
-            "text": line.text,
-            "terms": line.terms,
-            "state": "active",
-            "kind": line.kind,
-            "provenance": _UNKNOWN,
-            "file": line.file,
-            "created_at": now,
-            "updated_at": now,
-        }
-        for line in changes.lines
-        if line.digest not in there
-    ]
-    if fresh:
-        connection.execute(sa.insert(_m), fresh)
-    tend(connection)
-
-
 def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:
     """How many of them there were."""
     connection.execute(sa.delete(_v).where(_v.c.id.in_(ids)))
     return connection.execute(sa.delete(_m).where(_m.c.id.in_(ids))).rowcount
-
-
-def _settle(connection: sa.Connection, now: float, identity: int, state: State, file: str) -> bool:
-    query = sa.select(_m).where(_m.c.id == identity, _m.c.state == "proposed").with_for_update()
-    row = connection.execute(query).first()
-    if row is None:
-        return False
-    values: dict[str, object] = {"state": state}
-    if state == "active":
-        values = _placed(row, file)
-    change = sa.update(_m).where(_m.c.id == identity)
-    connection.execute(change.values(**values, updated_at=now))
-    return True
-
-
-def _get(
-    connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
-) -> list[MemoryHit]:
-    query = _VIEW.where(
-        _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
-    )
-    rows = {row.id: row for row in connection.execute(query)}
-    return [
-        MemoryHit(
-            id=identity,
-            text=rows[identity].text,
-            score=score,
-            provenance=_provenance(rows[identity]),
-            kind=rows[identity].kind,
-            created_at=rows[identity].created_at,
-        )
-        for identity, score in scores
-        if identity in rows
-    ]

@@ -12,6 +12,7 @@ from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
+from nanobot.store.verbs import transaction
 
 _i = schema.inbound
 _o = schema.outbound
@@ -29,37 +30,36 @@ class SqlNotices:
     """The same code for SQLite and PostgreSQL."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
-    async def latest(
-        self, session: str, chats: Sequence[str], *, since: float, limit: int
+    @transaction()
+    def latest(
+        self,
+        connection: sa.Connection,
+        session: str,
+        chats: Sequence[str],
+        *,
+        since: float,
+        limit: int,
     ) -> list[Notice]:
         """Those of a session to `chats` ("CHANNEL:CHAT"), the newest first. By the session alone
         they would be looked for among all messages there ever were."""
-        return await self._database.transact(
-            lambda connection: _latest(connection, session, chats, since, limit)
-        )
-
-
-def _latest(
-    connection: sa.Connection, session: str, chats: Sequence[str], since: float, limit: int
-) -> list[Notice]:
-    columns = (_o.c.id, _o.c.created_at, _o.c.body, _o.c.session_key)
-    answers: dict[int, tuple[float, OutboundMessage]] = {}
-    for chat in dict.fromkeys(chats[:_MOST_CHATS]):
-        channel, _, chat_id = chat.partition(":")
-        there = (_o.c.channel == channel, _o.c.chat_id == chat_id, schema.OUTBOUND_FOR_CHAT)
-        query = sa.select(*columns).where(*there).order_by(_o.c.id.desc()).limit(LOOKED_THROUGH)
-        for row in connection.execute(query):
-            if row.session_key != session or row.created_at < since:
-                continue
-            answer = msgspec.json.decode(row.body, type=OutboundMessage)
-            if answer.kind is OutboundKind.NOTICE and answer.text:
-                answers[row.id] = (row.created_at, answer)
-    return [
-        (number, at, answer, _answered(connection, answer))
-        for number, (at, answer) in sorted(answers.items(), reverse=True)[:limit]
-    ]
+        columns = (_o.c.id, _o.c.created_at, _o.c.body, _o.c.session_key)
+        answers: dict[int, tuple[float, OutboundMessage]] = {}
+        for chat in dict.fromkeys(chats[:_MOST_CHATS]):
+            channel, _, chat_id = chat.partition(":")
+            there = (_o.c.channel == channel, _o.c.chat_id == chat_id, schema.OUTBOUND_FOR_CHAT)
+            query = sa.select(*columns).where(*there).order_by(_o.c.id.desc()).limit(LOOKED_THROUGH)
+            for row in connection.execute(query):
+                if row.session_key != session or row.created_at < since:
+                    continue
+                answer = msgspec.json.decode(row.body, type=OutboundMessage)
+                if answer.kind is OutboundKind.NOTICE and answer.text:
+                    answers[row.id] = (row.created_at, answer)
+        return [
+            (number, at, answer, _answered(connection, answer))
+            for number, (at, answer) in sorted(answers.items(), reverse=True)[:limit]
+        ]
 
 
 def _answered(connection: sa.Connection, answer: OutboundMessage) -> InboundMessage | None:

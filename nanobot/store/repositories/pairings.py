@@ -24,7 +24,7 @@ from nanobot.store.journal import outbox
 from nanobot.store.repositories.pairing_codes import code_of, spelled
 from nanobot.store.repositories.pairing_questions import tell_owners
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _p = schema.pairings
 _LONGEST_NAME = 100
@@ -42,28 +42,129 @@ _ROLE = Prepared(
 class SqlPairingStore(SqlStore):
     """See pairing.PairingStore: the same code for SQLite and PostgreSQL."""
 
-    async def role(self, channel: str, sender_id: str) -> Role | None:
-        who = {"c": channel, "s": sender_id}
-        role = await self.database.transact(lambda c: _ROLE.scalar(c, who))
+    @transaction()
+    def role(self, connection: sa.Connection, channel: str, sender_id: str) -> Role | None:
+        role = _ROLE.scalar(connection, c=channel, s=sender_id)
         return None if role is None else Role(role)
 
-    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
-        return await self.database.transact(lambda c: _ask(c, self.writer, address, sender))
-
-    async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
-        return await self.database.transact(
-            lambda c: _approve(c, self.writer, spelled(code), role, by), "approve"
+    @transaction()
+    def ask(
+        self, connection: sa.Connection, address: Address, sender: Sender
+    ) -> PairingRequest | Role:
+        # Two requests at once would each see room for one more.
+        alone(connection, "pairings")
+        now, mine = self.writer.clock.now(), _of(address.channel, sender.id)
+        row = connection.execute(sa.select(_p).where(mine)).first()
+        if row is not None and row.state == "approved":
+            return Role(row.role)
+        if row is not None and row.state == "asked" and row.expires_at > now:
+            if row.chat_id != address.chat_id:  # where they asked last they look
+                connection.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
+            return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
+        unanswered = _p.c.state == "asked"
+        connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
+        of_channel = sa.and_(_p.c.channel == address.channel, unanswered)
+        last = sa.select(_p.c.asked_at).where(of_channel).order_by(_p.c.asked_at.desc())
+        oldest = connection.scalar(last.offset(MAX_OPEN - 1).limit(1))
+        if oldest is not None:  # whoever asks often must not shut out who asks once
+            connection.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
+        request = PairingRequest(
+            code=_new_code(connection, self.writer), asked_at=now, expires_at=now + VALID_SECONDS
         )
+        refused = row is not None and row.state == "revoked"
+        connection.execute(sa.delete(_p).where(mine))
+        values = {
+            "channel": address.channel,
+            "sender_id": sender.id,
+            "name": sender.name[:_LONGEST_NAME],
+            "chat_id": address.chat_id,
+            "state": "asked",
+            "role": "",
+            "code": request.code,
+            "asked_at": request.asked_at,
+            "expires_at": request.expires_at,
+        }
+        connection.execute(sa.insert(_p), values)
+        view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
+        addresses = () if refused else tell_owners(connection, self.writer, request, view)
+        return msgspec.structs.replace(request, told=addresses)
 
-    async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
-        return await self.database.transact(
-            lambda c: _let_in(c, self.writer, Sender(sender_id), channel, role, by), "let_in"
+    @transaction("approve")
+    def approve(
+        self, connection: sa.Connection, code: str, role: Role, by: str
+    ) -> tuple[PairingView, Address]:
+        code = spelled(code)
+        now = self.writer.clock.now()
+        query = sa.select(_p).where(_p.c.code == code).with_for_update()
+        row = connection.execute(query).first()
+        if row is None:
+            raise UnknownId(f"No one was given the code {code}; `pair list` shows who asks.")
+        called = row.name or row.sender_id
+        if row.state != "asked":
+            raise NanobotError(f"The code {code} was used already: {called} is {row.state}.")
+        if row.expires_at <= now:
+            raise NanobotError(
+                f"The code {code} has expired. If {called} writes again, they get another."
+            )
+        mine = _of(row.channel, row.sender_id)
+        values = {"state": "approved", "role": role, "decided_at": now, "decided_by": by}
+        connection.execute(sa.update(_p).where(mine).values(**values))
+        address = Address(row.channel, row.chat_id)
+        welcome = OutboundMessage(
+            address=address,
+            text=_WELCOME,
+            kind=OutboundKind.NOTICE,
+            key=keys.PAIRED.of(row.channel, row.sender_id, code),
+            only_for=row.sender_id,
         )
+        outbox.owe(connection, self.writer, str(address), "", [welcome])
+        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
 
-    async def revoke(self, who: str, by: str) -> PairingView:
-        return await self.database.transact(lambda c: _revoke(c, self.writer, who, by), "revoke")
+    @transaction("let_in")
+    def let_in(
+        self, connection: sa.Connection, channel: str, sender_id: str, role: Role, by: str
+    ) -> PairingView:
+        alone(connection, "pairings")
+        now, mine = self.writer.clock.now(), _of(channel, sender_id)
+        existing = connection.execute(sa.select(_p).where(mine)).first()
+        values = {
+            "channel": channel,
+            "sender_id": sender_id,
+            "name": "" if existing is None else existing.name,
+            "chat_id": "" if existing is None else existing.chat_id,
+            "state": "approved",
+            "role": role,
+            "code": None,
+            "asked_at": now if existing is None else existing.asked_at,
+            "expires_at": now,
+            "decided_at": now,
+            "decided_by": by,
+        }
+        connection.execute(sa.delete(_p).where(mine))
+        connection.execute(sa.insert(_p), values)
+        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
 
-    async def listed(self, *, state: str, limit: int) -> list[PairingView]:
+    @transaction("revoke")
+    def revoke(self, connection: sa.Connection, who: str, by: str) -> PairingView:
+        now = self.writer.clock.now()
+        named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
+        query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
+        rows = connection.execute(query).all()
+        if not rows:
+            raise UnknownId(
+                f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
+                "configuration names, only the configuration lets go."
+            )
+        if len(rows) > 1:
+            names = ", ".join(sorted(keys.person(row.channel, row.sender_id) for row in rows))
+            raise UsageError(f"{who} is several: say which of {names}")
+        mine = _of(rows[0].channel, rows[0].sender_id)
+        values = {"state": "revoked", "decided_at": now, "decided_by": by}
+        connection.execute(sa.update(_p).where(mine).values(**values))
+        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
+
+    @transaction()
+    def listed(self, connection: sa.Connection, *, state: str, limit: int) -> list[PairingView]:
         now = self.writer.clock.now()
         query = sa.select(_p).order_by(_p.c.asked_at.desc(), _p.c.sender_id).limit(limit)
         if state in {"asked", "expired"}:
@@ -71,7 +172,7 @@ class SqlPairingStore(SqlStore):
             query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)
         elif state:
             query = query.where(_p.c.state == state)
-        return await self.database.transact(lambda c: [_seen(r, now) for r in c.execute(query)])
+        return [_seen(row, now) for row in connection.execute(query)]
 
 
 def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:
@@ -93,128 +194,8 @@ def _of(channel: str, sender_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(_p.c.channel == channel, _p.c.sender_id == sender_id)
 
 
-def _ask(
-    connection: sa.Connection, writer: StoreContext, address: Address, sender: Sender
-) -> PairingRequest | Role:
-    # Two requests at once would each see room for one more.
-    alone(connection, "pairings")
-    now, mine = writer.clock.now(), _of(address.channel, sender.id)
-    row = connection.execute(sa.select(_p).where(mine)).first()
-    if row is not None and row.state == "approved":
-        return Role(row.role)
-    if row is not None and row.state == "asked" and row.expires_at > now:
-        if row.chat_id != address.chat_id:  # where they asked last they look
-            connection.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
-        return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
-    unanswered = _p.c.state == "asked"
-    connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
-    of_channel = sa.and_(_p.c.channel == address.channel, unanswered)
-    last = sa.select(_p.c.asked_at).where(of_channel).order_by(_p.c.asked_at.desc())
-    oldest = connection.scalar(last.offset(MAX_OPEN - 1).limit(1))
-    if oldest is not None:  # whoever asks often must not shut out who asks once
-        connection.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
-    request = PairingRequest(
-        code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS
-    )
-    refused = row is not None and row.state == "revoked"
-    connection.execute(sa.delete(_p).where(mine))
-    values = {
-        "channel": address.channel,
-        "sender_id": sender.id,
-        "name": sender.name[:_LONGEST_NAME],
-        "chat_id": address.chat_id,
-        "state": "asked",
-        "role": "",
-        "code": request.code,
-        "asked_at": request.asked_at,
-        "expires_at": request.expires_at,
-    }
-    connection.execute(sa.insert(_p), values)
-    view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
-    addresses = () if refused else tell_owners(connection, writer, request, view)
-    return msgspec.structs.replace(request, told=addresses)
-
-
 def _new_code(connection: sa.Connection, writer: StoreContext) -> str:
     while True:
         code = code_of(writer.ids.salt())
         if connection.execute(sa.select(_p.c.code).where(_p.c.code == code)).first() is None:
             return code
-
-
-def _approve(
-    connection: sa.Connection, writer: StoreContext, code: str, role: Role, by: str
-) -> tuple[PairingView, Address]:
-    now = writer.clock.now()
-    query = sa.select(_p).where(_p.c.code == code).with_for_update()
-    row = connection.execute(query).first()
-    if row is None:
-        raise UnknownId(f"No one was given the code {code}; `pair list` shows who asks.")
-    called = row.name or row.sender_id
-    if row.state != "asked":
-        raise NanobotError(f"The code {code} was used already: {called} is {row.state}.")
-    if row.expires_at <= now:
-        raise NanobotError(
-            f"The code {code} has expired. If {called} writes again, they get another."
-        )
-    mine = _of(row.channel, row.sender_id)
-    values = {"state": "approved", "role": role, "decided_at": now, "decided_by": by}
-    connection.execute(sa.update(_p).where(mine).values(**values))
-    address = Address(row.channel, row.chat_id)
-    welcome = OutboundMessage(
-        address=address,
-        text=_WELCOME,
-        kind=OutboundKind.NOTICE,
-        key=keys.PAIRED.of(row.channel, row.sender_id, code),
-        only_for=row.sender_id,
-    )
-    outbox.owe(connection, writer, str(address), "", [welcome])
-    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
-
-
-def _let_in(
-    connection: sa.Connection,
-    writer: StoreContext,
-    sender: Sender,
-    channel: str,
-    role: Role,
-    by: str,
-) -> PairingView:
-    alone(connection, "pairings")
-    now, mine = writer.clock.now(), _of(channel, sender.id)
-    existing = connection.execute(sa.select(_p).where(mine)).first()
-    values = {
-        "channel": channel,
-        "sender_id": sender.id,
-        "name": "" if existing is None else existing.name,
-        "chat_id": "" if existing is None else existing.chat_id,
-        "state": "approved",
-        "role": role,
-        "code": None,
-        "asked_at": now if existing is None else existing.asked_at,
-        "expires_at": now,
-        "decided_at": now,
-        "decided_by": by,
-    }
-    connection.execute(sa.delete(_p).where(mine))
-    connection.execute(sa.insert(_p), values)
-    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
-
-
-def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) -> PairingView:
-    now = writer.clock.now()
-    named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
-    query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
-    rows = connection.execute(query).all()
-    if not rows:
-        raise UnknownId(
-            f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
-            "configuration names, only the configuration lets go."
-        )
-    if len(rows) > 1:
-        names = ", ".join(sorted(keys.person(row.channel, row.sender_id) for row in rows))
-        raise UsageError(f"{who} is several: say which of {names}")
-    mine = _of(rows[0].channel, rows[0].sender_id)
-    values = {"state": "revoked", "decided_at": now, "decided_by": by}
-    connection.execute(sa.update(_p).where(mine).values(**values))
-    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)

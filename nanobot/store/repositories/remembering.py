@@ -12,7 +12,7 @@ from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
 from nanobot.store.unit import start_auxiliary, start_retry
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _s = schema.sessions
 _e = schema.entries
@@ -28,95 +28,88 @@ _MOST_ENTRIES = 2_000
 class SqlRemembering(SqlStore):
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
-    async def due(self, quiet_seconds: float) -> list[DueSession]:
+    @transaction()
+    def due(self, connection: sa.Connection, quiet_seconds: float) -> list[DueSession]:
         until = self.writer.clock.now() - quiet_seconds
+        live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
+        waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
+        query = (
+            sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
+            .where(_s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
+            .order_by(_s.c.updated_at)
+            .limit(_MOST_SESSIONS)
+        )
+        return [
+            DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
+            for key, remembered, head, model in connection.execute(query)
+        ]
 
-        def work(connection: sa.Connection) -> list[DueSession]:
-            live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
-            waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
-            query = (
-                sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
-                .where(
-                    _s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting
-                )
-                .order_by(_s.c.updated_at)
-                .limit(_MOST_SESSIONS)
-            )
-            return [
-                DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
-                for key, remembered, head, model in connection.execute(query)
-            ]
+    @transaction()
+    def exchanges(self, connection: sa.Connection, due: DueSession) -> Exchanges:
+        window = connection.scalar(sa.select(_s.c.window_from).where(_s.c.key == due.session_key))
+        start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
+        entries = log.read(connection, due.session_key, start)
+        within = tuple(entry for entry in entries if entry.seq <= due.head)
+        ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
+        spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
+        return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
 
-        return await self.database.transact(work)
+    @transaction("remembering")
+    def reserve(
+        self, connection: sa.Connection, due: DueSession, run_id: str, call: AuxiliaryCall
+    ) -> Reservation:
+        lane = log.lane_of(connection, due.session_key)
+        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+        if run is None:
+            return NoReservation(call.max_tokens)
+        return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
 
-    async def exchanges(self, due: DueSession) -> Exchanges:
-        def work(connection: sa.Connection) -> Exchanges:
-            window = connection.scalar(
-                sa.select(_s.c.window_from).where(_s.c.key == due.session_key)
-            )
-            start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
-            entries = log.read(connection, due.session_key, start)
-            within = tuple(entry for entry in entries if entry.seq <= due.head)
-            ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
-            spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
-            return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
-
-        return await self.database.transact(work)
-
-    async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
-        def work(connection: sa.Connection) -> Reservation:
+    @transaction("remembering")
+    def retry(
+        self, connection: sa.Connection, due: DueSession, run_id: str, discarded: Usage
+    ) -> None:
+        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+        if run is not None:
             lane = log.lane_of(connection, due.session_key)
-            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-            if run is None:
-                return NoReservation(call.max_tokens)
-            return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
+            start_retry(connection, self.writer, lane, runs.as_run(run), discarded)
 
-        return await self.database.transact(work, "remembering")
+    @transaction("forgone")
+    def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
+        call.write(connection)
 
-    async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
-        def work(connection: sa.Connection) -> None:
-            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-            if run is not None:
-                lane = log.lane_of(connection, due.session_key)
-                start_retry(connection, self.writer, lane, runs.as_run(run), discarded)
-
-        await self.database.transact(work, "remembering")
-
-    async def settle(self, call: StoreWrite) -> None:
-        await self.database.transact(call.write, "forgone")
-
-    async def record(
-        self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
+    @transaction("remember")
+    def record(
+        self,
+        connection: sa.Connection,
+        due: DueSession,
+        run_id: str,
+        entry: RememberEntry,
+        call: StoreWrite,
     ) -> RememberEntry | None:
-        def work(connection: sa.Connection) -> RememberEntry | None:
-            lane = log.lane_of(connection, due.session_key)
-            call.write(connection)
-            session = connection.execute(
-                sa.select(_s.c.remembered_seq, _s.c.updated_at).where(_s.c.key == due.session_key)
-            ).one()
-            if session.remembered_seq != due.remembered_seq:
-                return None
-            query = sa.select(_e.c.payload).where(
-                _e.c.session_key == due.session_key,
-                _e.c.seq > due.remembered_seq,
-                _e.c.kind == "remember",
-                _e.c.payload.is_not(None),
-            )
-            for (payload,) in connection.execute(query.order_by(_e.c.seq.desc())):
-                theirs = decode(payload)
-                if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
-                    return theirs
-            log.append(connection, self.writer, lane, run_id, [entry])
-            # It is not news: the session was not touched, and has nothing unread by it.
-            same = sa.update(_s).where(_s.c.key == due.session_key)
-            connection.execute(same.values(updated_at=session.updated_at))
-            return entry
+        lane = log.lane_of(connection, due.session_key)
+        call.write(connection)
+        session = connection.execute(
+            sa.select(_s.c.remembered_seq, _s.c.updated_at).where(_s.c.key == due.session_key)
+        ).one()
+        if session.remembered_seq != due.remembered_seq:
+            return None
+        query = sa.select(_e.c.payload).where(
+            _e.c.session_key == due.session_key,
+            _e.c.seq > due.remembered_seq,
+            _e.c.kind == "remember",
+            _e.c.payload.is_not(None),
+        )
+        for (payload,) in connection.execute(query.order_by(_e.c.seq.desc())):
+            theirs = decode(payload)
+            if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
+                return theirs
+        log.append(connection, self.writer, lane, run_id, [entry])
+        # It is not news: the session was not touched, and has nothing unread by it.
+        same = sa.update(_s).where(_s.c.key == due.session_key)
+        connection.execute(same.values(updated_at=session.updated_at))
+        return entry
 
-        return await self.database.transact(work, "remember")
-
-    async def done(self, due: DueSession, upto: int) -> None:
-        def work(connection: sa.Connection) -> None:
-            session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
-            connection.execute(session.values(remembered_seq=upto))
-
-        await self.database.transact(work, "remembered")
+    @transaction("remembered")
+    def done(self, connection: sa.Connection, due: DueSession, upto: int) -> None:
+        session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
+        connection.execute(session.values(remembered_seq=upto))

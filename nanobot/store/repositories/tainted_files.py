@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _t = schema.tainted_files
 _AT_ONCE = 500
@@ -19,24 +18,43 @@ class SqlTaintMarks(SqlStore):
     """See workspace.taint.TaintMarks: the same code for SQLite and PostgreSQL."""
 
     async def add(self, marks: Sequence[str]) -> None:
-        now = self.writer.clock.now()
         for part in _parts(marks):
-            await self.database.transact(partial(_add, marks=part, now=now), "taint_marked")
+            await self._add(part)
 
     async def remove(self, marks: Sequence[str]) -> None:
         for part in _parts(marks):
-            await self.database.transact(partial(_remove, marks=part), "taint_cleared")
+            await self._remove(part)
 
-    async def any_of(self, marks: Sequence[str]) -> bool:
+    @transaction()
+    def any_of(self, connection: sa.Connection, marks: Sequence[str]) -> bool:
         """Whether one of these is there."""
         query = sa.select(_t.c.name).where(_among(marks)).limit(1)
-        return await self.database.transact(lambda c: c.execute(query).first()) is not None
+        return connection.execute(query).first() is not None
 
-    async def beginning_with(self, prefix: str) -> list[str]:
+    @transaction()
+    def beginning_with(self, connection: sa.Connection, prefix: str) -> list[str]:
         """Those of a kind (with a colon behind), sorted."""
         query = sa.select(_t.c.name).where(_t.c.kind == prefix.rstrip(":"))
-        rows = await self.database.transact(lambda c: list(c.scalars(query)))
-        return sorted(prefix + name for name in rows)
+        return sorted(prefix + name for name in connection.scalars(query))
+
+    @transaction("taint_marked")
+    def _add(self, connection: sa.Connection, marks: Sequence[str]) -> None:
+        alone(connection, "taint marks")  # two at once would each find that a mark is not there
+        query = sa.select(_t.c.kind, _t.c.name).where(_among(marks))
+        existing = {(row.kind, row.name) for row in connection.execute(query)}
+        names = [name for name in map(_split, marks) if name not in existing]
+        if names:
+            connection.execute(
+                sa.insert(_t),
+                [
+                    {"kind": kind, "name": name, "at": self.writer.clock.now()}
+                    for kind, name in names
+                ],
+            )
+
+    @transaction("taint_cleared")
+    def _remove(self, connection: sa.Connection, marks: Sequence[str]) -> None:
+        connection.execute(sa.delete(_t).where(_among(marks)))
 
 
 def _parts(marks: Sequence[str]) -> list[list[str]]:
@@ -51,18 +69,3 @@ def _split(mark: str) -> tuple[str, str]:
 
 def _among(marks: Sequence[str]) -> sa.ColumnElement[bool]:
     return sa.tuple_(_t.c.kind, _t.c.name).in_([_split(mark) for mark in marks])
-
-
-def _remove(connection: sa.Connection, marks: Sequence[str]) -> None:
-    connection.execute(sa.delete(_t).where(_among(marks)))
-
-
-def _add(connection: sa.Connection, marks: Sequence[str], now: float) -> None:
-    alone(connection, "taint marks")  # two at once would each find that a mark is not there
-    query = sa.select(_t.c.kind, _t.c.name).where(_among(marks))
-    existing = {(row.kind, row.name) for row in connection.execute(query)}
-    names = [name for name in map(_split, marks) if name not in existing]
-    if names:
-        connection.execute(
-            sa.insert(_t), [{"kind": kind, "name": name, "at": now} for kind, name in names]
-        )

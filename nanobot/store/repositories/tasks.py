@@ -38,7 +38,7 @@ from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
 from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs
 _t = schema.tasks
@@ -129,26 +129,24 @@ class SqlTasks(SqlStore):
         super().__init__(database, writer)
         self._zone = zone
 
-    async def create(self, task: NewTask) -> str:
+    @transaction("task_created")
+    def create(self, connection: sa.Connection, task: NewTask) -> str:
+        alone(connection, "start a task")
+        existing = _run_of_key(connection, task)
+        if existing is not None:
+            return existing
+        _room(connection, task.request.parent)
         run_id = self.writer.ids.run_id()
-
-        def work(connection: sa.Connection) -> str:
-            alone(connection, "start a task")
-            existing = _run_of_key(connection, task)
-            if existing is not None:
-                return existing
-            _room(connection, task.request.parent)
-            self._insert(connection, task, run_id)
-            return run_id
-
-        return await self.database.transact(work, "task_created")
+        self._insert(connection, task, run_id)
+        return run_id
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
         run_id = self.writer.ids.run_id()
         return run_id, lambda connection: self._insert(connection, task, run_id)
 
-    async def room(self, parent: Parent | None) -> None:
-        await self.database.transact(lambda connection: _room(connection, parent))
+    @transaction()
+    def room(self, connection: sa.Connection, parent: Parent | None) -> None:
+        _room(connection, parent)
 
     def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
         if _run_of_key(connection, task) is not None:
@@ -205,34 +203,32 @@ class SqlTasks(SqlStore):
         }
         connection.execute(sa.insert(_t), row)
 
-    async def again(self, run_id: str) -> TaskRequest | None:
-        def work(connection: sa.Connection) -> TaskRequest | None:
-            query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
-            query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
-            row = connection.execute(query).first()
-            if row is None:
-                return None
-            entries = log.read(connection, row.session_key, row.first_seq, row.first_seq + 1)
-            first = next(iter(entries), None)
-            return _request(row, None if first is None else first.body)
+    @transaction()
+    def again(self, connection: sa.Connection, run_id: str) -> TaskRequest | None:
+        query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
+        query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
+        row = connection.execute(query).first()
+        if row is None:
+            return None
+        entries = log.read(connection, row.session_key, row.first_seq, row.first_seq + 1)
+        first = next(iter(entries), None)
+        return _request(row, None if first is None else first.body)
 
-        return await self.database.transact(work)
+    @transaction()
+    def children(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None
+    ) -> list[str]:
+        return _below(connection, session_key, sender_id)
 
-    async def children(self, session_key: str, sender_id: str | None) -> list[str]:
-        return await self.database.transact(lambda c: _below(c, session_key, sender_id))
-
-    async def overdue(self) -> tuple[list[str], float | None]:
+    @transaction()
+    def overdue(self, connection: sa.Connection) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and when the next one will be."""
-
-        def work(connection: sa.Connection) -> tuple[list[str], float | None]:
-            due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
-            due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
-            rows = connection.execute(due).all()
-            now = self.writer.clock.now()
-            coming = [row.deadline for row in rows if row.deadline > now]
-            return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
-
-        return await self.database.transact(work)
+        due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
+        due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
+        rows = connection.execute(due).all()
+        now = self.writer.clock.now()
+        coming = [row.deadline for row in rows if row.deadline > now]
+        return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
 
 
 def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _k = schema.trigger_state
 
@@ -14,17 +14,14 @@ _k = schema.trigger_state
 class SqlTriggerState(SqlStore):
     """See triggers.events.state.TriggerState: the same code for SQLite and PostgreSQL."""
 
-    async def kept(self, name: str) -> bytes | None:
-        query = sa.select(_k.c.body).where(_k.c.name == name)
-        return await self.database.transact(lambda c: c.scalar(query))
+    @transaction()
+    def kept(self, connection: sa.Connection, name: str) -> bytes | None:
+        return connection.scalar(sa.select(_k.c.body).where(_k.c.name == name))
 
-    async def keep(self, name: str, body: bytes) -> None:
+    @transaction("keep")
+    def keep(self, connection: sa.Connection, name: str, body: bytes) -> None:
         values = {"body": body, "changed_at": self.writer.clock.now()}
-
-        def write(connection: sa.Connection) -> None:
-            alone(connection, "kept")  # two at once would each find that nothing is there
-            there = sa.update(_k).where(_k.c.name == name).values(**values)
-            if connection.execute(there).rowcount == 0:
-                connection.execute(sa.insert(_k).values(name=name, **values))
-
-        await self.database.transact(write, "keep")
+        alone(connection, "kept")  # two at once would each find that nothing is there
+        there = sa.update(_k).where(_k.c.name == name).values(**values)
+        if connection.execute(there).rowcount == 0:
+            connection.execute(sa.insert(_k).values(name=name, **values))

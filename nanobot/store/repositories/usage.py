@@ -13,6 +13,7 @@ from nanobot.session.usage import UsageRow, UsageSum
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.sqlite import Database
+from nanobot.store.verbs import bare_verb, transaction
 
 _c = schema.model_call_costs
 _t = schema.usage_totals
@@ -77,43 +78,39 @@ def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, U
 class SqlUsageStore:
     """See UsageStore."""
 
+    standing = bare_verb(standing)
+
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
-    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
-        return await self._database.transact(lambda c: _rows(c, by, since, who))
-
-    async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
-        return await self._database.transact(lambda c: standing(c, day, who))
-
-
-def _rows(
-    connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]
-) -> list[UsageRow]:
-    level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
-    both = [sa.select(*(table.c[column] for column in _COUNTED)) for table in (_t, _changes)]
-    for_whom = [
-        query.where(query.selected_columns.day >= since, query.selected_columns.level == level)
-        for query in both
-    ]
-    counted = sa.union_all(*for_whom).subquery().c
-    called = counted.day if by == "day" else counted.name
-    total = [sa.func.sum(counted[column]) for column in _COUNTED[3:]]
-    query = (
-        sa.select(called, *total)
-        .group_by(called)
-        .order_by(called if by == "day" else sa.func.sum(counted.cost).desc(), called)
-    )
-    if name is not None:
-        query = query.where(counted.name == name)
-    return [
-        UsageRow(
-            name=row[0],
-            requests=int(row[1]),
-            tokens_in=int(row[2]),
-            tokens_out=int(row[3]),
-            cost=float(row[4]),
-            unpriced=int(row[5]),
+    @transaction()
+    def rows(
+        self, connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]
+    ) -> list[UsageRow]:
+        level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
+        both = [sa.select(*(table.c[column] for column in _COUNTED)) for table in (_t, _changes)]
+        for_whom = [
+            query.where(query.selected_columns.day >= since, query.selected_columns.level == level)
+            for query in both
+        ]
+        counted = sa.union_all(*for_whom).subquery().c
+        called = counted.day if by == "day" else counted.name
+        total = [sa.func.sum(counted[column]) for column in _COUNTED[3:]]
+        query = (
+            sa.select(called, *total)
+            .group_by(called)
+            .order_by(called if by == "day" else sa.func.sum(counted.cost).desc(), called)
         )
-        for row in connection.execute(query)
-    ]
+        if name is not None:
+            query = query.where(counted.name == name)
+        return [
+            UsageRow(
+                name=row[0],
+                requests=int(row[1]),
+                tokens_in=int(row[2]),
+                tokens_out=int(row[3]),
+                cost=float(row[4]),
+                unpriced=int(row[5]),
+            )
+            for row in connection.execute(query)
+        ]

@@ -18,7 +18,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log, outbox, runs
 from nanobot.store.unit import StoreContext, start_auxiliary
-from nanobot.store.verbs import SqlStore
+from nanobot.store.verbs import SqlStore, transaction
 
 _v = schema.voice_answers
 _i = schema.inbound
@@ -84,59 +84,68 @@ class SqlVoiceAnswers(SqlStore):
             await self.database.transact(lambda c: c.execute(free), "voice_recover")
 
     async def take(self) -> VoiceAnswer | None:
-        def work(connection: sa.Connection) -> VoiceAnswer | None:
-            now = self.writer.clock.now()
-            while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
-                answer = outbox.find(connection, row.key)
-                run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
-                if answer is None or run is None:  # its conversation was deleted
-                    _settle(connection, row.key)
-                    continue
-                taken = {"not_before": now + _TAKEN_SECONDS, "attempts": row.attempts + 1}
-                connection.execute(sa.update(_v).where(_v.c.key == row.key).values(**taken))
-                return VoiceAnswer(
-                    run_id=row.run_id, answer=answer.message, at=row.at, attempts=row.attempts
-                )
-            return None
+        return await self._take() if await self._any_due() else None
 
+    @transaction()
+    def _any_due(self, connection: sa.Connection) -> bool:
         due = sa.select(_v.c.key).where(_v.c.not_before <= self.writer.clock.now()).limit(1)
-        if await self.database.transact(lambda c: c.scalar(due)) is None:
-            return None
-        return await self.database.transact(work, "voice_take")
+        return connection.scalar(due) is not None
 
-    async def reserve(self, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
-        def work(connection: sa.Connection) -> Reservation:
-            run = connection.execute(sa.select(_r).where(_r.c.id == owed.run_id)).first()
-            if run is None:
-                return NoReservation(call.max_tokens)
-            lane = log.lane_of(connection, run.session_key)
-            return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
+    @transaction("voice_take")
+    def _take(self, connection: sa.Connection) -> VoiceAnswer | None:
+        now = self.writer.clock.now()
+        while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
+            answer = outbox.find(connection, row.key)
+            run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
+            if answer is None or run is None:  # its conversation was deleted
+                _settle(connection, row.key)
+                continue
+            taken = {"not_before": now + _TAKEN_SECONDS, "attempts": row.attempts + 1}
+            connection.execute(sa.update(_v).where(_v.c.key == row.key).values(**taken))
+            return VoiceAnswer(
+                run_id=row.run_id, answer=answer.message, at=row.at, attempts=row.attempts
+            )
+        return None
 
-        return await self.database.transact(work, "voice_reserve")
+    @transaction("voice_reserve")
+    def reserve(
+        self, connection: sa.Connection, owed: VoiceAnswer, call: AuxiliaryCall
+    ) -> Reservation:
+        run = connection.execute(sa.select(_r).where(_r.c.id == owed.run_id)).first()
+        if run is None:
+            return NoReservation(call.max_tokens)
+        lane = log.lane_of(connection, run.session_key)
+        return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
 
-    async def made(self, owed: VoiceAnswer, message: OutboundMessage, call: StoreWrite) -> None:
-        def work(connection: sa.Connection) -> None:
-            call.write(connection)
-            if self._owe(connection, owed, message):
-                connection.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
+    @transaction("voice_made")
+    def made(
+        self,
+        connection: sa.Connection,
+        owed: VoiceAnswer,
+        message: OutboundMessage,
+        call: StoreWrite,
+    ) -> None:
+        call.write(connection)
+        if self._owe(connection, owed, message):
+            connection.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
 
-        await self.database.transact(work, "voice_made")
-
-    async def failed(
-        self, owed: VoiceAnswer, notice: OutboundMessage | None, call: StoreWrite | None
+    @transaction("voice_failed")
+    def failed(
+        self,
+        connection: sa.Connection,
+        owed: VoiceAnswer,
+        notice: OutboundMessage | None,
+        call: StoreWrite | None,
     ) -> bool:
-        def work(connection: sa.Connection) -> bool:
-            if call is not None:
-                call.write(connection)
-            if notice is None:
-                return _settle(connection, owed.answer.key) and False
-            now = self.writer.clock.now()
-            row = {"name": _failing(notice.address), "body": b"", "changed_at": now}
-            if insert_ignore(connection, _k, row, _k.c.name) is None:
-                return _settle(connection, owed.answer.key) and False
-            return self._owe(connection, owed, notice)
-
-        return await self.database.transact(work, "voice_failed")
+        if call is not None:
+            call.write(connection)
+        if notice is None:
+            return _settle(connection, owed.answer.key) and False
+        now = self.writer.clock.now()
+        row = {"name": _failing(notice.address), "body": b"", "changed_at": now}
+        if insert_ignore(connection, _k, row, _k.c.name) is None:
+            return _settle(connection, owed.answer.key) and False
+        return self._owe(connection, owed, notice)
 
     def _owe(self, connection: sa.Connection, owed: VoiceAnswer, message: OutboundMessage) -> bool:
         """Settle the answer with a message; False if it was settled or deleted meanwhile."""
