@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def as_struct(row: Any, kind: type[S], **others: object) -> S:
+    """A row as a struct: `others`, and the columns that have the names of its fields."""
+    values = {**row._mapping, **others}  # noqa: SLF001 - SQLAlchemy's public name for it
+    fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
+    return msgspec.convert(fields, kind)
 
 
 class PreparedResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.results import as_struct
 from nanobot.store.database.sqlite import Database
 from nanobot.store.verbs import transaction
 
@@ -63,7 +64,7 @@ class SqlAccessTokens:
     def of(self, connection: sa.Connection, digest: str) -> AccessToken | None:
         """The token with that digest, whether it has expired or not."""
         row = connection.execute(sa.select(_a).where(_a.c.digest == digest)).first()
-        return None if row is None else _seen(row)
+        return None if row is None else as_struct(row, AccessToken)
 
     @transaction()
     def used(self, connection: sa.Connection, digest: str, at: float) -> None:
@@ -73,7 +74,7 @@ class SqlAccessTokens:
     def listed(self, connection: sa.Connection) -> list[AccessToken]:
         """All of them, the newest first."""
         query = sa.select(_a).order_by(_a.c.made_at.desc(), _a.c.name)
-        return [_seen(row) for row in connection.execute(query)]
+        return [as_struct(row, AccessToken) for row in connection.execute(query)]
 
     @transaction("remove_access_token")
     def remove(self, connection: sa.Connection, name: str) -> list[AccessToken]:
@@ -88,19 +89,7 @@ class SqlAccessTokens:
         if row.kind == "token":
             through = _a.c.name.startswith(f"{name}{BROWSER_OF}", autoescape=True)
             rows += connection.execute(sa.select(_a).where(_a.c.kind == "browser", through)).all()
-        removed = [_seen(each) for each in rows]
+        removed = [as_struct(each, AccessToken) for each in rows]
         digests = [token.digest for token in removed]
         connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
         return removed
-
-
-def _seen(row: sa.Row[*tuple[Any, ...]]) -> AccessToken:
-    return AccessToken(
-        digest=row.digest,
-        kind=row.kind,
-        name=row.name,
-        role=Role(row.role),
-        made_at=row.made_at,
-        used_at=row.used_at,
-        expires_at=row.expires_at,
-    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.messages import Address, Role
+from nanobot.messages import Address
 from nanobot.store.database import schema
+from nanobot.store.database.results import as_struct
 from nanobot.store.unit import store_now
 from nanobot.store.verbs import SqlStore, transaction
 from nanobot.tools.shell.background import StartedCommand
@@ -52,13 +53,6 @@ class SqlBackgroundCommands(SqlStore):
             silent = store_now(connection, self.writer) - silent_for
             query = query.where(_b.c.seen_at < silent)
         return [
-            StartedCommand(
-                id=row.id,
-                session_key=row.session_key,
-                address=Address(row.channel, row.chat_id, row.thread_id),
-                sender_id=row.sender_id,
-                role=Role(row.role),
-                command=row.command,
-            )
+            as_struct(row, StartedCommand, address=Address(row.channel, row.chat_id, row.thread_id))
             for row in connection.execute(query)
         ]

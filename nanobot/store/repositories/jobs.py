@@ -13,6 +13,7 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
 from nanobot.store.repositories import job_firing as firing
 from nanobot.store.repositories import job_pausing
@@ -188,20 +189,7 @@ def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> li
         query = query.order_by(_o.c.fired_at.desc())
     else:
         query = query.where(_o.c.job_id == job_id).order_by(_o.c.scheduled_at.desc())
-    return [
-        OccurrenceView(
-            job_id=row.job_id,
-            name=row.name,
-            scheduled_at=row.scheduled_at,
-            status=row.status,
-            fired_at=row.fired_at,
-            ended_at=row.ended_at,
-            attempt=row.attempt,
-            run_id=row.run_id,
-            error=row.error,
-        )
-        for row in connection.execute(query)
-    ]
+    return [as_struct(row, OccurrenceView) for row in connection.execute(query)]
 
 
 def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int | None:

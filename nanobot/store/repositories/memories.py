@@ -13,6 +13,7 @@ from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import as_struct
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
@@ -274,16 +275,7 @@ class SqlMemoryStore(SqlStore):
 
 
 def _view(row: sa.Row[*tuple[Any, ...]]) -> MemoryView:
-    return MemoryView(
-        id=row.id,
-        scope=row.scope,
-        text=row.text,
-        state=row.state,
-        kind=row.kind,
-        provenance=_provenance(row),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    return as_struct(row, MemoryView, provenance=_provenance(row))
 
 
 def _provenance(row: sa.Row[*tuple[Any, ...]]) -> Provenance:

@@ -11,6 +11,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import as_struct
 from nanobot.triggers.cron.jobs import OpenTime
 
 _o = schema.occurrences
@@ -190,19 +191,4 @@ def update(connection: sa.Connection, occurrence: Occurrence, **values: Any) -> 
 
 
 def _read(connection: sa.Connection, query: Prepared, **values: Any) -> list[Occurrence]:
-    return [
-        Occurrence(
-            job_id=row.job_id,
-            scheduled_at=row.scheduled_at,
-            status=row.status,
-            session_key=row.session_key,
-            inbound_id=row.inbound_id,
-            attempt=row.attempt,
-            body=row.body,
-            inbound_state=row.inbound_state,
-            run_id=row.run_id,
-            run_state=row.run_state,
-            run_error=row.run_error,
-        )
-        for row in query.execute(connection, values)
-    ]
+    return [as_struct(row, Occurrence) for row in query.execute(connection, values)]

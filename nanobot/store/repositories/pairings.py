@@ -20,6 +20,7 @@ from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import as_struct
 from nanobot.store.journal import outbox
 from nanobot.store.repositories.pairing_codes import code_of, spelled
 from nanobot.store.repositories.pairing_questions import tell_owners
@@ -177,16 +178,13 @@ class SqlPairingStore(SqlStore):
 
 def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:
     expired = row.state == "asked" and row.expires_at <= now
-    return PairingView(
+    return as_struct(
+        row,
+        PairingView,
         who=keys.person(row.channel, row.sender_id),
-        name=row.name,
         state="expired" if expired else row.state,
-        role=Role(row.role) if row.role else None,
+        role=row.role or None,
         code=row.code or "",
-        asked_at=row.asked_at,
-        expires_at=row.expires_at,
-        decided_at=row.decided_at,
-        decided_by=row.decided_by,
     )
 
 

@@ -20,6 +20,7 @@ from nanobot.errors import StoreError
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.results import as_struct
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
@@ -195,12 +196,9 @@ def _line(row: Any) -> ArchivedEntry:
     def text(data: bytes | None) -> str:
         return base64.b64encode(data or b"").decode()
 
-    return ArchivedEntry(
-        session_key=row.session_key,
-        seq=row.seq,
-        run_id=row.run_id,
-        kind=row.kind,
-        at=row.at,
+    return as_struct(
+        row,
+        ArchivedEntry,
         salt=text(row.salt),
         payload=text(row.payload),
         digest=text(row.digest),

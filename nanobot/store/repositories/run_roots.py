@@ -13,6 +13,7 @@ from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import as_struct
 
 _r = schema.runs
 _e = schema.entries
@@ -62,15 +63,8 @@ def beginning(connection: sa.Connection, run: Run) -> RootRun:
         )
     origin = Origin(row.origin)
     job = _job(connection, row.session_key, row.first_seq) if origin in _BY_CLOCK else ""
-    return RootRun(
-        run_id=row.parent or row.id,
-        origin=origin,
-        channel=row.channel,
-        chat_id=row.chat_id,
-        sender_id=row.sender_id,
-        job=job,
-        job_name=_name(connection, job) if job else "",
-    )
+    called = _name(connection, job) if job else ""
+    return as_struct(row, RootRun, run_id=row.parent or row.id, job=job, job_name=called)
 
 
 def job_name(connection: sa.Connection, account: str) -> str:

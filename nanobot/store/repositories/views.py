@@ -25,6 +25,7 @@ from nanobot.session.views import (
     ToolCallView,
 )
 from nanobot.store.database import schema
+from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.chain import verify
@@ -46,7 +47,7 @@ _UNREAD = sa.and_(
     sa.not_(_HEARD),
     _s.c.key.not_in(_SILENT),
 )
-_SESSIONS = sa.select(_s, _UNREAD.label("unread"))
+_SESSIONS = sa.select(_s, _UNREAD.label("has_unread"), _s.c.head_seq.label("entries"))
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
@@ -102,17 +103,8 @@ def one_session(connection: sa.Connection, key: str) -> SessionView | None:
 
 def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
     live = runs.live(connection, row.key)
-    return SessionView(
-        key=row.key,
-        title=row.title,
-        has_unread=bool(row.unread),
-        updated_at=row.updated_at,
-        created_at=row.created_at,
-        model=row.model,
-        entries=row.head_seq,
-        waiting=runs.waiting(connection, row.key),
-        run=None if live is None else live.id,
-    )
+    waiting = runs.waiting(connection, row.key)
+    return as_struct(row, SessionView, waiting=waiting, run=None if live is None else live.id)
 
 
 def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
@@ -139,7 +131,7 @@ def entries(
 
 def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
     body = None if row.payload is None else msgspec.json.decode(row.payload, type=dict[str, Any])
-    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
+    return as_struct(row, EntryView, body=body)
 
 
 def run_list(
@@ -220,23 +212,14 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
     if row.kind == RunKind.TASK:
         named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
         task = connection.execute(named).first()
-    return RunView(
-        id=row.id,
-        session_key=row.session_key,
-        kind=RunKind(row.kind),
-        state=RunState(row.state),
-        parent=row.parent,
-        inbound_ids=tuple(body["inbound_id"] for body in messages if body["inbound_id"]),
+    return as_struct(
+        row,
+        RunView,
+        inbound_ids=[body["inbound_id"] for body in messages if body["inbound_id"]],
         usage=usage,
-        error=row.error,
-        origin=row.origin,
         address=str(Address(row.channel, row.chat_id, row.thread_id)),
-        attempts=row.attempts,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
         type=None if task is None else task.type,
         title=None if task is None else task.title,
-        parent_session=row.parent_session,
     )
 
 
