@@ -14,7 +14,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import Caught, boundary
-from nanobot.errors import NanobotError, PluginBroken
+from nanobot.errors import ConfigError, NanobotError, PluginBroken
 from nanobot.system import DISTRIBUTION, sparing_authorities
 
 TOOLS = "nanobot.tools"
@@ -95,6 +95,29 @@ class Plugins:
             raise PluginBroken(str(loaded))
         return loaded
 
+    def opened(self, group: str, name: str, call: Callable[[Any], T]) -> T:
+        """What the function of that name opens, as `call` calls it. Raises ConfigError for settings
+        that it refuses; else as `one`."""
+        refused: list[ConfigError] = []
+
+        def use(plugin: LoadedPlugin[Any]) -> T | None:
+            try:
+                return call(plugin.what)
+            except ConfigError as error:
+                refused.append(error)
+                return None
+
+        what = self.one(group, name, use).what
+        if what is None:
+            raise refused[0]
+        return what
+
+    def survey(self, group: str, opens: str, *, own: bool = True) -> None:
+        """Load every one of a group, so that `left_out` has what is broken; none is called.
+        `opens`: what these functions open."""
+        self.names(group)
+        self.each(group, lambda plugin: check_opener(plugin.what, opens), own=own)
+
     def _named(self, group: str) -> dict[str, EntryPoint]:
         named: dict[str, EntryPoint] = {}
         for point in self._of(group):
@@ -162,6 +185,12 @@ class Plugins:
             self.left_out.append(left)
             logger.error("{}", left)
         return left
+
+
+def check_opener(what: Any, opens: str) -> None:
+    """Raises PluginBroken for what is no function."""
+    if not callable(what):
+        raise PluginBroken(f"it gives a {type(what).__name__}, not a function that opens {opens}")
 
 
 @lru_cache(maxsize=1)

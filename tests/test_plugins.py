@@ -16,7 +16,7 @@ import pytest
 
 from nanobot.agent.tasks.types import RunType, TaskContext, installed
 from nanobot.boundary import WantedToExit, boundary
-from nanobot.channels.loading import open_channel, survey
+from nanobot.channels.loading import open_channel
 from nanobot.config.settings.agent import RunType as RunTypeName
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
@@ -295,5 +295,5 @@ def test_a_name_that_is_taken_stays_with_the_first() -> None:
 
 def test_a_survey_of_channels_loads_them_and_opens_none() -> None:
     plugins = channels(pigeons="opens_never", owls="NUMBER", crows="missing")
-    survey(plugins)
+    plugins.survey(CHANNELS, "a channel", own=False)
     assert [entry.name for entry in plugins.left_out] == ["crows", "owls"]

@@ -10,7 +10,7 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.translations import in_other_languages
-from nanobot.plugins import CHANNELS, LoadedPlugin, Plugins
+from nanobot.plugins import CHANNELS, LoadedPlugin, Plugins, check_opener
 from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
 
 _METHODS = ("run", "render", "send", "find", "typing", "close")
@@ -38,19 +38,8 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
             f"channels.{name}.type: there is no channel type {settings.type!r}; "
             f"installed are {', '.join(sorted(types)) or 'none'}"
         )
-    refused: list[ConfigError] = []
-
-    def use(plugin: LoadedPlugin[Any]) -> Channel | None:
-        try:
-            return _whole(plugin.what(name, {**settings.settings, **_shared(settings)}))
-        except ConfigError as error:
-            refused.append(error)
-            return None
-
-    opened = plugins.one(CHANNELS, settings.type, use).what
-    if opened is None:
-        raise refused[0]
-    return opened
+    keys = {**settings.settings, **_shared(settings)}
+    return plugins.opened(CHANNELS, settings.type, lambda opener: _whole(opener(name, keys)))
 
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
@@ -71,26 +60,13 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
     adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
 
     def read(plugin: LoadedPlugin[Any]) -> Setup:
-        _opener(plugin)
+        check_opener(plugin.what, "a channel")
         setup = getattr(sys.modules.get(plugin.what.__module__), "SETUP", None)
         if setup is not None and not isinstance(setup, Setup):
             raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
         return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
 
     return (plugins or Plugins()).one(CHANNELS, kind, read).what
-
-
-def survey(plugins: Plugins) -> None:
-    """Load every adapter of other packages, so that `plugins` knows which are broken; none is
-    opened."""
-    plugins.names(CHANNELS)
-    plugins.each(CHANNELS, _opener, own=False)
-
-
-def _opener(plugin: LoadedPlugin[Any]) -> None:
-    if not callable(plugin.what):
-        kind = type(plugin.what).__name__
-        raise PluginBroken(f"it gives a {kind}, not a function that opens a channel")
 
 
 def _whole(opened: Any) -> Channel:

@@ -16,7 +16,7 @@ from nanobot.errors import (
     ModelUnreachable,
     PluginBroken,
 )
-from nanobot.plugins import PROVIDERS, LoadedPlugin, Plugins
+from nanobot.plugins import PROVIDERS, Plugins
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -44,21 +44,10 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
     if client not in plugins.names(PROVIDERS):
         raise ConfigError(unknown(name, client, plugins))
     keys = {"api_key": choice.api_key, "api_base": choice.api_base, **settings.settings}
-    refused: list[ConfigError] = []
-
-    def use(plugin: LoadedPlugin[Any]) -> LLMProvider | None:
-        try:
-            return _whole(plugin.what(name, keys))
-        except ConfigError as error:
-            refused.append(error)
-            return None
-
     try:
-        opened = plugins.one(PROVIDERS, client, use).what
+        opened = plugins.opened(PROVIDERS, client, lambda opener: _whole(opener(name, keys)))
     except PluginBroken as error:
         raise ConfigError(f"providers.{name}.client: {error}") from error
-    if opened is None:
-        raise refused[0]
     return Guarded(name, opened, settings)
 
 
@@ -66,18 +55,6 @@ def unknown(name: str, client: str, plugins: Plugins) -> str:
     """What to say of a client that is not installed."""
     clients = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
     return f"providers.{name}.client: there is no client {client!r}; there are {clients}"
-
-
-def survey(plugins: Plugins) -> None:
-    """Load every one of them, so that `plugins` knows which are broken; none is opened."""
-
-    def use(plugin: LoadedPlugin[Any]) -> None:
-        if not callable(plugin.what):
-            kind = type(plugin.what).__name__
-            raise PluginBroken(f"it gives a {kind}, not a function that opens a provider")
-
-    plugins.names(PROVIDERS)
-    plugins.each(PROVIDERS, use)
 
 
 def _sane(delta: Delta) -> Delta:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.config.settings.triggers import TriggerSettings
 from nanobot.errors import ConfigError, PluginBroken
-from nanobot.plugins import TRIGGERS, LoadedPlugin, Plugins
+from nanobot.plugins import TRIGGERS, Plugins
 from nanobot.triggers.base import Trigger
 
 
@@ -35,32 +35,12 @@ def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger
             f"triggers.{name}.type: there is no trigger type {table.type!r}; "
             f"installed are {', '.join(sorted(types)) or 'none'}"
         )
-    refused: list[ConfigError] = []
 
-    def use(plugin: LoadedPlugin[Any]) -> Trigger | None:
-        try:
-            trigger = plugin.what(name, table.settings)
-        except ConfigError as error:
-            refused.append(error)
-            return None
+    def call(opener: Any) -> Trigger:
+        trigger = opener(name, table.settings)
         if not isinstance(trigger, Trigger):
             kind = type(trigger).__name__
             raise PluginBroken(f"it opens a {kind}, which has no run of nanobot.triggers.base")
         return trigger
 
-    trigger = plugins.one(TRIGGERS, table.type, use).what
-    if trigger is None:
-        raise refused[0]
-    return trigger
-
-
-def survey(plugins: Plugins) -> None:
-    """Load every one of them, so that `plugins` knows which are broken; none is opened."""
-
-    def use(plugin: LoadedPlugin[Any]) -> None:
-        if not callable(plugin.what):
-            kind = type(plugin.what).__name__
-            raise PluginBroken(f"it gives a {kind}, not a function that opens a trigger")
-
-    plugins.names(TRIGGERS)
-    plugins.each(TRIGGERS, use)
+    return plugins.opened(TRIGGERS, table.type, call)

@@ -24,7 +24,7 @@ from nanobot.providers.base import (
     Price,
     TextDelta,
 )
-from nanobot.providers.plugins import Guarded, survey
+from nanobot.providers.plugins import Guarded
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
@@ -107,7 +107,7 @@ def test_a_survey_loads_them_and_opens_none() -> None:
         EntryPoint(name=name, value=f"{__name__}:{name}", group=PROVIDERS)
         for name in ("Parrot", "NUMBER", "missing", "leaving")
     )
-    survey(plugins)
+    plugins.survey(PROVIDERS, "a provider")
     assert [plugin.name for plugin in plugins.left_out] == ["NUMBER", "missing"]
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 from nanobot.agent.tasks.types import installed
-from nanobot.channels import loading as adapters
 from nanobot.config.settings.agent import RunType
-from nanobot.plugins import BrokenPlugin, Plugins
-from nanobot.providers import plugins as plugged
+from nanobot.plugins import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers import plugins as triggers
 
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
@@ -19,7 +16,7 @@ def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
     loader = plugins or Plugins()
     register_installed(ToolRegistry(), loader)
     installed(loader, get_args(RunType))
-    adapters.survey(loader)
-    plugged.survey(loader)
-    triggers.survey(loader)
+    loader.survey(CHANNELS, "a channel", own=False)
+    loader.survey(PROVIDERS, "a provider")
+    loader.survey(TRIGGERS, "a trigger")
     return loader.left_out
