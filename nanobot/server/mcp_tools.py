@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Annotated, Any
 
@@ -15,9 +16,13 @@ from mcp.server.lowlevel.server import Server
 
 from nanobot import __version__
 from nanobot.agent.library.run_input import RunInput, RunResult
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
+from nanobot.messages import RunEvent
 from nanobot.operations.operation import Operation
 from nanobot.server.api_parts import ApiParts
+from nanobot.system import RandomIds
+from nanobot.tools.arguments import parse_arguments
+from nanobot.tools.schema import parameters_of
 
 LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
 DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
@@ -39,19 +44,18 @@ class SendMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 300.0
 
 
-class McpTools:
-    """The tools, for owners."""
+class OfferedTools(ABC):
+    """The tools, for owners. Whom they ask is for those to say who offer them."""
 
-    def __init__(self, api: ApiParts) -> None:
-        self._api = api
-        by_name = {operation.name: operation for operation in api.operations.listed}
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        by_name = {operation.name: operation for operation in operations}
         self._operations = {
             CALLED.get(name, name.replace(" ", "_")): by_name[name]
             for name in (*LOOKING, *DECIDING)
         }
 
     def server(self) -> Server[Any]:
-        """A server of them."""
+        """A server of them, for any transport."""
         return Server(
             "nanobot",
             version=__version__,
@@ -64,60 +68,86 @@ class McpTools:
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         purpose = "Say something to the assistant, and get its answer."
-        tools = [described(SEND, purpose, msgspec.json.schema(SendMessage), reads=False)]
+        tools = [_described(SEND, purpose, parameters_of(SendMessage), reads=False)]
         for name, operation in self._operations.items():
             sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-            tools.append(described(name, sentence, operation.schema, reads=operation.reads))
+            tools.append(_described(name, sentence, operation.schema, reads=operation.reads))
         return types.ListToolsResult(tools=tools)
 
     async def _call(
         self, _: ServerRequestContext[Any], request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Do it. Whatever is refused is an answer."""
+        return await self._answered(request, lambda _event: None)
+
+    async def _answered(
+        self, request: types.CallToolRequestParams, observe: Callable[[RunEvent], None]
+    ) -> types.CallToolResult:
+        """Do it. Whatever is refused is an answer. `observe` hears of a run what happens in it."""
         arguments = request.arguments or {}
         try:
             if request.name == SEND:
-                return answered(await self._send(arguments))
-            operation: Operation | None = self._operations.get(request.name)
+                return _answer(await self._send(arguments, observe))
+            operation = self._operations.get(request.name)
             if operation is None:
                 raise UsageError(f"there is no tool {request.name[:80]!r}")
-            result = await self._api.operations.call(operation.name, arguments)
+            result = await self._perform(operation, arguments)
         except NanobotError as error:
-            return answered(str(error), failed=True)
-        return answered(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+            return _answer(str(error), failed=True)
+        return _answer(msgspec.json.format(result, indent=2).decode())
 
-    async def _send(self, arguments: Mapping[str, Any]) -> str:
+    async def _send(self, arguments: Mapping[str, Any], observe: Callable[[RunEvent], None]) -> str:
         try:
-            message = msgspec.convert(arguments, SendMessage)
-        except msgspec.ValidationError as error:
+            message = parse_arguments(SendMessage, msgspec.json.encode(arguments).decode())
+        except ToolArgumentsError as error:
             raise UsageError(str(error)) from None
         request = RunInput(
-            messages=[{"role": "user", "content": message.text}], session_key=message.session
+            messages=[{"role": "user", "content": message.text}],
+            session_key=message.session,
+            run_id=RandomIds().run_id(),
         )
         try:
             async with asyncio.timeout(message.wait):
-                async with aclosing(self._api.run_service.stream(request)) as items:
-                    async for item in items:
-                        if isinstance(item, RunResult):
-                            return _text_of(item)
+                result = await self._run(request, observe)
         except TimeoutError:
             raise NanobotError(
-                f"no answer within {message.wait:g} s. The message is kept, and its run goes on: "
-                "runs_list tells its state."
+                f"no answer within {message.wait:g} s. The message is kept and run "
+                f"{request.run_id} goes on while a nanobot serves this home: runs_show tells its "
+                "state."
             ) from None
+        if result.error is not None:
+            raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
+        return result.message
+
+    @abstractmethod
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
+        """What it gives, as JSON."""
+
+    @abstractmethod
+    async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
+        """The end of a run."""
+
+
+class McpTools(OfferedTools):
+    """The tools over a gateway."""
+
+    def __init__(self, api: ApiParts) -> None:
+        super().__init__(api.operations.listed)
+        self._api = api
+
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
+        return msgspec.json.encode(await self._api.operations.call(operation.name, arguments))
+
+    async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
+        async with aclosing(self._api.run_service.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, RunResult):
+                    return item
+                observe(item)
         raise NanobotError("it is stopping; the run goes on at the next start")
 
 
-def _text_of(result: RunResult) -> str:
-    if result.error is not None:
-        raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
-    return result.message
-
-
-def described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) -> types.Tool:
+def _described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) -> types.Tool:
     """A tool as clients see it."""
-    if "$ref" in schema:
-        schema = schema["$defs"][schema["$ref"].rpartition("/")[2]]
     return types.Tool(
         name=name,
         description=sentence,
@@ -126,6 +156,6 @@ def described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) 
     )
 
 
-def answered(text: str, *, failed: bool = False) -> types.CallToolResult:
+def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
     """What a call gave, or why it was refused."""
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)

@@ -10,35 +10,23 @@ import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
-import msgspec
 import uvicorn
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
-from nanobot import __version__
 from nanobot.api import Agent, RunEvent, RunInput, RunResult
 from nanobot.cli.calls import performed
 from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
-from nanobot.errors import NanobotError, NotServed, StoreLocked, ToolArgumentsError, UsageError
+from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
-from nanobot.server.mcp_tools import (
-    CALLED,
-    DECIDING,
-    LOOKING,
-    SEND,
-    SendMessage,
-    answered,
-    described,
-)
-from nanobot.system import RandomIds
-from nanobot.tools.arguments import parse_arguments
-from nanobot.tools.schema import parameters_of
+from nanobot.server.mcp_tools import OfferedTools
 
 # Clients give up after 30 s or 60 s without a word, unless they hear of progress.
 _PROGRESS_SECONDS = 5.0
@@ -48,19 +36,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-class _ObservedRun:
-    """What a run does now, in a few words."""
-
-    def __init__(self) -> None:
-        self.state = "queued"
-
-    async def observe(self, agent: Agent, request: RunInput) -> RunResult:
-        """Its result. Raises as Agent.run does."""
-        async for event in agent.run_stream(request):
-            self.state = _state(event) or self.state
-        return await agent.run(request)
 
 
 def _state(event: RunEvent) -> str:
@@ -77,121 +52,67 @@ def _state(event: RunEvent) -> str:
             return ""
 
 
-class ServedTools:
-    """What nanobot offers to other programs."""
+class ServedTools(OfferedTools):
+    """The tools over whoever serves the home."""
 
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
+        super().__init__(OPERATIONS)
         self._environ = environ
         self._progress_seconds = progress_seconds
         self._config = load(environ)
-        operations = {operation.name: operation for operation in OPERATIONS}
-        self._operations = {
-            CALLED.get(name, name.replace(" ", "_")): operations[name]
-            for name in (*LOOKING, *DECIDING)
-        }
 
-    async def tools(
-        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        purpose = "Say something to the assistant, and get its answer."
-        listed = [described(SEND, purpose, parameters_of(SendMessage), reads=False)]
-        for name, operation in self._operations.items():
-            sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-            listed.append(described(name, sentence, operation.schema, reads=operation.reads))
-        return types.ListToolsResult(tools=listed)
-
-    async def call(
+    async def _call(
         self, context: ServerRequestContext[Any], request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Do it. Whatever is refused is an answer. Clients that asked for progress hear of it."""
-        run = _ObservedRun()
+        """Clients that asked for progress hear of it."""
+        state = "queued"
+
+        def observe(event: RunEvent) -> None:
+            nonlocal state
+            state = _state(event) or state
+
+        async def report() -> None:
+            began = time.monotonic()
+            while True:
+                await asyncio.sleep(self._progress_seconds)
+                await context.session.report_progress(time.monotonic() - began, message=state)
+
         async with asyncio.TaskGroup() as tasks:
-            reporting = tasks.create_task(self._report(context, run))
+            reporting = tasks.create_task(report())
             try:
-                return await self._result(request.name, request.arguments or {}, run)
+                return await self._answered(request, observe)
             finally:
                 reporting.cancel()
 
-    async def _result(
-        self, name: str, arguments: Mapping[str, Any], run: _ObservedRun
-    ) -> types.CallToolResult:
-        try:
-            if name == SEND:
-                text = await self._send(arguments, run)
-            else:
-                text = await self._perform(name, arguments)
-        except NanobotError as error:
-            return answered(str(error), failed=True)
-        return answered(text)
-
-    async def _report(self, context: ServerRequestContext[Any], run: _ObservedRun) -> None:
-        began = time.monotonic()
-        while True:
-            await asyncio.sleep(self._progress_seconds)
-            seconds = time.monotonic() - began
-            await context.session.report_progress(seconds, message=run.state)
-
-    async def _perform(self, name: str, arguments: Mapping[str, Any]) -> str:
-        operation: Operation | None = self._operations.get(name)
-        if operation is None:
-            raise UsageError(f"there is no tool {name[:80]!r}")
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
         operation.converted(arguments)
-        raw = await performed(self._config, self._environ, operation, arguments)
-        return msgspec.json.format(raw, indent=2).decode()
+        return await performed(self._config, self._environ, operation, arguments)
 
-    async def _send(self, arguments: Mapping[str, Any], run: _ObservedRun) -> str:
-        try:
-            message = parse_arguments(SendMessage, msgspec.json.encode(arguments).decode())
-        except ToolArgumentsError as error:
-            raise UsageError(str(error)) from None
-        request = RunInput(
-            messages=[{"role": "user", "content": message.text}],
-            session_key=message.session,
-            run_id=RandomIds().run_id(),
-        )
-        try:
-            async with asyncio.timeout(message.wait):
-                return await self._answered(request, run)
-        except TimeoutError:
-            raise NanobotError(
-                f"no answer within {message.wait:g} s. The message is kept and run "
-                f"{request.run_id} goes on while a nanobot serves this home: runs_show tells its "
-                "state."
-            ) from None
-
-    async def _answered(self, request: RunInput, run: _ObservedRun) -> str:
+    async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
         home = self._config.home
         for _ in range(_PATIENCE):
-            try:
+            with suppress(NotServed):
                 async with Agent.connect(home) as agent:
-                    result = await run.observe(agent, request)
-                break
-            except NotServed:
-                pass
-            try:
+                    return await _observed(agent, request, observe)
+            with suppress(StoreLocked):
                 async with Agent.open(home) as agent:
-                    result = await run.observe(agent, request)
-                break
-            except StoreLocked:
-                # Some command has the store for a moment, or a nanobot is starting.
-                await asyncio.sleep(0.1)
-        else:
-            raise NanobotError("another process holds this home; try again later")
-        if result.error is not None:
-            raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
-        return result.message
+                    return await _observed(agent, request, observe)
+            # Some command has the store for a moment, or a nanobot is starting.
+            await asyncio.sleep(0.1)
+        raise NanobotError("another process holds this home; try again later")
+
+
+async def _observed(
+    agent: Agent, request: RunInput, observe: Callable[[RunEvent], None]
+) -> RunResult:
+    async for event in agent.run_stream(request):
+        observe(event)
+    return await agent.run(request)
 
 
 def server(environ: Mapping[str, str], progress_seconds: float = _PROGRESS_SECONDS) -> Server[Any]:
     """The server, for any transport. Raises ConfigError."""
-    served = ServedTools(environ, progress_seconds)
-    return Server(
-        "nanobot",
-        version=__version__,
-        instructions="A personal assistant with conversations of its own.",
-        on_list_tools=served.tools,
-        on_call_tool=served.call,
-    )
+    return ServedTools(environ, progress_seconds).server()
 
 
 def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
