@@ -77,7 +77,8 @@ class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that answered a question, after so many seconds, and what it can do."""
+    """A model that answered a question, after so many seconds, and what it can do. `priced`: its
+    price is known."""
 
     name: str
     seconds: float

@@ -318,13 +318,13 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
     except (ModelError, ConfigError) as error:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
-    text = f"{tried.label} answered after {tried.seconds:.1f} s"
+    text = f"{tried.name} answered after {tried.seconds:.1f} s"
     # A limit of tokens holds whatever they cost.
     by_cost_alone = Budgets(config.budgets).by_cost and not config.budgets.tokens_per_day
     limited = config.agent.max_run_cost or by_cost_alone
     if tried.priced or not limited:
         return Finding(about=about, level="ok", text=text)
-    provider, _, model = tried.label.partition("/")
+    provider, _, model = tried.name.partition("/")
     text += "; its price is unknown, so no limit of cost holds for it"
     remedy = f'Set providers.{provider}.models."{model}".price'
     return Finding(about=about, level="warning", text=text, remedy=remedy)

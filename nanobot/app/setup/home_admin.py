@@ -203,13 +203,7 @@ class LocalHome:
             before = providers.get(owner, ProviderSettings())
             changes = {"api_key": key or before.api_key, "api_base": api_base or before.api_base}
             providers[owner] = msgspec.structs.replace(before, **changes)
-        tried = await try_model(label, providers, self._environ, config.home)
-        return TriedModel(
-            name=tried.label,
-            seconds=tried.seconds,
-            abilities=tried.abilities,
-            priced=tried.priced,
-        )
+        return await try_model(label, providers, self._environ, config.home)
 
     # The prompt
 

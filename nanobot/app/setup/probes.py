@@ -7,13 +7,12 @@ import time
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-import msgspec
-
 from nanobot.channels.loading import open_channel
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.operations.home import TriedModel
 from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
@@ -27,22 +26,12 @@ _QUESTION = ChatMessage(role="user", content="Answer with the one word: ready")
 _MAX_TOKENS = 256
 
 
-class ModelProbe(msgspec.Struct, frozen=True):
-    """A model that answered: which, after how many seconds, and what it can do. `priced`: its
-    price is known."""
-
-    label: str
-    seconds: float
-    abilities: str
-    priced: bool = True
-
-
 async def try_model(
     model: str,
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
     home: Path,
-) -> ModelProbe:
+) -> TriedModel:
     """One real call, without the patience of a run: the first failure counts.
 
     Raises ConfigError or ModelError.
@@ -59,8 +48,12 @@ async def try_model(
             async for delta in provider.chat_stream(request):
                 if isinstance(delta, Retrying) and not patient:
                     raise ModelUnreachable(f"{profile.label}: {delta.why}")
-        seconds = time.monotonic() - began
-        return ModelProbe(profile.label, seconds, abilities(profile), profile.price is not None)
+        return TriedModel(
+            name=profile.label,
+            seconds=time.monotonic() - began,
+            abilities=abilities(profile),
+            priced=profile.price is not None,
+        )
     except TimeoutError:
         raise ModelUnreachable(f"no answer within {_MODEL_SECONDS:.0f} s") from None
     finally:

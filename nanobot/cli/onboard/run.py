@@ -158,7 +158,7 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Availabl
         )
     say(f"Asking {answering.label} something ...")
     tried = await try_model(answering.label, providers, environ, config.home)
-    say(f"{tried.label} answered after {tried.seconds:.1f} s ({tried.abilities}).")
+    say(f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities}).")
 
 
 def _named(environ: Mapping[str, str], config: Config, wishes: ModelWishes) -> AvailableModel:
