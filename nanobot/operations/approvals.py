@@ -16,6 +16,7 @@ from nanobot.session.approvals import (
     ApprovalAnswer,
     Approver,
     RuleView,
+    State,
     may_answer,
     outcome,
 )
@@ -70,18 +71,7 @@ async def list_approvals(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
-        Literal[
-            "open",
-            "all",
-            "",
-            "waiting",
-            "detached",
-            "approved",
-            "denied",
-            "answered",
-            "expired",
-            "void",
-        ],
+        Literal["open", "all", "", State],
         Meta(description="Only in this state; open: what still counts."),
     ] = "open",
     limit: Limit = 20,

@@ -12,10 +12,11 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def as_struct(row: Any, kind: type[S], **others: object) -> S:
-    """A row as a struct: `others`, and the columns that have the names of its fields."""
+    """A row as a struct: `others`, and the columns that have the names of its fields. Each field
+    must be among them, whether it has a default or not: what was renamed in one place only must
+    not be lost without a word."""
     values = {**row._mapping, **others}  # noqa: SLF001 - SQLAlchemy's public name for it
-    fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
-    return msgspec.convert(fields, kind)
+    return msgspec.convert({name: values[name] for name in kind.__struct_fields__}, kind)
 
 
 class PreparedResult:

@@ -20,6 +20,7 @@ from nanobot.session.usage import run_usage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore, nothing_follows
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import as_struct
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import StoreContext
 from nanobot.text import quoted
@@ -341,17 +342,12 @@ def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
     row = connection.execute(sa.select(_s).where(_s.c.key == session_key)).first()
     if row is None:
         return None
-    return SessionRow(
-        key=row.key,
-        title=row.title,
-        model=row.model,
-        updated_at=row.updated_at,
+    return as_struct(
+        row,
+        SessionRow,
         entries=row.head_seq,
         waiting=waiting(connection, session_key),
         run=live(connection, session_key),
-        window_from=row.window_from,
-        prompt=row.prompt,
-        prompt_variant=row.prompt_variant,
         shared=bool(row.shared),
     )
 

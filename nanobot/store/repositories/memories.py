@@ -228,16 +228,9 @@ class SqlMemoryStore(SqlStore):
         )
         rows = {row.id: row for row in connection.execute(query)}
         return [
-            MemoryHit(
-                id=identity,
-                text=rows[identity].text,
-                score=score,
-                provenance=_provenance(rows[identity]),
-                kind=rows[identity].kind,
-                created_at=rows[identity].created_at,
-            )
+            as_struct(row, MemoryHit, score=score, provenance=_provenance(row))
             for identity, score in scores
-            if identity in rows
+            if (row := rows.get(identity)) is not None
         ]
 
     @transaction()
