@@ -22,7 +22,7 @@ from nanobot.messages import (
     SessionPolicy,
     session_key,
 )
-from nanobot.operations.dispatcher import Dispatcher, Invocation, notice
+from nanobot.operations.dispatcher import Dispatcher, Invocation
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, without_controls
@@ -142,7 +142,7 @@ class ChannelIntake:
             return role
         invocation = Invocation(message=message, session_key=key, role=role, argument="")
         if problem := self._problem(text, message):
-            return self._refusal(invocation, problem)
+            return invocation.answered(problem, refused=True)
         command = self.operations.find(text) or await self.operations.decided(invocation)
         if command is None:
             interrupts = self._bus.busy.mode == "interrupt"
@@ -188,14 +188,6 @@ class ChannelIntake:
         if not text.strip() and not message.attachments:
             return "Your message was empty: there is nothing to answer."
         return "" if self.operations.find(text) else self.operations.unknown(text)
-
-    def _refusal(self, invocation: Invocation, text: str) -> Admission:
-        return Admission(
-            message=invocation.message,
-            session_key=invocation.session_key,
-            role=invocation.role,
-            answer=notice(invocation.message, text, refused=True),
-        )
 
     def _orders(self, text: str) -> bool:
         """Whether it is one of our commands, though nobody said for whom: members need not mention

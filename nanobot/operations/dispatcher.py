@@ -44,6 +44,15 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     argument: str
 
+    def answered(self, text: str, *, refused: bool = False) -> Admission:
+        """The message with its answer, to be committed as one."""
+        return Admission(
+            message=self.message,
+            session_key=self.session_key,
+            role=self.role,
+            answer=notice(self.message, text, refused=refused),
+        )
+
 
 class Dispatcher:
     """All operations over one gateway."""
@@ -148,14 +157,14 @@ class Dispatcher:
         if not operation.may(invocation.role):
             allowed = "owners" if operation.role is Role.OWNER else "members and owners"
             text = f"/{operation.name} is for {allowed}."
-            return self._answered(invocation, text, refused=True)
+            return invocation.answered(text, refused=True)
         if operation.name == "stop":
             return await self._stop(invocation)
         try:
             arguments = operation.parsed(invocation.argument)
         except UsageError as error:
             text = f"{error}.\nWrite: `{operation.usage}`"
-            return self._answered(invocation, text, refused=True)
+            return invocation.answered(text, refused=True)
         if operation.in_lane is not None:
             command = operation.in_lane(arguments)
             message = msgspec.structs.replace(message, text=f"/{command}", command=command)
@@ -175,21 +184,13 @@ class Dispatcher:
             result = await self._perform(operation, caller, arguments)
             text = operation.rendered(result, self.engine.now())
         except NanobotError as error:
-            return self._answered(invocation, str(error), refused=True)
-        admission = self._answered(invocation, text)
+            return invocation.answered(str(error), refused=True)
+        admission = invocation.answered(text)
         if operation.quiet and message.pressed and admission.answer is not None:
             alone = {"only_for": message.sender.id, "discreet": True}
             answer = msgspec.structs.replace(admission.answer, **alone)
             admission = msgspec.structs.replace(admission, answer=answer)
         return admission
-
-    def _answered(self, invocation: Invocation, text: str, *, refused: bool = False) -> Admission:
-        return Admission(
-            message=invocation.message,
-            session_key=invocation.session_key,
-            role=invocation.role,
-            answer=notice(invocation.message, text, refused=refused),
-        )
 
     async def _stop(self, invocation: Invocation) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
