@@ -127,7 +127,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     line = ConnectionState()
     try:
         async with (
-            connect(name, settings, place.environment(environ), place, line) as link,
+            connect(place.environment(environ), place, name, settings, line) as link,
             asyncio.timeout(settings.timeout),
         ):
             listed = await link.tools()

@@ -4,9 +4,9 @@ kept to itself."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from loguru import logger
@@ -29,6 +29,10 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
+if TYPE_CHECKING:  # with the protocol's package, which is loaded where a server is connected
+    from nanobot.tools.mcp.connection import McpConnection, McpTool
+    from nanobot.tools.mcp.content import McpReply
+
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 300.0
 REFRESH_SECONDS = 60.0
@@ -40,81 +44,10 @@ _REST = "Ask for less of it."
 MISSING = f"the mcp package is not installed: {Installation().adding('mcp')}"
 
 
-class ServerReply(Protocol):
-    """What a server said; `ok` is its own word."""
-
-    @property
-    def text(self) -> str:
-        """What it said."""
-        ...
-
-    @property
-    def ok(self) -> bool:
-        """Whether it says that it worked."""
-        ...
-
-    @property
-    def pictures(self) -> Sequence[Picture]:
-        """The pictures that came with it."""
-        ...
-
-
-class ServerTool(Protocol):
-    """A tool as a server lists it."""
-
-    @property
-    def name(self) -> str:
-        """Its own name for it."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """What it says of it."""
-        ...
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The JSON schema of its arguments."""
-        ...
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it says that nothing is changed by it."""
-        ...
-
-
-class ServerConnection(Protocol):
-    """A connection; every question raises ServerTrouble when no answer comes."""
-
-    async def tools(self) -> list[Any]:
-        """What it offers, each a Listed."""
-        ...
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool; an Answer."""
-        ...
-
-    async def catalogue(self) -> Any:
-        """Its resources and prompts; an Answer."""
-        ...
-
-    async def read(self, uri: str) -> Any:
-        """A resource; an Answer."""
-        ...
-
-    async def prompt(self, name: str, arguments: dict[str, str]) -> Any:
-        """A prompt, filled in; an Answer."""
-        ...
-
-
-class Connector(Protocol):
-    """Who connects to servers."""
-
-    def __call__(
-        self, name: str, settings: McpSettings, line: ConnectionState, /
-    ) -> AbstractAsyncContextManager[ServerConnection]:
-        """A connection within. Raises ServerTrouble."""
-        ...
+Connector: TypeAlias = (
+    "Callable[[str, McpSettings, ConnectionState], AbstractAsyncContextManager[McpConnection]]"
+)
+"""Who connects to a server by its name. Raises ServerTrouble."""
 
 
 class McpServer:
@@ -140,7 +73,7 @@ class McpServer:
         self._blobs = blobs
         self._state = "off" if settings.enabled else "disabled"
         self._error = ""
-        self._link: ServerConnection | None = None
+        self._link: McpConnection | None = None
         self._line = ConnectionState()
         self._calls = 0
         self._stopping = False
@@ -222,7 +155,7 @@ class McpServer:
         if line.ended:
             raise ServerTrouble(line.why)
 
-    async def _relist(self, link: ServerConnection, line: ConnectionState) -> None:
+    async def _relist(self, link: McpConnection, line: ConnectionState) -> None:
         try:
             async with asyncio.timeout(self.settings.timeout):
                 listed = await link.tools()
@@ -234,7 +167,7 @@ class McpServer:
             raise
         self._offer(listed)
 
-    def _offer(self, listed: list[ServerTool]) -> None:
+    def _offer(self, listed: list[McpTool]) -> None:
         """Have exactly these in the registry."""
         fit = [listing for listing in listed if offer.allowed(listing.name, self.settings.allow)]
         given = offer.names(self.name, [listing.name for listing in fit])
@@ -252,7 +185,7 @@ class McpServer:
                     continue
                 self._offered[name] = tool
 
-    def _tool(self, name: str, offered: ServerTool) -> AnyTool:
+    def _tool(self, name: str, offered: McpTool) -> AnyTool:
         own = offered.name
 
         async def run(args: RawArgs, context: CallContext) -> ToolOutput:
@@ -274,7 +207,7 @@ class McpServer:
 
     async def ask(
         self,
-        question: Callable[[ServerConnection], Awaitable[Any]],
+        question: Callable[[McpConnection], Awaitable[McpReply]],
         what: str,
         context: CallContext,
     ) -> ToolOutput:
@@ -290,7 +223,7 @@ class McpServer:
         self._calls += 1
         try:
             async with asyncio.timeout(self.settings.timeout):
-                answer: ServerReply = await question(link)
+                answer = await question(link)
         except TimeoutError:
             line.look()
             raise ToolTimeout(
@@ -332,12 +265,12 @@ def _same(tool: AnyTool, others: Mapping[str, AnyTool]) -> bool:
 
 @asynccontextmanager
 async def connect(
-    name: str,
-    settings: McpSettings,
     base: Mapping[str, str],
     place: ServerPlace,
+    name: str,
+    settings: McpSettings,
     line: ConnectionState,
-) -> AsyncIterator[ServerConnection]:
+) -> AsyncIterator[McpConnection]:
     """A connection within. Raises ServerTrouble. The protocol's package is loaded on a thread: it
     takes most of a second."""
     try:
@@ -348,7 +281,7 @@ async def connect(
         yield link
 
 
-def _linked() -> Callable[..., AbstractAsyncContextManager[ServerConnection]]:
+def _linked() -> Callable[..., AbstractAsyncContextManager[McpConnection]]:
     from nanobot.tools.mcp.connection import linked  # noqa: PLC0415 - see connect
 
     return linked

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -15,9 +16,8 @@ from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.text import quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.mcp.connection_state import ConnectionState
 from nanobot.tools.mcp.place import ServerPlace
-from nanobot.tools.mcp.server import McpServer, ServerConnection, connect
+from nanobot.tools.mcp.server import McpServer, connect
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.tool_search import finding_tools
@@ -53,13 +53,7 @@ class McpServers:
         place: ServerPlace,
         blobs: Blobs | MemoryBlobs,
     ) -> None:
-        base = place.environment(environ)
-
-        def connector(
-            name: str, settings: McpSettings, line: ConnectionState
-        ) -> AbstractAsyncContextManager[ServerConnection]:
-            return connect(name, settings, base, place, line)
-
+        connector = partial(connect, place.environment(environ), place)
         self._servers = {
             name: McpServer(name, own, registry, clock, connector, blobs)
             for name, own in settings.items()
