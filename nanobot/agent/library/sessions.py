@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 
+from nanobot.bus.core import Bus
 from nanobot.providers.base import ToolCall
 from nanobot.providers.openai_messages import FunctionCall, OpenAIMessage, RequestedCall
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, ToolResultEntry, UserEntry
-from nanobot.session.journal import Journal
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -20,19 +19,10 @@ class Session(msgspec.Struct, frozen=True):
     history: tuple[OpenAIMessage, ...] = ()
 
 
-class _Journaled(Protocol):
-    """Whatever has a journal: a Bus, or a MessageBus."""
-
-    @property
-    def journal(self) -> Journal:
-        """The verbs of the store."""
-        ...
-
-
 class SessionManager:
     """Looks at the sessions of a bus. The log is the only session there is: nothing is cached."""
 
-    def __init__(self, bus: _Journaled) -> None:
+    def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
     async def get_or_create(self, key: str) -> Session:

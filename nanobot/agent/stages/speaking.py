@@ -16,12 +16,13 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
-from nanobot.messages import TERMINAL, Attachment, EventKind, OutboundKind, OutboundMessage
+from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.store_write import StoreWrite
 from nanobot.system import until_stored
+from nanobot.workspace.received import Received
 
 AT_ONCE = 4
 """So many answers are spoken side by side."""
@@ -85,15 +86,6 @@ class Speech(Protocol):
         ...
 
 
-class VoiceFiles(Protocol):
-    """Where sound is kept."""
-
-    async def keep_sound(self, content: bytes, at: float, *, in_workspace: bool) -> Attachment:
-        """A file of it; in the workspace too, for whoever is only told its path. Raises
-        StoreUnwritable or ToolError."""
-        ...
-
-
 class Speaking:
     """Speaks what is owed, as long as `run` runs. `takes` tells whether a channel takes files."""
 
@@ -101,7 +93,7 @@ class Speaking:
         self,
         answers: VoiceAnswers,
         speech: Speech,
-        files: VoiceFiles,
+        files: Received,
         bus: Bus,
         clock: Clock,
         takes: Callable[[str], bool],
