@@ -131,7 +131,7 @@ def entries(
 
 def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
     body = None if row.payload is None else msgspec.json.decode(row.payload, type=dict[str, Any])
-    return as_struct(row, EntryView, body=body)
+    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
 
 
 def run_list(
