@@ -30,6 +30,7 @@ from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
 from nanobot.tools.sandbox.bubblewrap import (
+    ALLOW,
     REMEDY,
     Bubblewrap,
     find_bwrap,
@@ -336,7 +337,8 @@ async def _sandbox(config: Config) -> Finding:
         text = "tools.exec.sandbox is off: the model can run no commands"
         return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')
     network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
-    why = await Bubblewrap(find_bwrap()).probe(network)
+    bwrap = find_bwrap()
+    why = await Bubblewrap(bwrap).probe(network)
     if why is None:
         reached = {
             "none": "without network",
@@ -352,4 +354,5 @@ async def _sandbox(config: Config) -> Finding:
         alone = no_wall_alone()
         kept = "Landlock alone keeps files from them" if alone is None else f"bare: {alone}"
         text += f" but those that a person agrees to ({kept})"
-    return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")
+    remedy = f"Run: {REMEDY}" if bwrap is None else ALLOW
+    return Finding(about=about, level=level, text=text, remedy=remedy)

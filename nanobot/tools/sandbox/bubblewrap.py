@@ -44,6 +44,10 @@ from nanobot.tools.shell.capture import kill
 from nanobot.tools.web.addresses import Addresses
 
 REMEDY = f"{Installation().adding('sandbox')}, or install the distribution's bubblewrap package"
+ALLOW = (
+    "Let this user make namespaces with a /proc of their own; a container needs options for that, "
+    "which docs/running.md names"
+)
 
 # For root these stay writable in a new /proc, and one of them (core_pattern) runs programs
 # outside of every sandbox.
@@ -257,7 +261,7 @@ class Bubblewrap:
                 _, errors = await started.process.communicate()
                 code = started.process.returncode
         except ToolError as error:
-            return f"bubblewrap does not work on this machine ({error}): {REMEDY}"
+            return f"bubblewrap does not work on this machine ({error})"
         except TimeoutError:
             return "bubblewrap did not end: it does not work on this machine"
         if code == 0:
