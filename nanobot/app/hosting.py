@@ -112,14 +112,17 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
-        return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, Hosting(shared=self.shared))
+        hosting = Hosting(shared=self.shared, attended=terminal.attended)
+        return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
     def web_intake(self, gate: Gate) -> ChannelIntake:
         """That of somebody who asks over HTTP."""
         return self.intake(WEB, gate)
 
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
-        return self._start(tasks, WEB, channel, _AT_THE_PAGE, Hosting(shared=self.shared))
+        # Every process shows to its own pages what it sends; who comes later reads the log.
+        hosting = Hosting(shared=self.shared, attended=lambda _chat: True)
+        return self._start(tasks, WEB, channel, _AT_THE_PAGE, hosting)
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """One that is broken in itself is left out. Raises ConfigError."""

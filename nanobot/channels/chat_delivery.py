@@ -12,6 +12,7 @@ from nanobot.channels.ages import Ages
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
+from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import (
     ChatGone,
     ChatMoved,
@@ -54,7 +55,7 @@ T = TypeVar("T")
 
 
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all chats of a channel share."""
+    """What all chats of a channel share. `shared`: other processes serve them, too."""
 
     sender: PartSender
     journal: Journal
@@ -65,6 +66,7 @@ class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     release_preview: Callable[[str], Awaitable[None]]
     backoff: Backoff
     doubtful_backoff: Backoff
+    shared: SharedChats | None
 
 
 class ChatDelivery:
@@ -113,9 +115,11 @@ class ChatDelivery:
             return await self._replace_preview(following)
         if row.message.replaces:
             return await self._replace_earlier(row)
-        in_doubt = next((part.idx for part in row.parts if part.state == "sending"), None)
+        in_doubt = next((part for part in row.parts if part.state == "sending"), None)
         if in_doubt is not None:
-            return await self._reconcile(row, in_doubt)
+            if self._parts.shared and await self._parts.shared.waited_for(in_doubt):
+                return await self._next()
+            return await self._reconcile(row, in_doubt.idx)
         parts = [part.part for part in row.parts]
         rendered = [] if parts else await self._sender.render(row.message)
         sent = sum(part.state == "sent" for part in row.parts)

@@ -17,6 +17,7 @@ from nanobot.channels.ages import Ages
 from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery, DeliveryParts
 from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
+from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
 from nanobot.ports import Clock
@@ -25,9 +26,10 @@ from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
 
 class Delivery:
     """The delivery of one channel. `release_preview` is asked before the message of a preview is
-    sent: it returns once nothing is done about the preview any more."""
+    sent: it returns once nothing is done about the preview any more. Of chats that are `shared`
+    with other processes those are served that somebody attends here."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
         name: str,
         sender: PartSender,
@@ -35,6 +37,7 @@ class Delivery:
         clock: Clock,
         rng: random.Random,
         release_preview: Callable[[str], Awaitable[None]],
+        shared: SharedChats | None = None,
     ) -> None:
         self._name = name
         self._bus = bus
@@ -51,6 +54,7 @@ class Delivery:
             # So steep that a platform which applies every send and never answers shows a message
             # some ten times in its 24 hours.
             doubtful_backoff=Backoff(0.5, MAX_AGE_SECONDS, 3.0, rng=rng),
+            shared=shared,
         )
         self._chats: dict[str, asyncio.Event] = {}
         self._parked: set[str] = set()
@@ -92,11 +96,14 @@ class Delivery:
 
     async def _serve(self, chat_id: str) -> None:
         """Everything owed to one chat, oldest first; ends when nothing is left."""
-        again = self._chats[chat_id]
+        again, shared = self._chats[chat_id], self._parts.shared
         chat = ChatDelivery(Address(self._name, chat_id), self._parts)
         try:
             while True:
                 again.clear()
+                if shared is not None and not shared.attended(chat_id):
+                    self._parked.add(chat_id)
+                    return
                 with boundary(f"delivery to {chat.address}") as caught:
                     try:
                         await chat.drain()

@@ -25,6 +25,7 @@ from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender
+from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import (
@@ -61,7 +62,8 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
     `menus` are for the platform's menus of commands, `arrived` tells which messages of a platform
-    are known to be ours. `shared`: other processes work on the same store."""
+    are known to be ours. `shared`: other processes work on the same store; `attended`: they serve
+    this channel, too, and this says whether somebody is in the chat of that id here."""
 
     preview: bool = True
     show_tools: bool = False
@@ -72,6 +74,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     menus: MenuSettings = MenuSettings()
     arrived: Arrived | None = None
     shared: bool = False
+    attended: Callable[[str], bool] | None = None
 
 
 class ChannelHost:
@@ -120,7 +123,10 @@ class ChannelHost:
             self._reactions = Reactions(name, channel, self.moved)
         self._missed: MissedReactions | None = None
         self._fetcher = hosting.fetcher
-        self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview)
+        shared = None
+        if hosting.shared and hosting.attended is not None:
+            shared = SharedChats(clock, hosting.attended)
+        self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview, shared)
         self._first_up = asyncio.Event()
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None

@@ -45,6 +45,10 @@ class Terminal:
         """From now on messages of the chat go to this client too."""
         self._clients.setdefault(chat_id, []).append(client)
 
+    def attended(self, chat_id: str) -> bool:
+        """Whether somebody is attached to the chat."""
+        return chat_id in self._clients
+
     def detach(self, chat_id: str, client: TerminalClient) -> None:
         clients = self._clients.get(chat_id, [])
         if client in clients:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from nanobot.channels.chat_delivery import LOOKUP_SECONDS, LOOKUPS, MAX_AGE_SECONDS, REPEAT_LINE
+from nanobot.channels.host import Hosting
+from nanobot.channels.shared_chats import SHOWING_SECONDS
 from nanobot.errors import (
     ChatGone,
     ChatMoved,
@@ -28,7 +30,7 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal import chats
 from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from tests.agent.tooling import bodies
@@ -583,6 +585,62 @@ async def test_who_left_before_showing_it_gets_it_again_with_the_line() -> None:
         await bot.settle()
         bot.bus.owed(Address("fake", "1"))
         assert (await bot.channel.pop()).text == MARKED
+
+
+# Chats that several processes serve
+
+
+async def test_what_another_process_shows_just_now_is_not_in_doubt() -> None:
+    hosting = Hosting(shared=True, attended=lambda _chat: True)
+    async with (
+        MemoryHome(ManualClock(instant=False)) as home,
+        gateway(channel=waiting_room(), home=home, options=Options(hosting=hosting)) as bot,
+    ):
+        journal = Process(home).journal
+        message = OutboundMessage(address=Address("fake", "1"), text="hello", key="k")
+        await journal.post("fake:1", message)
+        row = await journal.next_outbound(message.address)
+        assert row is not None
+        await journal.begin_send(row, [OutboundPart(text="hello")], 0, duplicate=False)
+        bot.bus.owed(message.address)
+        await bot.settle()
+        assert SHOWING_SECONDS in clock_of(bot).sleeps
+        await journal.receipt(row, 0, "there", begin=None)
+        clock_of(bot).advance(SHOWING_SECONDS)
+        await bot.settle()
+        assert bot.channel.attempts == []
+        assert states(bot) == ["sent"]
+
+
+async def test_what_a_process_that_was_killed_showed_is_shown_again_with_the_line() -> None:
+    hosting = Hosting(shared=True, attended=lambda _chat: True)
+    async with MemoryHome() as home:
+        async with gateway(channel=waiting_room(), home=home) as bot:
+            bot.process.before = lambda verb: bot.crash() if verb == "receipt" else None
+            await owe(bot, "hello")
+            assert (await bot.channel.pop()).text == "hello"
+            await bot.settle()
+        options = Options(hosting=hosting)
+        async with gateway(channel=waiting_room(), home=home, options=options) as bot:
+            clock_of(bot).advance(SHOWING_SECONDS)
+            assert (await bot.channel.pop()).text == MARKED
+
+
+async def test_a_chat_that_nobody_attends_here_is_left_to_other_processes() -> None:
+    attending = set[str]()
+    hosting = Hosting(shared=True, attended=attending.__contains__)
+    clock, options = ManualClock(instant=False), Options(hosting=hosting)
+    async with (
+        MemoryHome(clock) as home,
+        gateway(channel=waiting_room(), home=home, options=options) as bot,
+    ):
+        await owe(bot, "hello")
+        await bot.settle()
+        assert "begin_send" not in bot.process.verbs
+        assert bot.channel.attempts == []
+        attending.add("1")
+        bot.bus.owed(Address("fake", "1"))
+        assert (await bot.channel.pop()).text == "hello"
 
 
 # Rendering
