@@ -30,11 +30,11 @@ from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
 from nanobot.tools.sandbox.bubblewrap import (
-    ALLOW,
     REMEDY,
     Bubblewrap,
     find_bwrap,
     missing_walls,
+    remedy,
     standing_walls,
 )
 from nanobot.tools.sandbox.file_wall import no_wall_alone
@@ -349,10 +349,11 @@ async def _sandbox(config: Config) -> Finding:
         text = "; ".join([*walls, *missing_walls()])
         return Finding(about=about, level="ok", text=text)
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
-    text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
+    advice = remedy(bwrap)
+    text = f"{why.removesuffix(f': {advice}')}: the model can run no commands"
     if level == "warning":
         alone = no_wall_alone()
         kept = "Landlock alone keeps files from them" if alone is None else f"bare: {alone}"
         text += f" but those that a person agrees to ({kept})"
-    remedy = f"Run: {REMEDY}" if bwrap is None else ALLOW
-    return Finding(about=about, level=level, text=text, remedy=remedy)
+    advice = f"Run: {advice}" if advice == REMEDY else advice
+    return Finding(about=about, level=level, text=text, remedy=advice)

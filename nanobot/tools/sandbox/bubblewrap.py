@@ -92,6 +92,11 @@ class SandboxProcess:
         return () if self._proxy is None else tuple(self._proxy.refused)
 
 
+def remedy(bwrap: str | None) -> str:
+    """What to do where it does not work."""
+    return ALLOW if bwrap is not None and Path(bwrap).exists() else REMEDY
+
+
 def find_bwrap(search_path: str = SEARCH_PATH) -> str | None:
     """The bubblewrap to run: the one installed with nanobot, else the system's, else None."""
     with suppress(ImportError, RuntimeError, OSError):
@@ -242,7 +247,7 @@ class Bubblewrap:
     async def _probe(self, network: NetworkAccess) -> str | None:
         """With the second wall as far as it can be had."""
         if self.bwrap is None:
-            return f"bubblewrap is not installed: {REMEDY}"
+            return f"bubblewrap is not installed: {remedy(None)}"
         if landlock_version() >= landlock.SINCE_MOVES:
             for inner in [self._inner] if self._inner else interpreters():
                 if await self._try(network, inner) is None:
@@ -261,13 +266,13 @@ class Bubblewrap:
                 _, errors = await started.process.communicate()
                 code = started.process.returncode
         except ToolError as error:
-            return f"bubblewrap does not work on this machine ({error})"
+            return f"bubblewrap does not work on this machine ({error}): {remedy(self.bwrap)}"
         except TimeoutError:
             return "bubblewrap did not end: it does not work on this machine"
         if code == 0:
             return None
         why = (errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[0]
-        return f"bubblewrap does not work on this machine ({why})"
+        return f"bubblewrap does not work on this machine ({why}): {remedy(self.bwrap)}"
 
 
 async def _started(words: Sequence[str], **options: Any) -> Process:
