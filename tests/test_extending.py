@@ -109,13 +109,14 @@ async def test_all_that_the_package_adds_is_found_and_opened_as_configured(
     assert "countdown" in [kind.name for kind in installed(plugins, RunType.__args__)]  # type: ignore[attr-defined]
     open_channel("notes", last.channels["notes"], plugins)
     assert set(opened(last.triggers, plugins)) == {"letterbox"}
-    roster = ProviderRegistry(last.agent.model, last.providers, {}, home, ManualClock())
-    provider, profile = await roster.pick()
+    registry = ProviderRegistry(last.agent.model, last.providers, {}, home, ManualClock())
+    provider, profile = await registry.pick()
     request = ModelRequest(model="polly", messages=(ChatMessage(role="user", content="Hi"),))
     assert (await provider.chat(request)).text == "(deep) Hi"
     assert profile.label == "pet/polly"
 
 
+@pytest.mark.process  # it runs them as a command
 def test_the_tests_of_the_page_pass(package: Path) -> None:
     tests = [text for text in blocks("python") if "CHECKS" in text]
     for number, text in enumerate(tests):
