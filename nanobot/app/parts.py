@@ -48,7 +48,7 @@ def memory_of(
     store: Store,
     eraser: Eraser,
     roots: ConfinedFiles,
-    roster: ProviderRegistry,
+    registry: ProviderRegistry,
 ) -> Memory:
     """The memory in the workspace and in the store; its days begin in `zone`."""
     label = config.memory.embedding_model
@@ -61,7 +61,9 @@ def memory_of(
     elif label == LOCAL:
         embedder = LocalEmbedder()
     elif label:
-        embedder = ProviderEmbedder(roster, label, config.memory.min_similarity or least_of(label))
+        embedder = ProviderEmbedder(
+            registry, label, config.memory.min_similarity or least_of(label)
+        )
     return Memory(files, memories, store.writer.clock, embedder, options)
 
 
@@ -102,12 +104,12 @@ def speaking_of(
     )
 
 
-async def warm_up(roster: ProviderRegistry, skills: Skills) -> None:
+async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
     """Have the model ready before the first message, and what reads the skills; what is wrong is
     told with the message."""
     with boundary("the model"):
         try:
-            await roster.warm_up()
+            await registry.warm_up()
         except NanobotError as error:
             logger.warning("no model yet: {}", error)
     with boundary("the skills"):

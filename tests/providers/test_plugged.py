@@ -59,7 +59,7 @@ def leaving(name: str, keys: Mapping[str, object]) -> NoReturn:
 NUMBER = 5
 
 
-def roster(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegistry:
+def registry_of(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegistry:
     client = settings.pop("client", "birds")
     tables = {"pet": ProviderSettings(client=client, **settings)}
     plugins = Plugins([EntryPoint(name="birds", value=f"{__name__}:{value}", group=PROVIDERS)])
@@ -67,7 +67,7 @@ def roster(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegi
 
 
 async def test_a_package_gives_a_provider_that_gets_its_tables_keys(tmp_path: Path) -> None:
-    registry = roster(tmp_path, api_key="k", settings={"cage": "gold"})
+    registry = registry_of(tmp_path, api_key="k", settings={"cage": "gold"})
     provider, profile = await registry.pick()
     assert isinstance(provider, Guarded)
     assert (await provider.chat(ASKED)).text == "echo: hello"
@@ -80,7 +80,7 @@ async def test_a_package_gives_a_provider_that_gets_its_tables_keys(tmp_path: Pa
 
 async def test_a_configured_price_goes_before_the_providers_own(tmp_path: Path) -> None:
     prices = {"parrot": PriceSettings(prompt=1_000_000.0, completion=0.0)}
-    _, profile = await roster(tmp_path, prices=prices).pick()
+    _, profile = await registry_of(tmp_path, prices=prices).pick()
     assert profile.price == Price(prompt=1.0, completion=0.0)
 
 
@@ -99,7 +99,7 @@ async def test_what_cannot_be_opened_is_an_error_that_says_so(
     tmp_path: Path, value: str, settings: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(ConfigError, match=why):
-        await roster(tmp_path, value, **settings).pick()
+        await registry_of(tmp_path, value, **settings).pick()
 
 
 def test_a_survey_loads_them_and_opens_none() -> None:

@@ -29,7 +29,7 @@ async def provider(server: OpenAIServer) -> AsyncIterator[OpenAICompatProvider]:
     await opened.close()
 
 
-def roster(server: OpenAIServer, home: Path) -> ProviderRegistry:
+def registry(server: OpenAIServer, home: Path) -> ProviderRegistry:
     mine = ProviderSettings(api_key="k", api_base=server.base_url)
     return ProviderRegistry("mine/m", {"mine": mine}, {}, home, ManualClock())
 
@@ -98,7 +98,7 @@ async def test_nobody_there_is_said(server: OpenAIServer) -> None:
 async def test_the_roster_takes_the_lean_client_and_loads_nothing_else(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
-    known = roster(server, tmp_path)
+    known = registry(server, tmp_path)
     before = "litellm" in sys.modules
     transcriber = known.transcriber("mine/whisper-1")
     assert isinstance(transcriber, ProviderTranscriber)
@@ -110,7 +110,7 @@ async def test_the_roster_takes_the_lean_client_and_loads_nothing_else(
 async def test_a_model_that_cannot_hear_is_named_with_the_setting(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
-    known = roster(server, tmp_path)
+    known = registry(server, tmp_path)
     transcriber = known.transcriber("embedded")
     assert transcriber is not None
     with pytest.raises(ConfigError, match=r"agent\.transcription_model"):
@@ -119,4 +119,4 @@ async def test_a_model_that_cannot_hear_is_named_with_the_setting(
 
 
 def test_without_a_model_nobody_transcribes(server: OpenAIServer, tmp_path: Path) -> None:
-    assert roster(server, tmp_path).transcriber("") is None
+    assert registry(server, tmp_path).transcriber("") is None

@@ -1,4 +1,4 @@
-"""Which provider the roster makes for which choice."""
+"""Which provider the registry makes for which choice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROVIDERS = {
 
 
 @pytest.fixture
-async def roster(tmp_path: Path) -> AsyncIterator[ProviderRegistry]:
+async def registry(tmp_path: Path) -> AsyncIterator[ProviderRegistry]:
     registry = ProviderRegistry("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
     yield registry
     await registry.close()
@@ -40,20 +40,20 @@ async def roster(tmp_path: Path) -> AsyncIterator[ProviderRegistry]:
     ],
 )
 async def test_each_choice_gets_its_client(
-    roster: ProviderRegistry, label: str, kind: type
+    registry: ProviderRegistry, label: str, kind: type
 ) -> None:
-    provider, profile = await roster.pick(label)
+    provider, profile = await registry.pick(label)
     assert isinstance(provider, kind)
     assert profile.provider == label.partition("/")[0]
-    assert (await roster.pick(label))[0] is provider
+    assert (await registry.pick(label))[0] is provider
 
 
-async def test_a_price_is_known_or_none(roster: ProviderRegistry) -> None:
-    price = await roster.price()
+async def test_a_price_is_known_or_none(registry: ProviderRegistry) -> None:
+    price = await registry.price()
     assert price is not None
     assert price.prompt == 1e-06
-    assert (await roster.pick())[1].price == price
-    assert await roster.price("openai/nobody-knows-this") is None
-    free = await roster.price("embedded")
+    assert (await registry.pick())[1].price == price
+    assert await registry.price("openai/nobody-knows-this") is None
+    free = await registry.price("embedded")
     assert free is not None
     assert (free.prompt, free.completion) == (0.0, 0.0)
