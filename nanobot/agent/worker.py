@@ -24,6 +24,7 @@ from nanobot.system import STORE_RETRY_SECONDS
 _TRUSTED_ATTEMPTS = 2
 """A crash takes every run down, so one unclean end says nothing about a run; two do."""
 _LOOK_SECONDS = 2.0
+_GATHER_SECONDS = 0.05
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +87,7 @@ class Worker:
         async with asyncio.TaskGroup() as tasks:
             for kind in RunKind:
                 tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
+            tasks.create_task(self._follow_up(), name="agent: cancelled callers")
             if self._shared:
                 tasks.create_task(self._keep_leases(), name="agent: leases")
 
@@ -244,6 +246,18 @@ class Worker:
                 logger.error("the store still fails: {}", error)
             else:
                 return
+
+    async def _follow_up(self) -> None:
+        """A caller that is cancelled between a commit and its wake-up leaves work that nobody was
+        told of: look for it."""
+        while True:
+            await self._bus.abandoned.wait()
+            await self._clock.sleep(_GATHER_SECONDS)
+            with boundary("following up cancelled callers"):
+                await self._bus.follow_up()
+                for active, _scope in self._driven.values():
+                    self._bus.mail_waits(active.run.session_key)
+                await self.recover()
 
     async def _keep_leases(self) -> None:
         """Renew what is held, and look for lanes that others left or that nobody woke us for."""

@@ -128,6 +128,10 @@ class Bus:
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
+        self.abandoned = asyncio.Event()
+        """Set when something may have been committed whose follow-up here was cancelled."""
+        if journal is not None:
+            journal.on_abandoned(self.abandoned.set)
 
     @property
     def journal(self) -> Journal:
@@ -181,6 +185,16 @@ class Bus:
         for lane in lanes:
             self.wake(lane.session_key, lane.kind, lane.held)
         return lanes
+
+    async def follow_up(self) -> None:
+        """Do what cancelled callers left undone: tell all who fetch files and deliver of what the
+        journal holds for them. Lanes are found by `recover`."""
+        self.abandoned.clear()
+        for came in self._files.values():
+            came.set()
+        for channel in tuple(self._owed):
+            for address in await self.journal.owed_chats(channel):
+                self.deliver(address)
 
     def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
         """A session has something to do, in `held` seconds."""

@@ -7,7 +7,7 @@ another owner. The contract suite runs over every implementation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from nanobot.messages import Address, Attachment, OutboundMessage
@@ -131,6 +131,12 @@ Effects: TypeAlias = Sequence[OutboundMessage | StoreWrite]
 
 class Journal(Arrivals, Deciding, Outgoing, Protocol):
     """The verbs. Names are what NANOBOT_CRASH_AT takes."""
+
+    def on_abandoned(self, call: Callable[[], None]) -> None:
+        """Call `call` whenever the caller of a verb is cancelled before it learns whether the verb
+        was committed. It may have been: the caller's own follow-up, such as waking a lane, is
+        missing then. Reads that begin after the call see what was committed."""
+        ...
 
     async def account(self, channel: str, identity: str) -> None:
         """Who the channel's adapter is on its platform from now on, see Intake.account."""

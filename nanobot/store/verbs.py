@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -54,15 +55,27 @@ def transaction(
     def decorate(body: Callable[Concatenate[S, sa.Connection, P], T]) -> Verb[S, P, T]:
         @functools.wraps(body)
         async def method(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            return await store.database.transact(
-                lambda connection: body(store, connection, *args, **kwargs), crash_point
-            )
+            try:
+                return await store.database.transact(
+                    lambda connection: body(store, connection, *args, **kwargs), crash_point
+                )
+            except asyncio.CancelledError:
+                if crash_point:
+                    _abandoned(store)
+                raise
 
         if crash_point:
             _CRASH_POINTS[method] = crash_point
         return method
 
     return decorate
+
+
+def _abandoned(store: object) -> None:
+    """The store's thread may commit what this caller will never hear of."""
+    if isinstance(store, SqlStore):
+        for call in store.writer.on_abandoned:
+            call()
 
 
 def verb(

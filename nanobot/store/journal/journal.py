@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nanobot.session.inbox import Consumed
 from nanobot.session.runs import Claim, Lane
 from nanobot.store.journal import (
@@ -68,6 +70,9 @@ class SqlJournal(SqlStore):
 
     _claim = verb(claiming.claim, "claim")
     _take_inbound = verb(direct.take_inbound, "take_inbound")
+
+    def on_abandoned(self, call: Callable[[], None]) -> None:
+        self.writer.on_abandoned.append(call)
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """Held by the caller from the moment it is claimed, and not if they hear nothing of it."""
