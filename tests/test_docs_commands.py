@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot.agent import context_view as exhibit
 from nanobot.bus import pairing
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.memory import port
+from nanobot.operations import context_view as exhibit
 from nanobot.operations import usage as spending
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.security import TaintedFile

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from nanobot.agent.context_preview import ContextPreview
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
@@ -18,6 +17,7 @@ from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
+from nanobot.operations.context_preview import ContextPreview
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Models
 from nanobot.session.views import Records

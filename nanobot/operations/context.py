@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.context_view import ContextView, context_text, counts_only
+from nanobot.operations.context_view import ContextView, context_text, counts_only
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession
 

@@ -9,11 +9,11 @@ import msgspec
 
 if TYPE_CHECKING:
     from nanobot.agent.budgets import Budgets, UsageStore
-    from nanobot.agent.context_preview import ContextPreview
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
+    from nanobot.operations.context_preview import ContextPreview
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices

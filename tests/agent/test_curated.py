@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.agent.context_view import ContextView
 from nanobot.memory.files import curated
 from nanobot.memory.port import OWNER as OWNERS
 from nanobot.memory.port import scope_of
 from nanobot.messages import Address, Role
+from nanobot.operations.context_view import ContextView
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.context_view import ContextView
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import NanobotError
+from nanobot.operations.context_view import ContextView
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry

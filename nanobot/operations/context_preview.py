@@ -7,11 +7,11 @@ import msgspec
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import context, estimate_tokens
-from nanobot.agent.context_view import ContextView, PartView, text_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.bus.core import Bus
 from nanobot.errors import UnknownId
 from nanobot.messages import TERMINAL, Address, Origin, Role
+from nanobot.operations.context_view import ContextView, PartView, text_of
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, Models
 from nanobot.session.entries import Entry, UserEntry
