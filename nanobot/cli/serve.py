@@ -88,7 +88,9 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
     if sys.stderr.isatty():
         warn(f"The page: {parts.engine.web.link().url}")
     else:
-        logger.info("the page is at {}; `nanobot dashboard` gives a link to it", parts.http.url)
+        logger.info(
+            "the page is at {}; `nanobot dashboard` gives a link to it", parts.http.public_url
+        )
 
 
 def _ready(line: str) -> None:

@@ -10,6 +10,7 @@ from nanobot.config.settings.channels import WebSettings
 from nanobot.ports import Clock
 from nanobot.server.access import Access, Principal
 from nanobot.server.guards import client_of, host_allowed, origin_allowed
+from nanobot.server.path_prefix import note_prefix
 from nanobot.server.rates import Rates
 from nanobot.server.wire import Problem
 
@@ -33,19 +34,23 @@ class Admission:
 
     def __init__(self, settings: WebSettings, access: Access, clock: Clock) -> None:
         self.access = access
+        self.prefix = settings.prefix
         self._settings = settings
-        self._hosts = (*settings.hosts, settings.host)
+        self._names = settings.names
+        self._hosts = (*self._names, settings.host)
         self._requests = Rates(clock, **_REQUESTS)
         self._mistakes = Rates(clock, **_MISTAKES)
 
     def check_origin(self, request: web.Request) -> None:
-        """Raises Problem for a request by a stranger's name, or of a stranger's page."""
+        """Raises Problem for a request by a stranger's name, or of a stranger's page. The prefix
+        of its path is known afterwards."""
         headers = {name.lower(): value for name, value in request.headers.items()}
         if not host_allowed(headers.get("host", ""), self._hosts):
             text = "This name is not known here; put it into web.hosts if it should be."
             raise Problem(403, "unknown_host", text)
-        if not origin_allowed(headers, self._settings.hosts):
+        if not origin_allowed(headers, self._names):
             raise Problem(403, "foreign_origin", "Pages of other sites may not ask here.")
+        note_prefix(request, self.prefix, trusted=self._from_proxy(request))
 
     def client(self, request: web.Request) -> str:
         """The address of whoever asks."""
@@ -54,9 +59,12 @@ class Admission:
 
     def is_secure(self, request: web.Request) -> bool:
         """Whether the browser's way here is encrypted, as a trusted proxy tells it."""
-        if (request.remote or "") not in self._settings.trusted_proxies:
+        if not self._from_proxy(request):
             return False
         return request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+
+    def _from_proxy(self, request: web.Request) -> bool:
+        return (request.remote or "") in self._settings.trusted_proxies
 
     async def admit(self, request: web.Request, *, page: bool = True) -> None:
         """Know who asks. Where a `page` may ask, it has to show that it is ours. Raises Problem."""

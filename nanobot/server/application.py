@@ -12,7 +12,8 @@ from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.server.admission import Admission
-from nanobot.server.wire import Connection, Problem, answer, asked_to_go_on
+from nanobot.server.path_prefix import own_path
+from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on
 
 _IDLE_SECONDS = 15.0
 _LINGER_SECONDS = 2.0
@@ -51,14 +52,11 @@ class Application:
         self._ending = ending or asyncio.Event()
         app = web.Application(middlewares=[_errors, self._guard])
         for route in routes:
-            handler = self._answering(route)
-            add = app.router.add_get if route.method == "GET" else None
-            if add is not None:
-                add(route.path, handler, expect_handler=asked_to_go_on)
-            else:
-                app.router.add_route(
-                    route.method, route.path, handler, expect_handler=asked_to_go_on
-                )
+            self._add(app.router, route, route.path)
+            if admission.prefix:
+                self._add(app.router, route, f"{admission.prefix}{route.path}")
+        if admission.prefix:
+            app.router.add_get(admission.prefix, _to_root)
         log = logging.getLogger("nanobot.server")
         log.addHandler(logging.NullHandler())
         log.propagate = False
@@ -71,6 +69,13 @@ class Application:
         }
         self._runner = web.AppRunner(app, **self._options)
         self._loop = asyncio.get_running_loop()
+
+    def _add(self, router: web.UrlDispatcher, route: Route, path: str) -> None:
+        handler = self._answering(route)
+        if route.method == "GET":
+            router.add_get(path, handler, expect_handler=asked_to_go_on)
+        else:
+            router.add_route(route.method, path, handler, expect_handler=asked_to_go_on)
 
     async def start(self) -> Application:
         """Ready for connections."""
@@ -108,6 +113,11 @@ class Application:
         return handle
 
 
+async def _to_root(request: web.Request) -> web.StreamResponse:
+    """The page is at a path with a / at its end, so that what it names is below it."""
+    return web.Response(status=308, headers={**QUIET, "Location": f"{request.path}/"})
+
+
 @web.middleware
 async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Whatever is raised becomes an answer that says nothing of the inside."""
@@ -115,15 +125,15 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             return await handler(request)
         except Problem as problem:
-            return answer(problem.status, problem.for_path(request.path), problem.headers)
+            return answer(problem.status, problem.for_path(own_path(request)), problem.headers)
         except web.HTTPException as refused:
-            return _refused(refused, request.path)
+            return _refused(refused, own_path(request))
         except ConnectionError:
             raise asyncio.CancelledError from None  # nobody is there to be told
     if request.writer.output_size > 0:
         raise asyncio.CancelledError  # a second answer would stand within the first
     problem = Problem(500, "internal", "Something went wrong here; the log says what.")
-    return answer(problem.status, problem.for_path(request.path), {"Connection": "close"})
+    return answer(problem.status, problem.for_path(own_path(request)), {"Connection": "close"})
 
 
 def _refused(refused: web.HTTPException, path: str) -> web.Response:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from aiohttp import web
 
+from nanobot.server.path_prefix import own_path
 from nanobot.server.wire import QUIET
 
 _Message: TypeAlias = MutableMapping[str, Any]
@@ -36,8 +38,8 @@ def _scope(request: web.Request) -> _Message:
         "http_version": "1.1",
         "method": request.method,
         "scheme": "http",
-        "path": request.path,
-        "raw_path": request.rel_url.raw_path.encode(),
+        "path": own_path(request),
+        "raw_path": quote(own_path(request)).encode(),
         "query_string": request.rel_url.raw_query_string.encode(),
         "root_path": "",
         "headers": headers,

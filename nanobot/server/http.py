@@ -70,6 +70,13 @@ class HttpService:
         return "" if self._server is None else self._server.url
 
     @property
+    def public_url(self) -> str:
+        """The address that people use, without a / at its end; "" while nothing is served."""
+        web = self._config.web
+        own = self._address() + web.prefix if self.url else ""
+        return web.public_url.rstrip("/") or own
+
+    @property
     def with_page(self) -> bool:
         """Whether more than hooks is served."""
         return bool(self.access.url)
@@ -92,7 +99,7 @@ class HttpService:
             if web.enabled:
                 self.access.own = token_of(self._config.home, web.token)
                 self._redact.also(self.access.own)
-                self.access.url = self._address()
+                self.access.url = self.public_url
             yield
 
     @asynccontextmanager
@@ -151,7 +158,7 @@ class HttpService:
             WebhookView(
                 name=name,
                 enabled=hook.enabled,
-                url=f"{self.url}/hooks/{name}",
+                url=f"{self._config.web.public_url.rstrip('/') or self.url}/hooks/{name}",
                 style=hook.style,
                 to=hook.to,
                 session=hook.session,

@@ -11,6 +11,7 @@ from nanobot.server.access import BROWSER_SECONDS
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.path_prefix import prefix_of
 from nanobot.server.wire import answer
 
 _LIMIT = 4_096
@@ -27,6 +28,11 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float | None
     csrf: str
     page: str
+
+
+def _cookie_path(request: web.Request) -> str:
+    """Below which paths the browser shows the cookie: other programs may share the host."""
+    return prefix_of(request) or "/"
 
 
 def login_routes(admission: Admission, page: str) -> list[Route]:
@@ -48,6 +54,7 @@ def login_routes(admission: Admission, page: str) -> list[Route]:
             max_age=int(BROWSER_SECONDS),
             httponly=True,
             samesite="Strict",
+            path=_cookie_path(request),
             secure=admission.is_secure(request),
         )
         return response
@@ -67,7 +74,8 @@ def login_routes(admission: Admission, page: str) -> list[Route]:
     async def log_out(request: web.Request) -> web.StreamResponse:
         await admission.access.logged_out(principal_of(request))
         response = answer(200, {"ok": True})
-        response.del_cookie(cookie, httponly=True, samesite="Strict")
+        path = _cookie_path(request)
+        response.del_cookie(cookie, path=path, httponly=True, samesite="Strict")
         return response
 
     return [

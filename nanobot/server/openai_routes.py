@@ -26,6 +26,7 @@ from nanobot.server.chat_answers import ChatChunks, ResponseEvents
 from nanobot.server.chat_requests import ChatRequest, ResponseRequest
 from nanobot.server.event_stream import EventStream
 from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.path_prefix import own_path
 from nanobot.server.session_routes import allowed
 from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.system import RandomIds
@@ -166,7 +167,7 @@ class OpenAIRoutes:
         if problem is not None and not stream.response.prepared:
             raise problem
         if problem is not None:
-            await stream.response.write(_data(problem.for_path(request.path)))
+            await stream.response.write(_data(problem.for_path(own_path(request))))
         return stream.response
 
     def _session(self, request: web.Request) -> str:

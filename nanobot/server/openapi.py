@@ -17,6 +17,7 @@ from nanobot.server.application import Route
 from nanobot.server.descriptions import DESCRIPTIONS, HOOKS
 from nanobot.server.openai_schemas import OpenAIError
 from nanobot.server.operation_routes import path_of
+from nanobot.server.path_prefix import prefix_of
 from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
 from nanobot.server.wire import OPENAI, QUIET
 
@@ -66,14 +67,16 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 def openapi_route(
     operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool
 ) -> Route:
-    """GET /openapi.json: made at the first request."""
-    encoded: list[bytes] = []
+    """GET /openapi.json: made at the first request. Its paths are below the prefix under which
+    the client asked for it."""
+    made: list[_Json] = []
 
-    async def describe(_: web.Request) -> web.StreamResponse:
-        if not encoded:
-            document = description(operations, version, cookie=cookie, hooks=hooks)
-            encoded.append(msgspec.json.encode(document))
-        return web.Response(body=encoded[0], content_type=JSON, headers=QUIET)
+    async def describe(request: web.Request) -> web.StreamResponse:
+        if not made:
+            made.append(description(operations, version, cookie=cookie, hooks=hooks))
+        servers = [{"url": prefix_of(request) or "/"}]
+        body = msgspec.json.encode(made[0] | {"servers": servers})
+        return web.Response(body=body, content_type=JSON, headers=QUIET)
 
     return Route(method="GET", path="/openapi.json", handler=describe, open=True)
 

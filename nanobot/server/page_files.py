@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import mimetypes
 import re
+from collections import OrderedDict
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from aiohttp import web
 
 from nanobot import __version__
 from nanobot.server.application import Route
+from nanobot.server.path_prefix import own_path, prefix_of
 from nanobot.server.wire import QUIET, Problem
 
 FOLDER = Path(__file__).parent / "page"
@@ -26,6 +28,7 @@ _PAGES = {"/": "index.html", "/docs": "docs.html"}
 _COMPRESSED = ("text/", "application/json", "application/javascript", "image/svg+xml")
 _KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".webmanifest": "application/json"}
 _FOR_GOOD = "private, max-age=31536000, immutable"
+_MOST_PAGES = 16
 _REFERENCE = re.compile(r'\b(href|src)="([^"]+)"')
 
 
@@ -50,9 +53,7 @@ class PageFiles:
         }
         names = [f"{name} {_digest(file.plain)}" for name, file in self._files.items()]
         self.digest = _digest("\n".join([version, *names]).encode())[:16]
-        for name in _PAGES.values():
-            if name in self._files:
-                self._files[name].plain = self._naming(self._files[name].plain)
+        self._pages: OrderedDict[tuple[str, str], _File] = OrderedDict()
 
     def routes(self) -> list[Route]:
         """`/` is its index.html, `/docs` its docs.html; every other file is `/page/DIGEST/NAME`."""
@@ -64,15 +65,28 @@ class PageFiles:
         files = "/page/{digest}/{name:.+}"
         return [*pages, Route(method="GET", path=files, handler=self._give, open=True)]
 
-    def _naming(self, page: bytes) -> bytes:
-        def named(match: re.Match[str]) -> str:
-            attribute, name = match.groups()
-            return f'{attribute}="page/{self.digest}/{name}"' if name in self._files else match[0]
+    def _page_of(self, name: str, prefix: str) -> _File:
+        """A page that names the other files below the prefix. Without one it names them by where
+        it is itself: a proxy may have removed a prefix that nobody told."""
+        known = self._pages.pop((name, prefix), None)
+        before = f"{prefix}/" if prefix else ""
 
-        return _REFERENCE.sub(named, page.decode()).encode()
+        def named(match: re.Match[str]) -> str:
+            attribute, other = match.groups()
+            if other not in self._files:
+                return match[0]
+            return f'{attribute}="{before}page/{self.digest}/{other}"'
+
+        if known is None:
+            page = _REFERENCE.sub(named, self._files[name].plain.decode()).encode()
+            known = _File(self._files[name].kind, page)
+        self._pages[name, prefix] = known
+        while len(self._pages) > _MOST_PAGES:
+            self._pages.popitem(last=False)
+        return known
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        file = self._files[_PAGES[request.path]]
+        file = self._page_of(_PAGES[own_path(request)], prefix_of(request))
         etag = f'"{_digest(file.plain)[:32]}{"-gz" if _packs(request) else ""}"'
         headers = {**QUIET, "Cache-Control": "no-cache", "ETag": etag, "Vary": "Accept-Encoding"}
         if etag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")):

@@ -57,7 +57,7 @@ class WebServer:
         exact: bool = False,
     ) -> None:
         self.url = ""
-        self._exact = exact or bool(settings.hosts)
+        self._exact = exact or bool(settings.names or settings.prefix)
         self._settings = settings
         self._load = load
         self._most = _room() if connections is None else connections

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Settings, Unfit
+from nanobot.config.settings.base import URL, Settings, Unfit, is_url
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
@@ -61,13 +63,17 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 
 WEB_PORT = 8765
+PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
+"""A path below which a proxy may serve the gateway, as in /assistant."""
 
 
 class WebSettings(Settings, frozen=True, kw_only=True):
     """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
     and localhost. An empty token is made at the first start. `health_port`: where a process without
     the role web serves its health; 0: nowhere. `trusted_proxies` are the addresses whose
-    X-Forwarded headers count."""
+    X-Forwarded headers count. `public_url` is the address that people use, where a proxy has
+    another one than this machine; `base_path` the path below which that proxy serves the gateway
+    (empty: the path of `public_url`)."""
 
     enabled: bool = True
     host: str = "127.0.0.1"
@@ -76,3 +82,39 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     health_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     trusted_proxies: tuple[str, ...] = ()
+    public_url: str = ""
+    base_path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.public_url and not _is_public(self.public_url):
+            raise Unfit("public_url", f"{URL} without a query, like https://example.org/assistant")
+        if self.base_path and not PATH_PREFIX.fullmatch(self.base_path):
+            raise Unfit("base_path", 'a path like "/assistant", without a / at its end')
+
+    @property
+    def prefix(self) -> str:
+        """The path below which a proxy serves the gateway; "" at the root."""
+        return self.base_path or urlsplit(self.public_url).path.rstrip("/")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The host names that the gateway is reached by, besides addresses and localhost."""
+        public = urlsplit(self.public_url).hostname
+        return (*self.hosts, public) if public else self.hosts
+
+
+def _is_public(url: str) -> bool:
+    """Whether a URL can be the one that people use."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    path = parts.path.rstrip("/")
+    return (
+        is_url(url)
+        and bool(parts.hostname)
+        and port != 0
+        and not (parts.query or parts.fragment or parts.username or parts.password)
+        and (not path or PATH_PREFIX.fullmatch(path) is not None)
+    )
