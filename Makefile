@@ -4,7 +4,8 @@
 #   make install  install what running needs, and a link to the command where that is possible
 #   make full     the same with every optional part (MCP, e-mail, Matrix, PostgreSQL ...)
 #   make test     install what developing needs, then run the quick tests
-#   make rules    format, lint, import rules, types
+#   make rules    format, lint, import rules, types, of the page too
+#   make page     format the page's own files
 #   make processes   the tests that start whole gateways and commands
 #   make check    everything a change must pass: the rules, then both kinds of tests
 #   make prove    check, and the long proofs (crashes, simulations)
@@ -23,9 +24,11 @@ INSTALL := $(BIN)/python requirements/progress.py
 INSTALLED_RUN := $(VENV)/.installed-run
 INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_PAGE := requirements/page/node_modules/.installed
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start install full test processes rules check prove servers bench structure vendor lock clean
+.PHONY: start install full test processes rules page check prove servers bench structure vendor \
+	lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -45,11 +48,15 @@ test: $(INSTALLED_DEV)
 processes: $(INSTALLED_DEV)
 	$(TESTS) -m "process and not slow"
 
-rules: $(INSTALLED_DEV)
+rules: $(INSTALLED_DEV) $(INSTALLED_PAGE)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYTHONPATH=.:channels $(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python requirements/page/tools.py check
+
+page: $(INSTALLED_PAGE)
+	$(BIN)/python requirements/page/tools.py format
 
 check: rules test processes
 
@@ -103,6 +110,13 @@ $(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+# What checks the page comes from npm; Node.js itself from PyPI where the machine has none.
+PAGE_LOCKS := requirements/page/package-lock.json requirements/page/node.txt
+$(INSTALLED_PAGE): $(PAGE_LOCKS) | $(INSTALLED_DEV)
+	@echo "Installing what checks the page into requirements/page/node_modules (once) ..." >&2
+	@$(BIN)/python requirements/page/tools.py install
+	@touch $@
+
 # Servers have environments of their own: what they need must not hinder what nanobot needs.
 servers: $(SYNAPSE)/.installed
 
@@ -125,6 +139,8 @@ lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml
 	$(COMPILE) $(addprefix --extra ,$(OPTIONAL)) -c requirements/dev.txt -o requirements/full.txt pyproject.toml
 	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
+	$(COMPILE) -o requirements/page/node.txt requirements/page/node.in
 
 clean:
-	rm -rf $(VENV) $(SYNAPSE) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(SYNAPSE) requirements/page/node_modules requirements/page/.jsx dist build
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
+CHECKS = PAGE.parents[2] / "requirements" / "page"
 VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
 OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
 FIRST = 300_000
@@ -27,6 +29,36 @@ def test_each_library_names_its_version_licence_and_hash() -> None:
         assert library["licence"]
         assert library["integrity"].startswith("sha512-")
         assert any(name.endswith(".LICENSE") for name in library["sha256"])
+
+
+def test_the_types_of_the_libraries_are_those_of_the_versions_here() -> None:
+    """What checks the page takes the types from the packages that the files come from."""
+    package = json.loads((CHECKS / "package.json").read_text("utf-8"))["devDependencies"]
+    named = {"@highlightjs/cdn-assets": "highlight.js"}
+    for library in VENDOR:
+        name = named.get(library["name"], library["name"])
+        assert package[name] == library["version"], name
+
+
+def test_the_checks_name_no_registry() -> None:
+    lock = json.loads((CHECKS / "package-lock.json").read_text("utf-8"))
+    for name, package in lock["packages"].items():
+        assert "resolved" not in package, name
+        assert not name or package["integrity"].startswith("sha512-")
+
+
+def test_no_line_is_over_100_characters() -> None:
+    """A text that stands alone may be longer: breaking it would hide it from those who search."""
+    alone = re.compile(r"""\s*(?:\w+: |"[^"]+": )?"(?:[^"\\]|\\.)*"[:,]?""")
+    folders = [*PAGE.rglob("*.js"), *PAGE.rglob("*.css"), *CHECKS.glob("*.mjs")]
+    long = [
+        f"{file.name}:{number}"
+        for file in folders
+        if file.parent.name != "vendor"
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if len(line) > 100 and not alone.fullmatch(line)
+    ]
+    assert long == []
 
 
 def test_nothing_stands_in_the_page_that_its_policy_forbids() -> None:

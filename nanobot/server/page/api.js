@@ -2,7 +2,11 @@
 
 import { computed, signal } from "./lib.js";
 
-/** Who asks, as the gateway sees it. @type {import("./vendor/signals-core.js").Signal<{ name: string, role: string, session: string, csrf: string, page: string } | null>} */
+/**
+ * Who asks, as the gateway sees it.
+ * @type {import("./vendor/signals-core.js").Signal<{ name: string, role: string, session: string,
+ *   csrf: string, page: string } | null>}
+ */
 export const me = signal(null);
 
 const OWN = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1] ?? "";
@@ -25,7 +29,9 @@ export class ApiError extends Error {
 
 /** @param {Record<string, unknown>} values */
 function query(values) {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "" && value !== null);
+  const given = Object.entries(values).filter(
+    ([, value]) => value !== undefined && value !== "" && value !== null,
+  );
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return text ? `?${text}` : "";
 }
@@ -60,7 +66,10 @@ async function judged(response) {
 export async function request(path, options = {}) {
   let response;
   try {
-    const headers = { ...options.headers, ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}) };
+    const headers = {
+      ...options.headers,
+      ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}),
+    };
     response = await fetch(path, { credentials: "same-origin", ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
@@ -71,9 +80,17 @@ export async function request(path, options = {}) {
 }
 
 /** @param {Record<string, unknown>} values */
-const json = (values) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) });
+const json = (values) => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(values),
+});
 
-/** Something posted beside the operations. @param {string} path @param {Record<string, unknown>} values */
+/**
+ * Something posted beside the operations.
+ * @param {string} path
+ * @param {Record<string, unknown>} values
+ */
 export const post = async (path, values) => (await request(path, json(values))).json();
 
 /** What is got beside the operations. @param {string} path */
@@ -92,9 +109,14 @@ export const conversation = (key) => `/api/sessions/${encodeURIComponent(key)}`;
 export const workspaceFile = (path) => `/api/workspace?path=${encodeURIComponent(path)}`;
 
 /** An operation that only reads. @param {string} name as in the list: "runs list" */
-export const read = (name, values = {}, options = {}) => get(`/api/${name.replaceAll(" ", "/")}`, values, options);
+export const read = (name, values = {}, options = {}) =>
+  get(`/api/${name.replaceAll(" ", "/")}`, values, options);
 
-/** An operation that changes something. @param {string} name @param {Record<string, unknown>} values */
+/**
+ * An operation that changes something.
+ * @param {string} name
+ * @param {Record<string, unknown>} values
+ */
 export const change = (name, values = {}) => post(`/api/${name.replaceAll(" ", "/")}`, values);
 
 /** Learn who asks; whether anybody may. */

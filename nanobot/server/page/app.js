@@ -12,9 +12,12 @@ import { Palette, palette } from "./parts/palette.js";
 import { go, link, place } from "./router.js";
 import { theme, turn } from "./theme.js";
 
+/** @typedef {import("./vendor/preact.js").ComponentType<{ what: string }>} View */
+
 /**
  * Each view is loaded when it is first looked at.
- * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: Function }> }>}
+ * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>
+ *   }>}
  */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
@@ -26,10 +29,13 @@ export const VIEWS = {
   settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
 };
 
-/** @type {import("./vendor/signals-core.js").Signal<Record<string, Function>>} */
+/** @type {import("./vendor/signals-core.js").Signal<Record<string, View>>} */
 const loaded = signal({});
 
-/** The views that could not be loaded, and why. @type {import("./vendor/signals-core.js").Signal<Record<string, unknown>>} */
+/**
+ * The views that could not be loaded, and why.
+ * @type {import("./vendor/signals-core.js").Signal<Record<string, unknown>>}
+ */
 const missing = signal({});
 
 /** @param {string} name */
@@ -49,44 +55,95 @@ const marks = { chat: () => unread.value + waiting.value };
 
 /** @param {{ view: string }} props */
 function Navigation({ view }) {
-  return html`<nav aria-label=${t("Views")}>
-    <a class="brand" href=${link("chat")}><img src=${asset("./icon.svg")} alt="" width="26" height="26" /><span>nanobot</span></a>
-    <ul>
-      ${Object.entries(VIEWS).map(([name, { name: text, icon }]) => {
-        const mark = marks[name]?.() ?? 0;
-        return html`<li><a href=${link(name)} aria-current=${view === name ? "page" : undefined}>
-          <${Icon} name=${icon} size=${20} /><span>${t(text)}</span>
-          ${mark > 0 && html`<b class="mark" aria-label=${t("{n} unread or waiting", { n: mark })}>${mark}</b>`}</a></li>`;
-      })}
-    </ul>
-    <div class="foot">
-      <button type="button" class="search" onClick=${() => (palette.value = true)}><${Icon} name="search" /><span>${t("Go to")}</span><kbd>Ctrl K</kbd></button>
-      <div class="row">
-        <button type="button" aria-label=${t("Light or dark")} title=${t("Light or dark")} onClick=${turn}>
-          <${Icon} name=${theme.value === "dark" ? "sun" : "moon"} /></button>
-        <select aria-label=${t("Language")} value=${language.value} onChange=${(event) => speak(event.target.value)}>
-          ${Object.entries(LANGUAGES).map(([name, text]) => html`<option value=${name}>${text}</option>`)}
-        </select>
-        <span class=${`dot ${following.value ? "good" : "bad"}`} role="img"
-          aria-label=${following.value ? t("Connected") : t("Not connected")} title=${following.value ? t("Connected") : t("Not connected")}></span>
+  return html`
+    <nav aria-label=${t("Views")}>
+      <a class="brand" href=${link("chat")}>
+        <img src=${asset("./icon.svg")} alt="" width="26" height="26" />
+        <span>nanobot</span>
+      </a>
+      <ul>
+        ${Object.entries(VIEWS).map(([name, { name: text, icon }]) => {
+          const mark = marks[name]?.() ?? 0;
+          return html`
+            <li>
+              <a href=${link(name)} aria-current=${view === name ? "page" : undefined}>
+                <${Icon} name=${icon} size=${20} />
+                <span>${t(text)}</span>
+                ${mark > 0 && html`
+                  <b class="mark" aria-label=${t("{n} unread or waiting", { n: mark })}>
+                    ${mark}
+                  </b>
+                `}
+              </a>
+            </li>
+          `;
+        })}
+      </ul>
+      <div class="foot">
+        <button type="button" class="search" onClick=${() => (palette.value = true)}>
+          <${Icon} name="search" />
+          <span>${t("Go to")}</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <div class="row">
+          <button
+            type="button"
+            aria-label=${t("Light or dark")}
+            title=${t("Light or dark")}
+            onClick=${turn}
+          >
+            <${Icon} name=${theme.value === "dark" ? "sun" : "moon"} />
+          </button>
+          <select
+            aria-label=${t("Language")}
+            value=${language.value}
+            onChange=${(event) => speak(event.currentTarget.value)}
+          >
+            ${Object.entries(LANGUAGES).map(([name, text]) => html`
+              <option value=${name}>${text}</option>
+            `)}
+          </select>
+          <span
+            class=${`dot ${following.value ? "good" : "bad"}`}
+            role="img"
+            aria-label=${following.value ? t("Connected") : t("Not connected")}
+            title=${following.value ? t("Connected") : t("Not connected")}
+          ></span>
+        </div>
       </div>
-    </div>
-  </nav>`;
+    </nav>
+  `;
 }
 
 /** What stands above everything else: that nobody answers, or that this page is an old one. */
 function Above() {
   if (outdated.value) {
-    return html`<div class="above" role="status"><span>${t("nanobot was renewed; this page is of the version before.")}</span>
-      <button type="button" class="button small" onClick=${() => location.reload()}>${t("Reload")}</button></div>`;
+    return html`
+      <div class="above" role="status">
+        <span>${t("nanobot was renewed; this page is of the version before.")}</span>
+        <button type="button" class="button small" onClick=${() => location.reload()}>
+          ${t("Reload")}
+        </button>
+      </div>
+    `;
   }
-  return access.value === "away" && html`<div class="above bad" role="alert">${t("The gateway does not answer. This page goes on when it does.")}</div>`;
+  return (
+    access.value === "away" && html`
+      <div class="above bad" role="alert">
+        ${t("The gateway does not answer. This page goes on when it does.")}
+      </div>
+    `
+  );
 }
 
 /** A view on its way, or why it does not come. @param {{ name: string }} props */
 function Coming({ name }) {
   if (name in missing.value) return html`<${Missing} error=${missing.value[name]} />`;
-  return html`<div class="view"><${Loading} rows=${6} /></div>`;
+  return html`
+    <div class="view">
+      <${Loading} rows=${6} />
+    </div>
+  `;
 }
 
 /** @param {KeyboardEvent} event */
@@ -114,12 +171,21 @@ function App() {
   }, [name, language.value]);
   if (access.value === "out") return html`<${Login} />`;
   return html`
-    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main")?.focus())}>${t("Skip to content")}</a>
+    <a
+      class="skip"
+      href="#main"
+      onClick=${(event) => (event.preventDefault(), document.querySelector("main")?.focus())}
+    >
+      ${t("Skip to content")}
+    </a>
     <${Navigation} view=${name} />
-    <main id="main" tabindex="-1" data-view=${name}>${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}</main>
+    <main id="main" tabindex=${-1} data-view=${name}>
+      ${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}
+    </main>
     <${Above} />
     ${palette.value && html`<${Palette} views=${VIEWS} />`}
-    <${Notices} />`;
+    <${Notices} />
+  `;
 }
 
 /** A link that the gateway printed lets in once; its secret leaves the address at once. */

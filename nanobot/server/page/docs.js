@@ -1,4 +1,6 @@
 // Draws openapi.json: what can be asked, with which arguments, and what comes back.
+export {};
+
 const document_ = await (await fetch("openapi.json")).json();
 const place = /** @type {HTMLElement} */ (document.getElementById("paths"));
 place.textContent = "";
@@ -14,7 +16,10 @@ function element(name, text = "", ...children) {
 /** A reference is a path within the document. @param {any} thing @returns {any} */
 function meantBy(thing) {
   if (!thing?.$ref) return thing;
-  return thing.$ref.slice(2).split("/").reduce((within, name) => within[name], document_);
+  return thing.$ref
+    .slice(2)
+    .split("/")
+    .reduce((within, name) => within[name], document_);
 }
 
 /** @param {any} schema @returns {string | undefined} */
@@ -49,9 +54,14 @@ function argumentsOf(operation) {
   const meant = meantBy(body?.schema);
   const required = new Set(meant?.required ?? []);
   const inBody = Object.entries(meant?.properties ?? {}).map(([name, schema]) => ({
-    name, schema, in: "body", description: schema.description, required: required.has(name),
+    name,
+    schema,
+    in: "body",
+    description: schema.description,
+    required: required.has(name),
   }));
-  const whole = type && !meant?.properties ? [{ name: type, schema: meant, in: "body", required: true }] : [];
+  const whole =
+    type && !meant?.properties ? [{ name: type, schema: meant, in: "body", required: true }] : [];
   return [...(operation.parameters ?? []), ...inBody, ...whole];
 }
 
@@ -61,7 +71,9 @@ function table(rows) {
   for (const row of rows) {
     const line = element("tr", "", element("th", row.name), element("td", row.in));
     line.append(element("td", kind(row.schema)));
-    line.append(element("td", row.required ? "required" : JSON.stringify(row.schema.default ?? "")));
+    line.append(
+      element("td", row.required ? "required" : JSON.stringify(row.schema.default ?? "")),
+    );
     line.append(element("td", row.description ?? row.schema.description ?? ""));
     made.append(line);
   }
@@ -70,7 +82,9 @@ function table(rows) {
 
 /** @param {any} operation */
 function neededBy(operation) {
-  const ways = (operation.security ?? document_.security).map((way) => Object.keys(way).join(" and "));
+  const ways = (operation.security ?? document_.security).map((way) =>
+    Object.keys(way).join(" and "),
+  );
   const role = operation["x-least-role"];
   const who = ways.length ? `Shown: ${ways.join(", or ")}.` : "Nothing has to be shown.";
   return element("p", role ? `${who} For: ${role}.` : who);
@@ -82,7 +96,9 @@ function answersOf(operation) {
   for (const [status, response] of Object.entries(operation.responses)) {
     const meant = meantBy(response);
     const types = Object.keys(meant.content ?? {}).join(", ");
-    parts.push(element("p", "", element("b", status), ` ${meant.description} `, element("code", types)));
+    parts.push(
+      element("p", "", element("b", status), ` ${meant.description} `, element("code", types)),
+    );
     if (status >= "400") continue;
     for (const { schema } of Object.values(meant.content ?? {})) {
       parts.push(element("pre", JSON.stringify(resolved(schema), null, 2)));
@@ -94,7 +110,8 @@ function answersOf(operation) {
 /** @param {any} operation */
 function wordsOf(operation) {
   return Object.entries(operation["x-websocket"] ?? {}).map(([name, schema]) =>
-    element("p", "", element("b", `${name.replaceAll("_", " ")}: `), element("code", kind(schema))));
+    element("p", "", element("b", `${name.replaceAll("_", " ")}: `), element("code", kind(schema))),
+  );
 }
 
 for (const [path, methods] of Object.entries(document_.paths)) {

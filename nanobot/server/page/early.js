@@ -1,6 +1,7 @@
 /**
- * Runs before anything is drawn: what the first view asks for, while its modules are on their way, and
- * in which colours it is. The browser reads what is kept here slowly at first, so asking comes before.
+ * Runs before anything is drawn: what the first view asks for, while its modules are on their way,
+ * and in which colours it is. The browser reads what is kept here slowly at first, so asking comes
+ * before.
  */
 (() => {
   const place = location.hash;
@@ -14,5 +15,7 @@
   const kept = new Map(paths.map((path) => [path, ask(path)]));
   for (const answer of kept.values()) answer.catch(() => undefined);
   Object.assign(globalThis, { early: kept });
-  document.documentElement.dataset.theme = localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  document.documentElement.dataset.theme =
+    localStorage.getItem("theme") ||
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 })();

@@ -24,8 +24,12 @@ function kept(make) {
   };
 }
 
-const relative = kept((name) => new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }));
-const exact = kept((name) => new Intl.DateTimeFormat(name, { dateStyle: "medium", timeStyle: "short" }));
+const relative = kept(
+  (name) => new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }),
+);
+const exact = kept(
+  (name) => new Intl.DateTimeFormat(name, { dateStyle: "medium", timeStyle: "short" }),
+);
 const hours = kept((name) => new Intl.DateTimeFormat(name, { hour: "2-digit", minute: "2-digit" }));
 
 /** "3 minutes ago". @param {number} at unix seconds */
@@ -46,10 +50,17 @@ export const clock = (at) => hours().format(at * 1000);
 /** @param {number} at unix seconds */
 export function day(at) {
   const date = new Date(at * 1000);
-  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / 86_400_000);
+  const days = Math.round(
+    (new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / 86_400_000,
+  );
   if (days === 0) return t("Today");
   if (days === 1) return t("Yesterday");
-  return date.toLocaleDateString(language.value, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  return date.toLocaleDateString(language.value, {
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    year: "numeric",
+  });
 }
 
 /** @param {number} ms */
@@ -65,17 +76,25 @@ export function duration(ms) {
 export const count = (value) => value.toLocaleString(language.value);
 
 /** @param {number} value */
-export const short = (value) => value.toLocaleString(language.value, { notation: "compact", maximumFractionDigits: 1 });
+export const short = (value) =>
+  value.toLocaleString(language.value, { notation: "compact", maximumFractionDigits: 1 });
 
 /** US dollars. @param {number | null | undefined} value */
 export function money(value) {
   if (value === null || value === undefined) return "";
   const digits = value > 0 && value < 0.1 ? 4 : 2;
-  return value.toLocaleString(language.value, { style: "currency", currency: "USD", minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString(language.value, {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
 }
 
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1_024) return `${bytes} B`;
-  return bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(0)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+  return bytes < 1_048_576
+    ? `${(bytes / 1_024).toFixed(0)} kB`
+    : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -20,7 +20,8 @@ export async function speak(name) {
 
 /** The language of before, else the browser's. */
 export async function begin() {
-  const wanted = localStorage.getItem("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+  const wanted =
+    localStorage.getItem("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
   await speak(wanted in LANGUAGES ? wanted : "en");
 }
 
@@ -30,5 +31,7 @@ export async function begin() {
  */
 export function t(text, values) {
   const translated = (language.value, words[text] ?? text);
-  return values ? translated.replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all)) : translated;
+  return values
+    ? translated.replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all))
+    : translated;
 }

@@ -1,4 +1,7 @@
-/** What happens now, over one WebSocket: all conversations a little, the one that is looked at in full. */
+/**
+ * What happens now, over one WebSocket: all conversations a little, the one that is looked at in
+ * full.
+ */
 
 import { access, known, read } from "./api.js";
 import { signal } from "./lib.js";
@@ -23,7 +26,8 @@ let wait = FIRST_WAIT;
 let late = 0;
 
 /** @param {Record<string, unknown>} request */
-const ask = (request) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(request));
+const ask = (request) =>
+  socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(request));
 
 /** Which stream an item belongs to, by the first part of its id; its snapshot says whose it is. */
 const owners = new Map();

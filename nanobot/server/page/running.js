@@ -1,9 +1,16 @@
 /** What a run is doing now, by its events. Pure: an event and what was, to what is. */
 
 /**
- * @typedef {{ run_id: string, session_key: string, model_call: number, seq: number, kind: string, at: number, payload: any }} RunEvent
- * @typedef {{ id: string, seq: number, call: number, state: string, text: string, reasoning: string, since: number,
- *   tools: { key: string, name: string, arguments: string, ok?: boolean, ms?: number }[], approval: any, told: string, ended: boolean }} Running
+ * @typedef {{
+ *   run_id: string, session_key: string, model_call: number, seq: number, kind: string,
+ *   at: number, payload: any,
+ * }} RunEvent
+ * @typedef {{
+ *   id: string, seq: number, call: number, state: string, text: string, reasoning: string,
+ *   since: number,
+ *   tools: { key: string, name: string, arguments: string, ok?: boolean, ms?: number }[],
+ *   approval: any, told: string, ended: boolean,
+ * }} Running
  */
 
 /** @param {RunEvent} event @returns {Running} */
@@ -60,7 +67,8 @@ export function after(before, event) {
   const same = before?.id === event.run_id;
   if (same && event.seq <= before.seq) return before;
   let run = same ? before : fresh(event);
-  if (event.model_call > run.call) run = { ...run, call: event.model_call, text: "", reasoning: "", tools: [] };
+  if (event.model_call > run.call)
+    run = { ...run, call: event.model_call, text: "", reasoning: "", tools: [] };
   const change = CHANGES[event.kind];
   return { ...(change ? change(run, event.payload) : run), seq: event.seq };
 }

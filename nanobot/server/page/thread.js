@@ -2,10 +2,20 @@
 
 /**
  * @typedef {{ seq: number, run_id: string, at: number, kind: string, body: any }} Entry
- * @typedef {{ id: number, key: string, at: number, said: string, by: string, text: string }} Notice a command with its answer, or a refusal
- * @typedef {{ call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean, ms?: number, tainted?: boolean, started?: boolean }} Tool
- * @typedef {{ type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased" | "notice", key: string, at: number, seq: number, runId: string,
- *   text?: string, name?: string, files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string, reasoning?: string, origin?: string, ms?: number, more?: string }} Item
+ * @typedef {{
+ *   id: number, key: string, at: number, said: string, by: string, text: string,
+ * }} Notice a command with its answer, or a refusal
+ * @typedef {{
+ *   call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean,
+ *   ms?: number, tainted?: boolean, started?: boolean,
+ * }} Tool
+ * @typedef {{
+ *   type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased"
+ *     | "notice",
+ *   key: string, at: number, seq: number, runId: string, text?: string, name?: string,
+ *   files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string,
+ *   reasoning?: string, origin?: string, ms?: number, more?: string,
+ * }} Item
  */
 
 /** @type {Record<string, (body: any) => string[]>} */
@@ -23,7 +33,10 @@ const NOTES = {
 
 /**
  * What the calls of a reply have become so far, by the results behind it.
- * @param {Entry} entry @param {Map<string, any>} results @param {Set<string>} started @returns {Tool[]}
+ * @param {Entry} entry
+ * @param {Map<string, any>} results
+ * @param {Set<string>} started
+ * @returns {Tool[]}
  */
 function calls(entry, results, started) {
   return (entry.body.tool_calls ?? []).map((call, index) => {
@@ -35,7 +48,14 @@ function calls(entry, results, started) {
       name: call.name,
       arguments: call.arguments,
       started: started.has(id),
-      ...(result ? { result: result.text, ok: result.ok ?? true, ms: result.ms ?? 0, tainted: result.tainted } : {}),
+      ...(result
+        ? {
+            result: result.text,
+            ok: result.ok ?? true,
+            ms: result.ms ?? 0,
+            tainted: result.tainted,
+          }
+        : {}),
     };
   });
 }
@@ -59,13 +79,28 @@ export function itemsOf(entries) {
       items.push({ ...base, type: "erased" });
     } else if (kind === "user") {
       const name = body.sender_name || body.sender_id;
-      items.push({ ...base, type: "person", text: body.text, name, files: body.attachments ?? [], origin: body.origin ?? "user" });
+      items.push({
+        ...base,
+        type: "person",
+        text: body.text,
+        name,
+        files: body.attachments ?? [],
+        origin: body.origin ?? "user",
+      });
     } else if (kind === "model_call") {
       profiles.set(`${runId}:${body.call}`, body.profile?.name);
     } else if (kind === "reply") {
       const model = profiles.get(`${runId}:${body.call}`);
       if (body.text || body.reasoning) {
-        items.push({ ...base, type: "answer", text: body.text, reasoning: body.reasoning, partial: body.partial, model, ms: body.ms });
+        items.push({
+          ...base,
+          type: "answer",
+          text: body.text,
+          reasoning: body.reasoning,
+          partial: body.partial,
+          model,
+          ms: body.ms,
+        });
       }
       const tools = calls(entry, results, started);
       for (const tool of tools) shownResults.add(`${runId}:${tool.call}:${tool.index}`);
@@ -88,7 +123,11 @@ export function itemsOf(entries) {
   return items;
 }
 
-/** With newer or older entries: each once, in order. @param {Entry[]} known @param {Entry[]} more */
+/**
+ * With newer or older entries: each once, in order.
+ * @param {Entry[]} known
+ * @param {Entry[]} more
+ */
 export function merged(known, more) {
   if (!more.length) return known;
   const bySeq = new Map(known.map((entry) => [entry.seq, entry]));
@@ -97,9 +136,12 @@ export function merged(known, more) {
 }
 
 /**
- * The items with the notices that came between them. What is older or newer than what is loaded stands
- * with it where the log `begins` or `ends` there.
- * @param {Item[]} items @param {Notice[]} notices @param {{ begins: boolean, ends: boolean }} loaded @returns {Item[]}
+ * The items with the notices that came between them. What is older or newer than what is loaded
+ * stands with it where the log `begins` or `ends` there.
+ * @param {Item[]} items
+ * @param {Notice[]} notices
+ * @param {{ begins: boolean, ends: boolean }} loaded
+ * @returns {Item[]}
  */
 export function withNotices(items, notices, { begins, ends }) {
   const from = begins ? -Infinity : (items[0]?.at ?? Infinity);
@@ -108,9 +150,26 @@ export function withNotices(items, notices, { begins, ends }) {
   if (!between.length) return items;
   /** @type {Item[]} */
   const more = between.flatMap(({ id, at, said, by, text }) => [
-    ...(said ? [/** @type {Item} */ ({ type: "person", key: `notice-${id}-said`, at, seq: 0, runId: "", text: said, name: by, files: [], origin: "user" })] : []),
+    ...(said
+      ? [
+          /** @type {Item} */ ({
+            type: "person",
+            key: `notice-${id}-said`,
+            at,
+            seq: 0,
+            runId: "",
+            text: said,
+            name: by,
+            files: [],
+            origin: "user",
+          }),
+        ]
+      : []),
     /** @type {Item} */ ({ type: "notice", key: `notice-${id}`, at, seq: 0, runId: "", text }),
   ]);
   // In the order of time, and as they were at the same time: what was said before its answer.
-  return [...items, ...more].map((item, index) => ({ item, index })).sort((one, other) => one.item.at - other.item.at || one.index - other.index).map(({ item }) => item);
+  return [...items, ...more]
+    .map((item, index) => ({ item, index }))
+    .sort((one, other) => one.item.at - other.item.at || one.index - other.index)
+    .map(({ item }) => item);
 }

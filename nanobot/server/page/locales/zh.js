@@ -9,7 +9,8 @@ export default {
   "Connected": "已连接",
   "Not connected": "未连接",
   "Skip to content": "跳到内容",
-  "The gateway does not answer. This page goes on when it does.": "网关没有响应。恢复后本页会自动继续。",
+  "The gateway does not answer. This page goes on when it does.":
+    "网关没有响应。恢复后本页会自动继续。",
   "in a moment": "马上",
   "just now": "刚刚",
   "Today": "今天",
@@ -20,7 +21,8 @@ export default {
   "Loading": "正在加载",
   "Close": "关闭",
   "Day": "日期",
-  "Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.": "请打开网关打印的链接，或运行 nanobot dashboard。也可以在此输入令牌。",
+  "Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.":
+    "请打开网关打印的链接，或运行 nanobot dashboard。也可以在此输入令牌。",
   "Token": "令牌",
   "Open": "打开",
   "Copy": "复制",
@@ -125,9 +127,11 @@ export default {
   "Folders": "文件夹",
   "Workspace": "工作区",
   "There is nothing here": "这里什么都没有",
-  "What the assistant writes, and what you send it, stands in the workspace.": "助手写下的和你发送的文件都在工作区里。",
+  "What the assistant writes, and what you send it, stands in the workspace.":
+    "助手写下的和你发送的文件都在工作区里。",
   "First steps": "入门步骤",
-  "A model, a chat, who you are, how it talks: step by step.": "模型、聊天、你是谁、说话方式：一步一步来。",
+  "A model, a chat, who you are, how it talks: step by step.":
+    "模型、聊天、你是谁、说话方式：一步一步来。",
   "How it talks": "说话方式",
   "In the manner that you like; it can be changed at any time.": "选择你喜欢的方式，随时可以更改。",
   "Say hello": "打个招呼",
@@ -155,18 +159,22 @@ export default {
   "post": "消息",
   "feedback": "反馈",
   "Another provider, by its name": "其他提供方（填写名称）",
-  "As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4": "写作 提供方/模型，例如 bedrock/anthropic.claude-sonnet-4",
+  "As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4":
+    "写作 提供方/模型，例如 bedrock/anthropic.claude-sonnet-4",
   "Not running: {names}.": "未运行：{names}。",
   "it": "它",
   "Yes": "是",
   "No, go on looking": "不是，继续等",
   "See who writes": "看看谁来信",
   "Somebody": "某人",
-  "You do not know it? {knock}, within a minute of this:": "不知道 ID？按下按钮后一分钟内照此去做：{knock}",
+  "You do not know it? {knock}, within a minute of this:":
+    "不知道 ID？按下按钮后一分钟内照此去做：{knock}",
   "{name} (id {id}) wrote. Is that you?": "{name}（ID {id}）发来了消息。是你吗？",
   "Look there: it has just written to you.": "去那里看看：它刚给你发了一条消息。",
-  "{title} took no first message: {why} Write to it there first; that is how most chats let it answer.": "{title} 没有接受第一条消息：{why} 请先在那里给它写信，多数聊天平台这样才允许它回复。",
-  "It listens to nobody yet. Once it runs, write to it: under Channels you let yourself in as an owner.": "它还不听任何人的。运行之后给它写信，再到“渠道”里以所有者身份放行自己。",
+  "{title} took no first message: {why} Write to it there first; that is how most chats let it answer.":
+    "{title} 没有接受第一条消息：{why} 请先在那里给它写信，多数聊天平台这样才允许它回复。",
+  "It listens to nobody yet. Once it runs, write to it: under Channels you let yourself in as an owner.":
+    "它还不听任何人的。运行之后给它写信，再到“渠道”里以所有者身份放行自己。",
   "Empty: that of the environment": "留空：使用环境变量中的值",
   "Step by step: {place}": "详细步骤：{place}",
   "Letters, digits, - and _": "字母、数字、- 和 _",
@@ -176,17 +184,21 @@ export default {
   "Where it listens, as in http://127.0.0.1:11434/v1": "监听地址，例如 http://127.0.0.1:11434/v1",
   "Empty: the one that is there": "留空则使用现有密钥",
   "Kept in a file of its own, readable by you alone": "保存在单独的文件中，仅你可读",
-  "What it should know of you in every conversation: your name, where you live, your language, what you do.": "它在每个会话中应了解的：你的名字、住处、语言和工作。",
+  "What it should know of you in every conversation: your name, where you live, your language, what you do.":
+    "它在每个会话中应了解的：你的名字、住处、语言和工作。",
   "Let it talk so": "就这样说话",
   "Hello! Who are you, and what can you do for me?": "你好！你是谁？能为我做什么？",
-  "What was chosen holds from the next start on: it starts again first, and then waits for your first message.": "所选内容在下次启动后生效：将先重新启动，然后等待你的第一条消息。",
+  "What was chosen holds from the next start on: it starts again first, and then waits for your first message.":
+    "所选内容在下次启动后生效：将先重新启动，然后等待你的第一条消息。",
   "Everything is ready.": "一切就绪。",
   "Start again, and say hello": "重新启动并打招呼",
   "It does not come back: look at its log.": "没有恢复：请查看日志。",
-  "{done} of {all} steps are done. You may leave at any time: what is done stays.": "已完成 {done}/{all} 步。可随时离开，已完成的会保留。",
+  "{done} of {all} steps are done. You may leave at any time: what is done stays.":
+    "已完成 {done}/{all} 步。可随时离开，已完成的会保留。",
   "Steps done": "已完成的步骤",
   "Leave it for later": "以后再说",
-  "All of it can be done by command, too: nanobot onboard, channels connect, prompts write, config set.": "也可以用命令完成：nanobot onboard、channels connect、prompts write、config set。",
+  "All of it can be done by command, too: nanobot onboard, channels connect, prompts write, config set.":
+    "也可以用命令完成：nanobot onboard、channels connect、prompts write、config set。",
   "Go on": "继续",
   "coach": "教练",
   "concise": "简洁",
@@ -205,7 +217,8 @@ export default {
   "Write below. Files may be dropped here.": "在下方输入。可以把文件拖到这里。",
   "To the latest": "到最新",
   "Choose a conversation": "选择一个会话",
-  "Or begin one: what is said here is answered like in any other chat.": "或者新建一个：这里的消息与其他聊天一样得到回答。",
+  "Or begin one: what is said here is answered like in any other chat.":
+    "或者新建一个：这里的消息与其他聊天一样得到回答。",
   "a run": "一次运行",
   "match {score}": "匹配度 {score}",
   "Remembered": "已记住",
@@ -220,7 +233,8 @@ export default {
   "Active": "有效",
   "Nothing like that is remembered": "没有相关记忆",
   "Nothing is remembered yet": "还没有记忆",
-  "What people ask to be remembered, and what lasts of long conversations, stands here.": "人们要求记住的内容，以及长对话中留下的内容，都在这里。",
+  "What people ask to be remembered, and what lasts of long conversations, stands here.":
+    "人们要求记住的内容，以及长对话中留下的内容，都在这里。",
   "Memory": "记忆",
   "What the assistant knows of you and of what was said.": "助手对你以及所说内容的了解。",
   "View": "视图",
@@ -234,7 +248,8 @@ export default {
   "Run {id}": "运行 {id}",
   "Cancel": "取消",
   "Runs": "运行",
-  "Each answer and each background task is a run. Everything it did is kept.": "每个回答和每个后台任务都是一次运行，其全部过程都会保留。",
+  "Each answer and each background task is a run. Everything it did is kept.":
+    "每个回答和每个后台任务都是一次运行，其全部过程都会保留。",
   "Kind": "类型",
   "Any": "任意",
   "Answers": "回答",
@@ -297,7 +312,8 @@ export default {
   "Jobs": "任务",
   "The coming week": "未来一周",
   "Nothing is scheduled": "没有安排",
-  "Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.": "在聊天中说（“每周一 8 点提醒我……”），或在此添加任务。",
+  "Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.":
+    "在聊天中说（“每周一 8 点提醒我……”），或在此添加任务。",
   "Job": "任务",
   "Next": "下一次",
   "Zone": "时区",
@@ -382,7 +398,8 @@ export default {
   "fact": "事实",
   "note": "笔记",
   "summary": "总结",
-  "What is changed here is written into config.toml, and holds from the next start on.": "此处的修改写入 config.toml，下次启动后生效。",
+  "What is changed here is written into config.toml, and holds from the next start on.":
+    "此处的修改写入 config.toml，下次启动后生效。",
   "It is starting again.": "正在重新启动。",
   "{who} let it in. It is served after the next start.": "已通过 {who} 验证。下次启动后可用。",
   "Later": "稍后",
@@ -396,14 +413,16 @@ export default {
   "{model} answers from the next start on.": "下次启动后由 {model} 回答。",
   "Configured models": "已配置的模型",
   "Ask it something": "试问一下",
-  "{model} answered after {seconds} s ({abilities}).": "{model} 在 {seconds} 秒后回答（{abilities}）。",
+  "{model} answered after {seconds} s ({abilities}).":
+    "{model} 在 {seconds} 秒后回答（{abilities}）。",
   "Another model": "其他模型",
   "PROVIDER/MODEL, as in openai/gpt-5-mini": "提供方/模型，例如 openai/gpt-5-mini",
   "Key": "密钥",
   "Kept in a file of its own; empty: as it is": "保存在单独的文件中；留空保持不变",
   "Address": "地址",
   "Only for servers that are not well known": "仅用于不知名的服务器",
-  "Everything that has to work is looked at, the model and the chats too.": "检查所有必须正常的部分，包括模型和聊天。",
+  "Everything that has to work is looked at, the model and the chats too.":
+    "检查所有必须正常的部分，包括模型和聊天。",
   "Look again": "重新检查",
   "Start again": "重新启动",
   "Mend it": "修复",
@@ -474,8 +493,10 @@ export default {
   "What it does before it stops": "停止前做的事",
   "What it remembers of somebody": "对某人的记忆",
   "Choose a model": "选择模型",
-  "With its key, or one on this machine; it is tried before it is kept.": "填写密钥，或使用本机模型；保存前会先测试。",
-  "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.": "Telegram、Discord、Slack、Matrix、邮件：在你常用的地方与它交谈。",
+  "With its key, or one on this machine; it is tried before it is kept.":
+    "填写密钥，或使用本机模型；保存前会先测试。",
+  "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.":
+    "Telegram、Discord、Slack、Matrix、邮件：在你常用的地方与它交谈。",
   "Say who you are": "介绍你自己",
   "What stands there is in every conversation.": "其中的内容会出现在每个会话中。",
   "Correct it": "更正",

@@ -9,9 +9,21 @@ import { tell } from "./notices.js";
 
 /**
  * A button that shows that it is at work, and tells what went wrong.
- * @param {{ onClick?: (event: any) => unknown, kind?: string, icon?: string, label?: string, children?: any, title?: string, disabled?: boolean, type?: string }} props
+ * @param {{
+ *   onClick?: (event: any) => unknown, kind?: string, icon?: string, label?: string,
+ *   children?: any, title?: string, disabled?: boolean, type?: "button" | "submit",
+ * }} props
  */
-export function Button({ onClick, kind = "plain", icon, label, children, title, disabled, type = "button" }) {
+export function Button({
+  onClick,
+  kind = "plain",
+  icon,
+  label,
+  children,
+  title,
+  disabled,
+  type = "button",
+}) {
   const [busy, setBusy] = useState(false);
   const press = async (event) => {
     if (!onClick) return;
@@ -24,16 +36,32 @@ export function Button({ onClick, kind = "plain", icon, label, children, title, 
       setBusy(false);
     }
   };
-  return html`<button type=${type} class=${`button ${kind}`} onClick=${press} disabled=${disabled || busy}
-    aria-busy=${busy} aria-label=${label} title=${title ?? label}>
-    ${icon && html`<${Icon} name=${icon} />`}${children}
-  </button>`;
+  return html`
+    <button
+      type=${type}
+      class=${`button ${kind}`}
+      onClick=${press}
+      disabled=${disabled || busy}
+      aria-busy=${busy}
+      aria-label=${label}
+      title=${title ?? label}
+    >
+      ${icon && html`<${Icon} name=${icon} />`}
+      ${children}
+    </button>
+  `;
 }
 
 /** What an error says to a person. @param {unknown} error */
-export const said = (error) => (error instanceof ApiError ? error.message : t("Something went wrong in this page: {error}", { error }));
+export const said = (error) =>
+  error instanceof ApiError
+    ? error.message
+    : t("Something went wrong in this page: {error}", { error });
 
-/** A time: how long ago, with the exact one on hovering. @param {{ at: number | null | undefined }} props */
+/**
+ * A time: how long ago, with the exact one on hovering.
+ * @param {{ at: number | null | undefined }} props
+ */
 export function When({ at }) {
   const [, again] = useState(0);
   useEffect(() => {
@@ -41,13 +69,42 @@ export function When({ at }) {
     return () => clearInterval(timer);
   }, []);
   if (at === null || at === undefined) return null;
-  return html`<time datetime=${new Date(at * 1000).toISOString()} title=${moment(at)}>${ago(at)}</time>`;
+  return html`
+    <time datetime=${new Date(at * 1000).toISOString()} title=${moment(at)}>
+      ${ago(at)}
+    </time>
+  `;
 }
 
 /** @type {Record<string, string[]>} */
 const TONES = {
-  good: ["completed", "succeeded", "sent", "done", "active", "connected", "running", "ok", "approved", "direct", "polling", "up", "serving"],
-  busy: ["queued", "preparing", "model_running", "tool_running", "sending", "pending", "preview", "starting", "connecting", "proposed"],
+  good: [
+    "completed",
+    "succeeded",
+    "sent",
+    "done",
+    "active",
+    "connected",
+    "running",
+    "ok",
+    "approved",
+    "direct",
+    "polling",
+    "up",
+    "serving",
+  ],
+  busy: [
+    "queued",
+    "preparing",
+    "model_running",
+    "tool_running",
+    "sending",
+    "pending",
+    "preview",
+    "starting",
+    "connecting",
+    "proposed",
+  ],
   wait: ["awaiting_human", "waiting", "held", "paused", "digested", "open", "missed"],
   bad: ["failed", "dead", "error", "denied", "refused", "down"],
 };
@@ -67,20 +124,43 @@ export function State({ state }) {
   return html`<span class=${`state ${tone}`}>${t(NAMES[state] ?? state)}</span>`;
 }
 
-/** What stands where there is nothing. @param {{ icon?: string, title: string, children?: any }} props */
+/**
+ * What stands where there is nothing.
+ * @param {{ icon?: string, title: string, children?: any }} props
+ */
 export const Empty = ({ icon = "info", title, children }) => html`
-  <div class="empty"><${Icon} name=${icon} size=${28} /><h2>${title}</h2><p>${children}</p></div>`;
-
-/** The head of a view: its name, what it is for, and what can be done. @param {{ title: string, children?: any, about?: string }} props */
-export const Head = ({ title, children, about }) => html`
-  <header class="head"><div><h1>${title}</h1>${about && html`<p>${about}</p>`}</div><div class="actions">${children}</div></header>`;
+  <div class="empty">
+    <${Icon} name=${icon} size=${28} />
+    <h2>${title}</h2>
+    <p>${children}</p>
+  </div>
+`;
 
 /**
- * What something on the way gave: `{ value, error, again }`; asked again when one of `watched` changes.
- * @template T @param {(signal: AbortSignal) => Promise<T>} fetching @param {unknown[]} watched
+ * The head of a view: its name, what it is for, and what can be done.
+ * @param {{ title: string, children?: any, about?: string }} props
+ */
+export const Head = ({ title, children, about }) => html`
+  <header class="head">
+    <div>
+      <h1>${title}</h1>
+      ${about && html`<p>${about}</p>`}
+    </div>
+    <div class="actions">${children}</div>
+  </header>
+`;
+
+/**
+ * What something on the way gave: `{ value, error, again }`; asked again when one of `watched`
+ * changes.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} fetching
+ * @param {unknown[]} watched
  */
 export function useFetched(fetching, watched, every = 0) {
-  const [state, setState] = useState(/** @type {{ value: T | undefined, error: any }} */ ({ value: undefined, error: undefined }));
+  const [state, setState] = useState(
+    /** @type {{ value: T | undefined, error: any }} */ ({ value: undefined, error: undefined }),
+  );
   const [turn, setTurn] = useState(0);
   // Asked before the next frame is drawn, and not after it.
   useLayoutEffect(() => {
@@ -89,32 +169,48 @@ export function useFetched(fetching, watched, every = 0) {
       (value) => setState({ value, error: undefined }),
       (error) => control.signal.aborted || setState((before) => ({ ...before, error })),
     );
-    const timer = every ? setInterval(() => document.hidden || setTurn((value) => value + 1), every) : 0;
+    const timer = every
+      ? setInterval(() => document.hidden || setTurn((value) => value + 1), every)
+      : 0;
     return () => (control.abort(), clearInterval(timer));
   }, [...watched, turn]);
   return { ...state, again: () => setTurn((value) => value + 1) };
 }
 
-/** Something is on its way: lines in the place of what will stand there. @param {{ rows?: number }} props */
+/**
+ * Something is on its way: lines in the place of what will stand there.
+ * @param {{ rows?: number }} props
+ */
 export const Loading = ({ rows = 6 }) => html`
-  <div class="loading" role="status" aria-label=${t("Loading")}>${Array.from({ length: rows }, () => html`<span></span>`)}</div>`;
+  <div class="loading" role="status" aria-label=${t("Loading")}>
+    ${Array.from({ length: rows }, () => html`<span></span>`)}
+  </div>
+`;
 
 /**
  * What was fetched, or that it is on its way, or why it did not come.
- * @param {{ of: { value: any, error: any, again: () => void }, children?: any, rows?: number }} props
+ * @param {{
+ *   of: { value: any, error: any, again: () => void }, children?: any, rows?: number,
+ * }} props
  */
 export function Fetched({ of, children, rows = 6 }) {
   if (of.value !== undefined) return children(of.value);
   if (of.error) {
-    return html`<div class="empty bad" role="alert"><${Icon} name="warning" size=${28} /><h2>${t("This could not be loaded")}</h2>
-      <p>${said(of.error)}</p><${Button} onClick=${of.again}>${t("Try again")}<//></div>`;
+    return html`
+      <div class="empty bad" role="alert">
+        <${Icon} name="warning" size=${28} />
+        <h2>${t("This could not be loaded")}</h2>
+        <p>${said(of.error)}</p>
+        <${Button} onClick=${of.again}>${t("Try again")}<//>
+      </div>
+    `;
   }
   return html`<${Loading} rows=${rows} />`;
 }
 
 /**
- * A part of the page itself did not come. Browsers keep that it did not until the page is loaded anew,
- * which is for when somebody answers.
+ * A part of the page itself did not come. Browsers keep that it did not until the page is loaded
+ * anew, which is for when somebody answers.
  * @param {{ error: unknown }} props
  */
 export function Missing({ error }) {
@@ -122,9 +218,18 @@ export function Missing({ error }) {
     await known();
     if (access.value !== "away") location.reload();
   };
-  return html`<div class="empty bad" role="alert"><${Icon} name="warning" size=${28} /><h2>${t("This could not be loaded")}</h2>
-    <p>${outdated.value ? t("nanobot was renewed; this page is of the version before.") : said(error)}</p>
-    <${Button} onClick=${again}>${outdated.value ? t("Reload") : t("Try again")}<//></div>`;
+  return html`
+    <div class="empty bad" role="alert">
+      <${Icon} name="warning" size=${28} />
+      <h2>${t("This could not be loaded")}</h2>
+      <p>
+        ${outdated.value
+          ? t("nanobot was renewed; this page is of the version before.")
+          : said(error)}
+      </p>
+      <${Button} onClick=${again}>${outdated.value ? t("Reload") : t("Try again")}<//>
+    </div>
+  `;
 }
 
 /**
@@ -139,22 +244,47 @@ export function Dialog({ title, onClose, children, wide = false }) {
     dialog?.showModal();
     return () => (dialog?.close(), before?.focus?.());
   }, []);
-  return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onCancel=${(event) => (event.preventDefault(), onClose())}
-    onMouseDown=${(event) => event.target === element.current && onClose()}>
-    <header><h2>${title}</h2><${Button} kind="bare" icon="close" label=${t("Close")} onClick=${onClose} /></header>
-    <div class="body">${children}</div>
-  </dialog>`;
+  return html`
+    <dialog
+      ref=${element}
+      class=${wide ? "wide" : ""}
+      aria-label=${title}
+      onCancel=${(event) => (event.preventDefault(), onClose())}
+      onMouseDown=${(event) => event.target === element.current && onClose()}
+    >
+      <header>
+        <h2>${title}</h2>
+        <${Button} kind="bare" icon="close" label=${t("Close")} onClick=${onClose} />
+      </header>
+      <div class="body">${children}</div>
+    </dialog>
+  `;
 }
 
-/** A field of a form with its name and what it is for. @param {{ name: any, about?: any, children?: any }} props */
+/**
+ * A field of a form with its name and what it is for.
+ * @param {{ name: any, about?: any, children?: any }} props
+ */
 export const Field = ({ name, about, children }) => html`
-  <label class="field"><span class="name">${name}</span>${children}${about && html`<span class="about">${about}</span>`}</label>`;
+  <label class="field">
+    <span class="name">${name}</span>
+    ${children}
+    ${about && html`<span class="about">${about}</span>`}
+  </label>
+`;
 
 /**
  * A switch between a few ways to look at something.
- * @param {{ value: string, options: string[][], onChange: (value: string) => void, label: string }} props
+ * @param {{
+ *   value: string, options: string[][], onChange: (value: string) => void, label: string,
+ * }} props
  */
 export const Choice = ({ value, options, onChange, label }) => html`
   <div class="choice" role="group" aria-label=${label}>
-    ${options.map(([key, text]) => html`<button type="button" aria-pressed=${value === key} onClick=${() => onChange(key)}>${text}</button>`)}
-  </div>`;
+    ${options.map(([key, text]) => html`
+      <button type="button" aria-pressed=${value === key} onClick=${() => onChange(key)}>
+        ${text}
+      </button>
+    `)}
+  </div>
+`;

@@ -23,15 +23,26 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 const HEIGHT = 220;
 
-/** @param {any} plot @param {{ width: number, series: any[], value: (value: number) => string }} shown */
+/**
+ * @param {any} plot
+ * @param {{ width: number, series: any[], value: (value: number) => string }} shown
+ */
 function options(plot, { width, series, value }) {
-  const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: `12px ${colour("--font")}` };
+  const axis = {
+    stroke: colour("--soft"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+    font: `12px ${colour("--font")}`,
+  };
   return {
     width,
     height: HEIGHT,
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { time: true }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
-    axes: [{ ...axis, space: 60 }, { ...axis, size: 64, values: (_, ticks) => ticks.map(value) }],
+    axes: [
+      { ...axis, space: 60 },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map(value) },
+    ],
     series: [
       { label: t("Day"), value: (_, at) => (at ? new Date(at * 1_000).toLocaleDateString() : "") },
       ...series.map(({ name, tint }) => ({
@@ -47,24 +58,40 @@ function options(plot, { width, series, value }) {
 }
 
 /**
- * Bars by day. @param {{ title: string, days: number[], series: { name: string, tint: string, values: number[] }[], value: (amount: number) => string }} props
+ * Bars by day.
+ * @param {{
+ *   title: string, days: number[], series: { name: string, tint: string, values: number[] }[],
+ *   value: (amount: number) => string,
+ * }} props
  */
 export function Bars({ title, days, series, value }) {
-  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   useEffect(() => {
     /** @type {any} */
     let chart;
     let gone = false;
-    const watching = new ResizeObserver(([{ contentRect }]) => chart?.setSize({ width: contentRect.width, height: HEIGHT }));
+    const watching = new ResizeObserver(([{ contentRect }]) =>
+      chart?.setSize({ width: contentRect.width, height: HEIGHT }),
+    );
     load().then((Plot) => {
       if (gone || !element.current) return;
       const data = [days, ...series.map(({ values }) => values)];
-      chart = new Plot(options(Plot, { width: element.current.clientWidth, series, value }), data, element.current);
+      chart = new Plot(
+        options(Plot, { width: element.current.clientWidth, series, value }),
+        data,
+        element.current,
+      );
       watching.observe(element.current);
     });
     return () => ((gone = true), watching.disconnect(), chart?.destroy());
   }, [days, series, theme.value]);
-  const total = series.map(({ name, values }) => `${name}: ${value(values.reduce((sum, each) => sum + each, 0))}`).join(", ");
-  return html`<figure class="chart card"><figcaption>${title}</figcaption><div ref=${element} role="img" aria-label=${`${title}. ${total}`}></div></figure>`;
+  const total = series
+    .map(({ name, values }) => `${name}: ${value(values.reduce((sum, each) => sum + each, 0))}`)
+    .join(", ");
+  return html`
+    <figure class="chart card">
+      <figcaption>${title}</figcaption>
+      <div ref=${element} role="img" aria-label=${`${title}. ${total}`}></div>
+    </figure>
+  `;
 }
-

@@ -39,7 +39,18 @@ const PATHS = {
 
 /** @param {{ name: string, size?: number }} props */
 export const Icon = ({ name, size = 18 }) => html`
-  <svg class="icon" width=${size} height=${size} viewBox="0 0 24 24" fill="none" stroke="currentColor"
-    stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+  <svg
+    class="icon"
+    width=${size}
+    height=${size}
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="1.75"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
     <path d=${PATHS[name]} />
-  </svg>`;
+  </svg>
+`;

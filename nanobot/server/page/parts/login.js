@@ -19,13 +19,29 @@ export function Login() {
   useEffect(() => {
     document.title = "nanobot";
   }, []);
-  return html`<main class="login"><form onSubmit=${submit}>
-    <img src=${asset("./icon.svg")} alt="" width="48" height="48" />
-    <h1>nanobot</h1>
-    <p>${t("Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.")}</p>
-    <label class="field"><span class="name">${t("Token")}</span>
-      <input name="token" type="password" autocomplete="current-password" required autofocus /></label>
-    ${error && html`<p class="bad" role="alert">${error}</p>`}
-    <button class="button main" type="submit">${t("Open")}</button>
-  </form></main>`;
+  return html`
+    <main class="login">
+      <form onSubmit=${submit}>
+        <img src=${asset("./icon.svg")} alt="" width="48" height="48" />
+        <h1>nanobot</h1>
+        <p>
+          ${t(
+            "Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.",
+          )}
+        </p>
+        <label class="field">
+          <span class="name">${t("Token")}</span>
+          <input name="token" type="password" autocomplete="current-password" required autofocus />
+        </label>
+        ${error && html`
+          <p class="bad" role="alert">
+            ${error}
+          </p>
+        `}
+        <button class="button main" type="submit">
+          ${t("Open")}
+        </button>
+      </form>
+    </main>
+  `;
 }

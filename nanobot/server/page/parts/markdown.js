@@ -1,4 +1,7 @@
-/** Markdown from models and people as HTML that can do nothing: parsed by marked, cleaned by DOMPurify. */
+/**
+ * Markdown from models and people as HTML that can do nothing: parsed by marked, cleaned by
+ * DOMPurify.
+ */
 
 import { html, useEffect, useMemo, useRef } from "../lib.js";
 import { t } from "../i18n.js";
@@ -8,8 +11,41 @@ import { Marked } from "../vendor/marked.js";
 const LONGEST = 200_000;
 const marked = new Marked({ gfm: true, breaks: true });
 const TAGS = [
-  "a", "b", "blockquote", "br", "code", "del", "details", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "input", "kbd", "li",
-  "mark", "ol", "p", "pre", "s", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+  "a",
+  "b",
+  "blockquote",
+  "br",
+  "code",
+  "del",
+  "details",
+  "em",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "i",
+  "input",
+  "kbd",
+  "li",
+  "mark",
+  "ol",
+  "p",
+  "pre",
+  "s",
+  "strong",
+  "sub",
+  "summary",
+  "sup",
+  "table",
+  "tbody",
+  "td",
+  "th",
+  "thead",
+  "tr",
+  "ul",
 ];
 purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
@@ -24,10 +60,14 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-/** Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader. @param {string} text @returns {string} */
+/**
+ * Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader.
+ * @param {string} text
+ * @returns {string}
+ */
 export function clean(text) {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n\n...` : text;
-  return purify.sanitize(marked.parse(cut), {
+  return purify.sanitize(marked.parse(cut, { async: false }), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ["href", "class", "start", "type", "checked", "disabled", "align", "open"],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
@@ -37,7 +77,8 @@ export function clean(text) {
 }
 
 let highlighter;
-const highlight = () => (highlighter ??= import("../vendor/highlight.js").then((module) => module.default));
+const highlight = () =>
+  (highlighter ??= import("../vendor/highlight.js").then((module) => module.default));
 
 /** @param {Iterable<HTMLElement>} blocks */
 async function colour(blocks) {
@@ -75,7 +116,9 @@ export function Markdown({ text, still = true }) {
     if (!still) return;
     const blocks = [...element.current.querySelectorAll("pre > code")];
     for (const block of blocks) withCopy(block);
-    const named = blocks.filter((block) => block.className.includes("language-") && block.textContent.length < 50_000);
+    const named = blocks.filter(
+      (block) => block.className.includes("language-") && block.textContent.length < 50_000,
+    );
     if (named.length) colour(named);
     for (const table of element.current.querySelectorAll("table")) {
       const frame = document.createElement("div");
@@ -85,5 +128,7 @@ export function Markdown({ text, still = true }) {
       frame.append(table);
     }
   }, [content, still]);
-  return html`<div ref=${element} class="markdown" dangerouslySetInnerHTML=${{ __html: content }}></div>`;
+  return html`
+    <div ref=${element} class="markdown" dangerouslySetInnerHTML=${{ __html: content }}></div>
+  `;
 }

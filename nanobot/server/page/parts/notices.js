@@ -4,7 +4,9 @@ import { html, signal } from "../lib.js";
 import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 
-/** @type {import("../vendor/signals-core.js").Signal<{ id: number, text: string, tone: string }[]>} */
+/**
+ * @type {import("../vendor/signals-core.js").Signal<{ id: number, text: string, tone: string }[]>}
+ */
 const shown = signal([]);
 let last = 0;
 
@@ -22,10 +24,14 @@ export function tell(text, tone = "good") {
 
 export const Notices = () => html`
   <div class="notices" role="status" aria-live="polite">
-    ${shown.value.map(
-      ({ id, text, tone }) => html`<div key=${id} class=${`notice ${tone}`}>
-        <${Icon} name=${tone === "bad" ? "warning" : "check"} /><span>${text}</span>
-        <button type="button" aria-label=${t("Close")} onClick=${() => drop(id)}><${Icon} name="close" size=${14} /></button>
-      </div>`,
-    )}
-  </div>`;
+    ${shown.value.map(({ id, text, tone }) => html`
+      <div key=${id} class=${`notice ${tone}`}>
+        <${Icon} name=${tone === "bad" ? "warning" : "check"} />
+        <span>${text}</span>
+        <button type="button" aria-label=${t("Close")} onClick=${() => drop(id)}>
+          <${Icon} name="close" size=${14} />
+        </button>
+      </div>
+    `)}
+  </div>
+`;

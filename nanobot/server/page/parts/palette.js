@@ -15,17 +15,39 @@ export const palette = signal(false);
 const MOST = 12;
 
 /** @param {Views} views @returns {Place[]} */
-const own = (views) => Object.entries(views).map(([view, { name, icon }]) => ({ view, what: "", icon, text: t(name), more: "" }));
+const own = (views) =>
+  Object.entries(views).map(([view, { name, icon }]) => ({
+    view,
+    what: "",
+    icon,
+    text: t(name),
+    more: "",
+  }));
 
 /** @param {Views} views @returns {Promise<Place[]>} */
 async function places(views) {
-  const [sessions, jobs] = await Promise.allSettled([read("sessions list", { limit: 500 }), read("cron list", { limit: 200 })]);
+  const [sessions, jobs] = await Promise.allSettled([
+    read("sessions list", { limit: 500 }),
+    read("cron list", { limit: 200 }),
+  ]);
   const chats = sessions.status === "fulfilled" ? sessions.value : [];
   const scheduled = jobs.status === "fulfilled" ? jobs.value : [];
   return [
     ...own(views),
-    ...chats.map(({ key, title }) => ({ view: "chat", what: key, icon: "chat", text: title || key, more: key })),
-    ...scheduled.map(({ id, name }) => ({ view: "schedule", what: String(id), icon: "schedule", text: name, more: t("job") })),
+    ...chats.map(({ key, title }) => ({
+      view: "chat",
+      what: key,
+      icon: "chat",
+      text: title || key,
+      more: key,
+    })),
+    ...scheduled.map(({ id, name }) => ({
+      view: "schedule",
+      what: String(id),
+      icon: "schedule",
+      text: name,
+      more: t("job"),
+    })),
   ];
 }
 
@@ -44,7 +66,9 @@ export function Palette({ views }) {
   }, []);
   const matching = useMemo(() => {
     const wanted = text.toLowerCase();
-    return all.filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted)).slice(0, MOST);
+    return all
+      .filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted))
+      .slice(0, MOST);
   }, [all, text]);
   const close = () => (palette.value = false);
   const open = (/** @type {Place | undefined} */ one) => (close(), one && go(one.view, one.what));
@@ -58,16 +82,42 @@ export function Palette({ views }) {
       open(matching[at]);
     }
   };
-  return html`<dialog ref=${element} class="palette" aria-label=${t("Go to")} onCancel=${close}
-    onMouseDown=${(event) => event.target === element.current && close()}>
-    <input type="text" role="combobox" aria-expanded="true" aria-controls="places" aria-label=${t("Go to")} placeholder=${t("A view, a conversation or a job")}
-      aria-activedescendant=${matching.length ? `place-${at}` : undefined}
-      value=${text} onInput=${(event) => (setText(event.target.value), setAt(0))} onKeyDown=${press} autofocus />
-    <ul id="places" role="listbox" aria-label=${t("Places")}>
-      ${matching.map(
-        (one, index) => html`<li id=${`place-${index}`} role="option" aria-selected=${index === at} onClick=${() => open(one)} onMouseMove=${() => setAt(index)}>
-          <${Icon} name=${one.icon} /><span>${one.text}</span><small>${one.more}</small></li>`,
-      )}
-    </ul>
-  </dialog>`;
+  return html`
+    <dialog
+      ref=${element}
+      class="palette"
+      aria-label=${t("Go to")}
+      onCancel=${close}
+      onMouseDown=${(event) => event.target === element.current && close()}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="places"
+        aria-label=${t("Go to")}
+        placeholder=${t("A view, a conversation or a job")}
+        aria-activedescendant=${matching.length ? `place-${at}` : undefined}
+        value=${text}
+        onInput=${(event) => (setText(event.currentTarget.value), setAt(0))}
+        onKeyDown=${press}
+        autofocus
+      />
+      <ul id="places" role="listbox" aria-label=${t("Places")}>
+        ${matching.map((one, index) => html`
+          <li
+            id=${`place-${index}`}
+            role="option"
+            aria-selected=${index === at}
+            onClick=${() => open(one)}
+            onMouseMove=${() => setAt(index)}
+          >
+            <${Icon} name=${one.icon} />
+            <span>${one.text}</span>
+            <small>${one.more}</small>
+          </li>
+        `)}
+      </ul>
+    </dialog>
+  `;
 }

@@ -14,15 +14,50 @@ const ROLES = ["guest", "member", "owner"];
 function Health() {
   const status = useFetched((signal) => read("status", {}, { signal }), [changed.value], 10_000);
   const [setup, setSetup] = useState("");
-  return html`<section><div class="row spread"><h2 class="grow">${t("Connected chats")}</h2><${Button} icon="plus" onClick=${() => setSetup("new")}>${t("Connect a chat")}<//></div>
-    <${Fetched} of=${status} rows=${2}>${({ channels, web }) => html`<div class="cards">
-      ${Object.entries(channels).map(([name, state]) => html`<div class="card" key=${name}><h3>${name}<${State} state=${state} /></h3>
-        ${state.includes(" ") && html`<p>${state}</p>`}
-        <div class="row"><${Button} kind="small" icon="edit" onClick=${() => setSetup(name)}>${t("Change")}<//></div></div>`)}
-      <div class="card"><h3>${t("This page")}<${State} state="ok" /></h3><p>${web || location.origin}</p></div>
-    </div>`}<//>
-    ${setup && html`<${Setup} name=${setup === "new" ? "" : setup} onClose=${() => setSetup("")} onDone=${() => (setSetup(""), status.again())} />`}
-  </section>`;
+  return html`
+    <section>
+      <div class="row spread">
+        <h2 class="grow">${t("Connected chats")}</h2>
+        <${Button} icon="plus" onClick=${() => setSetup("new")}>
+          ${t("Connect a chat")}
+        <//>
+      </div>
+      <${Fetched} of=${status} rows=${2}>
+        ${({ channels, web }) => html`
+          <div class="cards">
+            ${Object.entries(channels).map(([name, state]) => html`
+              <div class="card" key=${name}>
+                <h3>
+                  ${name}
+                  <${State} state=${state} />
+                </h3>
+                ${state.includes(" ") && html`<p>${state}</p>`}
+                <div class="row">
+                  <${Button} kind="small" icon="edit" onClick=${() => setSetup(name)}>
+                    ${t("Change")}
+                  <//>
+                </div>
+              </div>
+            `)}
+            <div class="card">
+              <h3>
+                ${t("This page")}
+                <${State} state="ok" />
+              </h3>
+              <p>${web || location.origin}</p>
+            </div>
+          </div>
+        `}
+      <//>
+      ${setup && html`
+        <${Setup}
+          name=${setup === "new" ? "" : setup}
+          onClose=${() => setSetup("")}
+          onDone=${() => (setSetup(""), status.again())}
+        />
+      `}
+    </section>
+  `;
 }
 
 /** @param {{ who: any, again: () => void }} props */
@@ -33,42 +68,199 @@ function Person({ who, again }) {
     tell(done);
     again();
   };
-  return html`<tr><td class="wide"><b>${who.name || who.who}</b> <small>${who.who}</small></td><td><${State} state=${who.state} /></td><td>${who.role ? t(who.role) : ""}</td><td><${When} at=${who.asked_at} /></td>
-    <td class="number"><div class="row tight end">${who.state === "asked"
-      ? html`<select aria-label=${t("Role")} value=${role} onChange=${(event) => setRole(event.target.value)}>${ROLES.map((each) => html`<option value=${each}>${t(each)}</option>`)}</select>
-        <${Button} kind="main small" onClick=${act("pair approve", { code: who.code, role }, t("{name} is let in.", { name: who.name || who.who }))}>${t("Let in")}<//>`
-      : who.state === "approved" && html`<${Button} kind="small" onClick=${act("pair revoke", { who: who.who }, t("{name} is not let in any more.", { name: who.name || who.who }))}>${t("Revoke")}<//>`}</div></td></tr>`;
+  return html`
+    <tr>
+      <td class="wide">
+        <b>${who.name || who.who}</b> <small>${who.who}</small>
+      </td>
+      <td>
+        <${State} state=${who.state} />
+      </td>
+      <td>${who.role ? t(who.role) : ""}</td>
+      <td>
+        <${When} at=${who.asked_at} />
+      </td>
+      <td class="number">
+        <div class="row tight end">
+          ${who.state === "asked" ? html`
+            <select
+              aria-label=${t("Role")}
+              value=${role}
+              onChange=${(event) => setRole(event.currentTarget.value)}
+            >
+              ${ROLES.map((each) => html`<option value=${each}>${t(each)}</option>`)}
+            </select>
+            <${Button}
+              kind="main small"
+              onClick=${act(
+                "pair approve",
+                { code: who.code, role },
+                t("{name} is let in.", { name: who.name || who.who }),
+              )}
+            >
+              ${t("Let in")}
+            <//>
+          ` : (
+            who.state === "approved" && html`
+              <${Button}
+                kind="small"
+                onClick=${act(
+                  "pair revoke",
+                  { who: who.who },
+                  t("{name} is not let in any more.", { name: who.name || who.who }),
+                )}
+              >
+                ${t("Revoke")}
+              <//>
+            `
+          )}
+        </div>
+      </td>
+    </tr>
+  `;
 }
 
 function People() {
-  const people = useFetched((signal) => read("pair list", { limit: 200 }, { signal }), [changed.value], 10_000);
-  return html`<section><h2>${t("People")}</h2><${Fetched} of=${people} rows=${2}>${(list) =>
-    list.length
-      ? html`<div class="card flush scroll" tabindex="0" role="region" aria-label=${t("People")}><table class="table"><thead><tr><th>${t("Who")}</th><th>${t("State")}</th><th>${t("Role")}</th><th>${t("Asked")}</th><th><span class="hidden">${t("Actions")}</span></th></tr></thead>
-          <tbody>${list.map((who) => html`<${Person} key=${who.who} who=${who} again=${people.again} />`)}</tbody></table></div>`
-      : html`<p class="soft">${t("Nobody has asked to be let in.")}</p>`}<//></section>`;
+  const people = useFetched(
+    (signal) => read("pair list", { limit: 200 }, { signal }),
+    [changed.value],
+    10_000,
+  );
+  return html`
+    <section>
+      <h2>${t("People")}</h2>
+      <${Fetched} of=${people} rows=${2}>
+        ${(list) =>
+          list.length ? html`
+            <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("People")}>
+              <table class="table">
+                <thead>
+                  <tr>
+                    <th>${t("Who")}</th>
+                    <th>${t("State")}</th>
+                    <th>${t("Role")}</th>
+                    <th>${t("Asked")}</th>
+                    <th>
+                      <span class="hidden">${t("Actions")}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${list.map((who) => html`
+                    <${Person} key=${who.who} who=${who} again=${people.again} />
+                  `)}
+                </tbody>
+              </table>
+            </div>
+          ` : html`<p class="soft">${t("Nobody has asked to be let in.")}</p>`
+        }
+      <//>
+    </section>
+  `;
 }
 
-const OWED = [["", "All"], ["dead", "Undelivered"], ["pending", "Waiting"], ["held", "Held back"]];
+const OWED = [
+  ["", "All"],
+  ["dead", "Undelivered"],
+  ["pending", "Waiting"],
+  ["held", "Held back"],
+];
 
 function Outbox() {
   const [state, setState] = useState("dead");
-  const messages = useFetched((signal) => read("outbox list", { state, limit: 100 }, { signal }), [state, changed.value], 10_000);
+  const messages = useFetched(
+    (signal) => read("outbox list", { state, limit: 100 }, { signal }),
+    [state, changed.value],
+    10_000,
+  );
   const act = (name, id) => async () => {
     await change(name, { id });
     messages.again();
   };
-  return html`<section><div class="row spread"><h2 class="grow">${t("Outbox")}</h2><${Choice} label=${t("State")} value=${state} options=${OWED.map(([key, name]) => [key, t(name)])} onChange=${setState} /></div>
-    <${Fetched} of=${messages} rows=${2}>${(list) =>
-      list.length
-        ? html`<div class="card flush scroll" tabindex="0" role="region" aria-label=${t("Outbox")}><table class="table"><thead><tr><th>${t("State")}</th><th>${t("Message")}</th><th>${t("Chat")}</th><th>${t("Since")}</th><th><span class="hidden">${t("Actions")}</span></th></tr></thead>
-            <tbody>${list.map((message) => html`<tr key=${message.id}><td><${State} state=${message.state} /></td><td class="wide">${message.text}${message.error && html`<small class="reason">${message.error}</small>`}</td>
-              <td><a href=${link("chat", message.session_key)}>${message.address}</a></td><td><${When} at=${message.created_at} /></td>
-              <td class="number">${message.state === "dead" && html`<${Button} kind="small" onClick=${act("outbox retry", message.id)}>${t("Send again")}<//>`}
-                ${["dead", "pending", "held"].includes(message.state) && html`<${Button} kind="bare" icon="trash" label=${t("Give it up")} onClick=${act("outbox drop", message.id)} />`}</td></tr>`)}</tbody></table></div>`
-        : html`<p class="soft">${state === "dead" ? t("Everything has arrived.") : t("There is nothing.")}</p>`}<//></section>`;
+  return html`
+    <section>
+      <div class="row spread">
+        <h2 class="grow">${t("Outbox")}</h2>
+        <${Choice}
+          label=${t("State")}
+          value=${state}
+          options=${OWED.map(([key, name]) => [key, t(name)])}
+          onChange=${setState}
+        />
+      </div>
+      <${Fetched} of=${messages} rows=${2}>
+        ${(list) =>
+          list.length ? html`
+            <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Outbox")}>
+              <table class="table">
+                <thead>
+                  <tr>
+                    <th>${t("State")}</th>
+                    <th>${t("Message")}</th>
+                    <th>${t("Chat")}</th>
+                    <th>${t("Since")}</th>
+                    <th>
+                      <span class="hidden">${t("Actions")}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${list.map((message) => html`
+                    <tr key=${message.id}>
+                      <td>
+                        <${State} state=${message.state} />
+                      </td>
+                      <td class="wide">
+                        ${message.text}
+                        ${message.error && html`<small class="reason">${message.error}</small>`}
+                      </td>
+                      <td>
+                        <a href=${link("chat", message.session_key)}>${message.address}</a>
+                      </td>
+                      <td>
+                        <${When} at=${message.created_at} />
+                      </td>
+                      <td class="number">
+                        ${message.state === "dead" && html`
+                          <${Button} kind="small" onClick=${act("outbox retry", message.id)}>
+                            ${t("Send again")}
+                          <//>
+                        `}
+                        ${["dead", "pending", "held"].includes(message.state) && html`
+                          <${Button}
+                            kind="bare"
+                            icon="trash"
+                            label=${t("Give it up")}
+                            onClick=${act("outbox drop", message.id)}
+                          />
+                        `}
+                      </td>
+                    </tr>
+                  `)}
+                </tbody>
+              </table>
+            </div>
+          ` : html`
+            <p class="soft">
+              ${state === "dead" ? t("Everything has arrived.") : t("There is nothing.")}
+            </p>
+          `
+        }
+      <//>
+    </section>
+  `;
 }
 
 export default function Channels() {
-  return html`<div class="view"><${Head} title=${t("Channels")} about=${t("Where people talk to the assistant, and who may.")} /><${Health} /><${People} /><${Outbox} /></div>`;
+  return html`
+    <div class="view">
+      <${Head}
+        title=${t("Channels")}
+        about=${t("Where people talk to the assistant, and who may.")}
+      />
+      <${Health} />
+      <${People} />
+      <${Outbox} />
+    </div>
+  `;
 }

@@ -4,7 +4,17 @@ import { change, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useEffect, useRef, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Button, Choice, Empty, Fetched, Head, said, State, useFetched, When } from "../parts/basics.js";
+import {
+  Button,
+  Choice,
+  Empty,
+  Fetched,
+  Head,
+  said,
+  State,
+  useFetched,
+  When,
+} from "../parts/basics.js";
 import { Markdown } from "../parts/markdown.js";
 import { tell } from "../parts/notices.js";
 import { go, link } from "../router.js";
@@ -16,16 +26,34 @@ const MOST = 200;
 
 /**
  * Where it came from: a run, a conversation, or a file that people edit.
- * @param {{ provenance?: { run_id?: string, file?: string, session_key?: string, tainted?: boolean } }} props
+ * @param {{
+ *   provenance?: { run_id?: string, file?: string, session_key?: string, tainted?: boolean },
+ * }} props
  */
 function From({ provenance = {} }) {
-  return html`<small class="from">
-    ${provenance.run_id ? html`<a href=${link("runs", provenance.run_id)}>${t("a run")}</a>` : provenance.file ? html`<a href=${link("memory", provenance.file)}>${provenance.file}</a>` : null}
-    ${provenance.session_key && html` · <a href=${link("chat", provenance.session_key)}>${provenance.session_key}</a>`}
-    ${provenance.tainted && html` <span class="tag">${t("from outside")}</span>`}</small>`;
+  return html`
+    <small class="from">
+      ${provenance.run_id ? html`
+        <a href=${link("runs", provenance.run_id)}>${t("a run")}</a>
+      ` : provenance.file ? html`
+        <a href=${link("memory", provenance.file)}>${provenance.file}</a>
+      ` : null}
+      ${provenance.session_key && html`
+        ${" "}
+        · <a href=${link("chat", provenance.session_key)}>${provenance.session_key}</a>
+      `}
+      ${provenance.tainted && html`
+        ${" "}
+        <span class="tag">${t("from outside")}</span>
+      `}
+    </small>
+  `;
 }
 
-/** Other words in the place of a memory. @param {{ memory: Memory, onDone: () => void, onCancel: () => void }} props */
+/**
+ * Other words in the place of a memory.
+ * @param {{ memory: Memory, onDone: () => void, onCancel: () => void }} props
+ */
 function Correcting({ memory, onDone, onCancel }) {
   const [text, setText] = useState(memory.text);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
@@ -37,17 +65,36 @@ function Correcting({ memory, onDone, onCancel }) {
   };
   const press = (event) => {
     if (event.key === "Escape") onCancel();
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save().catch((error) => tell(said(error), "bad"));
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
+      save().catch((error) => tell(said(error), "bad"));
   };
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-    <textarea ref=${area} rows="3" maxlength="4000" aria-label=${t("What it is to say")} value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${press}></textarea>
-    <div class="row end"><${Button} onClick=${onCancel}>${t("Cancel")}<//>
-      <${Button} kind="main" disabled=${!text.trim() || text === memory.text} onClick=${save}>${t("Save")}<//></div></form>`;
+  return html`
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <textarea
+        ref=${area}
+        rows=${3}
+        maxlength=${4000}
+        aria-label=${t("What it is to say")}
+        value=${text}
+        onInput=${(event) => setText(event.currentTarget.value)}
+        onKeyDown=${press}
+      ></textarea>
+      <div class="row end">
+        <${Button} onClick=${onCancel}>${t("Cancel")}<//>
+        <${Button} kind="main" disabled=${!text.trim() || text === memory.text} onClick=${save}>
+          ${t("Save")}
+        <//>
+      </div>
+    </form>
+  `;
 }
 
 /**
- * @typedef {{ id: number, text: string, scope?: string, kind?: string, state?: string, score?: number, created_at: number,
- *   provenance: { run_id?: string, session_key?: string, file?: string, tainted?: boolean } }} Memory
+ * @typedef {{
+ *   id: number, text: string, scope?: string, kind?: string, state?: string, score?: number,
+ *   created_at: number,
+ *   provenance: { run_id?: string, session_key?: string, file?: string, tainted?: boolean },
+ * }} Memory
  */
 
 /** @param {{ memory: Memory, again: () => void }} props */
@@ -59,19 +106,59 @@ function Row({ memory, again }) {
     tell(done);
     again();
   };
-  return html`<li class="card memory">
-    ${correcting ? html`<${Correcting} memory=${memory} onCancel=${() => setCorrecting(false)} onDone=${() => (setCorrecting(false), again())} />` : html`<${Markdown} text=${memory.text} />`}
-    <footer>${memory.state === "proposed" && html`<${State} state=${memory.state} />`}
-      <${From} provenance=${memory.provenance} />
-      ${memory.score !== undefined && html`<small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>`}
-      ${memory.scope && memory.scope !== "owner" && html`<small>${memory.scope}</small>`}${memory.kind && html`<small>${t(memory.kind)}</small>`}<small><${When} at=${memory.created_at} /></small>
-      <span class="actions">
-        ${memory.state === "proposed" && html`<${Button} kind="main small" onClick=${act("memory accept", t("Remembered"))}>${t("Accept")}<//>
-          <${Button} kind="small" onClick=${act("memory reject", t("Rejected"))}>${t("Reject")}<//>`}
-        ${!correcting && memory.state !== "retracted" && html`<${Button} kind="bare" icon="edit" label=${t("Correct it")} onClick=${() => setCorrecting(true)} />`}
-        ${sure ? html`<${Button} kind="danger small" onClick=${act("memory forget", t("Forgotten"))}>${t("Yes, forget it")}<//>` : html`<${Button} kind="bare" icon="trash" label=${t("Forget")} onClick=${() => setSure(true)} />`}
-      </span></footer>
-  </li>`;
+  return html`
+    <li class="card memory">
+      ${correcting ? html`
+        <${Correcting}
+          memory=${memory}
+          onCancel=${() => setCorrecting(false)}
+          onDone=${() => (setCorrecting(false), again())}
+        />
+      ` : html`<${Markdown} text=${memory.text} />`}
+      <footer>
+        ${memory.state === "proposed" && html`<${State} state=${memory.state} />`}
+        <${From} provenance=${memory.provenance} />
+        ${memory.score !== undefined && html`
+          <small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>
+        `}
+        ${memory.scope && memory.scope !== "owner" && html`<small>${memory.scope}</small>`}
+        ${memory.kind && html`<small>${t(memory.kind)}</small>`}
+        <small>
+          <${When} at=${memory.created_at} />
+        </small>
+        <span class="actions">
+          ${memory.state === "proposed" && html`
+            <${Button} kind="main small" onClick=${act("memory accept", t("Remembered"))}>
+              ${t("Accept")}
+            <//>
+            <${Button} kind="small" onClick=${act("memory reject", t("Rejected"))}>
+              ${t("Reject")}
+            <//>
+          `}
+          ${!correcting && memory.state !== "retracted" && html`
+            <${Button}
+              kind="bare"
+              icon="edit"
+              label=${t("Correct it")}
+              onClick=${() => setCorrecting(true)}
+            />
+          `}
+          ${sure ? html`
+            <${Button} kind="danger small" onClick=${act("memory forget", t("Forgotten"))}>
+              ${t("Yes, forget it")}
+            <//>
+          ` : html`
+            <${Button}
+              kind="bare"
+              icon="trash"
+              label=${t("Forget")}
+              onClick=${() => setSure(true)}
+            />
+          `}
+        </span>
+      </footer>
+    </li>
+  `;
 }
 
 function List() {
@@ -83,17 +170,56 @@ function List() {
     return () => clearTimeout(timer);
   }, [text]);
   const list = useFetched(
-    (signal) => (wanted ? read("memory search", { text: wanted, limit: 50 }, { signal }) : read("memory list", { state, limit: MOST }, { signal })),
+    (signal) =>
+      wanted
+        ? read("memory search", { text: wanted, limit: 50 }, { signal })
+        : read("memory list", { state, limit: MOST }, { signal }),
     [wanted, state, changed.value],
   );
-  return html`<div class="row spread">
-      <input type="search" class="grow" placeholder=${t("Search what is remembered")} aria-label=${t("Search what is remembered")} value=${text} onInput=${(event) => setText(event.target.value)} />
-      ${!wanted && html`<${Choice} label=${t("State")} value=${state} options=${[["", t("All")], ["proposed", t("Proposed")], ["active", t("Active")]]} onChange=${setState} />`}
+  return html`
+    <div class="row spread">
+      <input
+        type="search"
+        class="grow"
+        placeholder=${t("Search what is remembered")}
+        aria-label=${t("Search what is remembered")}
+        value=${text}
+        onInput=${(event) => setText(event.currentTarget.value)}
+      />
+      ${!wanted && html`
+        <${Choice}
+          label=${t("State")}
+          value=${state}
+          options=${[
+            ["", t("All")],
+            ["proposed", t("Proposed")],
+            ["active", t("Active")],
+          ]}
+          onChange=${setState}
+        />
+      `}
     </div>
-    <${Fetched} of=${list}>${(memories) =>
-      memories.length
-        ? html`<ul class="memories">${memories.map((memory) => html`<${Row} key=${memory.id} memory=${memory} again=${list.again} />`)}</ul>`
-        : html`<${Empty} icon="memory" title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}>${t("What people ask to be remembered, and what lasts of long conversations, stands here.")}<//>`}<//>`;
+    <${Fetched} of=${list}>
+      ${(memories) =>
+        memories.length ? html`
+          <ul class="memories">
+            ${memories.map((memory) => html`
+              <${Row} key=${memory.id} memory=${memory} again=${list.again} />
+            `)}
+          </ul>
+        ` : html`
+          <${Empty}
+            icon="memory"
+            title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}
+          >
+            ${t(
+              "What people ask to be remembered, and what lasts of long conversations, stands here.",
+            )}
+          <//>
+        `
+      }
+    <//>
+  `;
 }
 
 /** @param {{ what: string }} props */
@@ -101,10 +227,26 @@ export default function MemoryView({ what }) {
   const view = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
   /** @type {Record<string, string>} */
   const places = { list: "", files: "USER.md", workspace: WORKSPACE };
-  return html`<div class="view">
-    <${Head} title=${t("Memory")} about=${t("What the assistant knows of you and of what was said.")}>
-      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Memories")], ["files", t("Files")], ["workspace", t("Workspace")]]} onChange=${(chosen) => go("memory", places[chosen])} />
-    <//>
-    ${view === "list" ? html`<${List} />` : view === "files" ? html`<${Files} name=${what} />` : html`<${Workspace} folder=${what.slice(WORKSPACE.length)} />`}
-  </div>`;
+  return html`
+    <div class="view">
+      <${Head}
+        title=${t("Memory")}
+        about=${t("What the assistant knows of you and of what was said.")}
+      >
+        <${Choice}
+          label=${t("View")}
+          value=${view}
+          options=${[
+            ["list", t("Memories")],
+            ["files", t("Files")],
+            ["workspace", t("Workspace")],
+          ]}
+          onChange=${(chosen) => go("memory", places[chosen])}
+        />
+      <//>
+      ${view === "list" ? html`<${List} />` : view === "files" ? html`
+        <${Files} name=${what} />
+      ` : html`<${Workspace} folder=${what.slice(WORKSPACE.length)} />`}
+    </div>
+  `;
 }

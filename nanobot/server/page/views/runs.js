@@ -9,52 +9,132 @@ import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from ".
 import { link } from "../router.js";
 import { Run } from "./runs/run.js";
 
-const STATES = [["", "All"], ["live", "Running"], ["waiting", "Waiting"], ["failed", "Failed"], ["succeeded", "Succeeded"]];
+const STATES = [
+  ["", "All"],
+  ["live", "Running"],
+  ["waiting", "Waiting"],
+  ["failed", "Failed"],
+  ["succeeded", "Succeeded"],
+];
 const LIVE = ["queued", "preparing", "model_running", "tool_running", "awaiting_human"];
 
 /** @param {{ state: string }} run */
 export const alive = (run) => LIVE.includes(run.state);
 
-/** How long it took, or has taken so far. @param {{ created_at: number, ended_at: number | null }} run */
+/**
+ * How long it took, or has taken so far.
+ * @param {{ created_at: number, ended_at: number | null }} run
+ */
 export const lasted = (run) => (run.ended_at ?? Date.now() / 1_000) - run.created_at;
 
 /** @param {{ run: any, again: () => void }} props */
 function Row({ run, again }) {
   const usage = run.usage ?? {};
-  return html`<tr>
-    <td><${State} state=${run.state} /></td>
-    <td class="wide"><a href=${link("runs", run.id)}>${run.title || run.session_key}</a>
-      ${run.error && html`<small class="reason">${run.error}</small>`}</td>
-    <td>${t(run.kind === "task" ? "background" : run.origin)}</td>
-    <td><${When} at=${run.created_at} /></td>
-    <td class="number">${duration(lasted(run) * 1_000)}</td>
-    <td class="number">${usage.prompt_tokens ? short(usage.prompt_tokens + usage.completion_tokens) : ""}</td>
-    <td class="number">${alive(run) && html`<${Button} kind="small" onClick=${async () => (await change("runs cancel", { id: run.id }), again())}>${t("Cancel")}<//>`}</td>
-  </tr>`;
+  return html`
+    <tr>
+      <td>
+        <${State} state=${run.state} />
+      </td>
+      <td class="wide">
+        <a href=${link("runs", run.id)}>${run.title || run.session_key}</a>
+        ${run.error && html`<small class="reason">${run.error}</small>`}
+      </td>
+      <td>${t(run.kind === "task" ? "background" : run.origin)}</td>
+      <td>
+        <${When} at=${run.created_at} />
+      </td>
+      <td class="number">${duration(lasted(run) * 1_000)}</td>
+      <td class="number">
+        ${usage.prompt_tokens ? short(usage.prompt_tokens + usage.completion_tokens) : ""}
+      </td>
+      <td class="number">
+        ${alive(run) && html`
+          <${Button}
+            kind="small"
+            onClick=${async () => (await change("runs cancel", { id: run.id }), again())}
+          >
+            ${t("Cancel")}
+          <//>
+        `}
+      </td>
+    </tr>
+  `;
 }
 
 function List() {
   const [state, setState] = useState("");
   const [kind, setKind] = useState("");
   const [limit, setLimit] = useState(50);
-  const runs = useFetched((signal) => read("runs list", { state, kind, limit }, { signal }), [state, kind, limit, changed.value], 5_000);
-  return html`<div class="view">
-    <${Head} title=${t("Runs")} about=${t("Each answer and each background task is a run. Everything it did is kept.")}>
-      <${Choice} label=${t("State")} value=${state} options=${STATES.map(([key, name]) => [key, t(name)])} onChange=${setState} />
-      <${Choice} label=${t("Kind")} value=${kind} options=${[["", t("Any")], ["chat", t("Answers")], ["task", t("Background")]]} onChange=${setKind} />
-    <//>
-    <${Fetched} of=${runs}>${(list) =>
-      list.length
-        ? html`<div class="card flush scroll" tabindex="0" role="region" aria-label=${t("Runs")}><table class="table">
-            <thead><tr><th>${t("State")}</th><th>${t("What")}</th><th>${t("From")}</th><th>${t("Begun")}</th><th class="number">${t("Took")}</th><th class="number">${t("Tokens")}</th><th><span class="hidden">${t("Actions")}</span></th></tr></thead>
-            <tbody>${list.map((run) => html`<${Row} key=${run.id} run=${run} again=${runs.again} />`)}</tbody></table></div>
-            ${list.length === limit && html`<p class="older"><${Button} onClick=${() => setLimit(limit * 2)}>${t("Show more")}<//></p>`}`
-        : html`<${Empty} icon="runs" title=${t("Nothing here")}>${t("No run is in this state.")}<//>`}<//>
-  </div>`;
+  const runs = useFetched(
+    (signal) => read("runs list", { state, kind, limit }, { signal }),
+    [state, kind, limit, changed.value],
+    5_000,
+  );
+  return html`
+    <div class="view">
+      <${Head}
+        title=${t("Runs")}
+        about=${t("Each answer and each background task is a run. Everything it did is kept.")}
+      >
+        <${Choice}
+          label=${t("State")}
+          value=${state}
+          options=${STATES.map(([key, name]) => [key, t(name)])}
+          onChange=${setState}
+        />
+        <${Choice}
+          label=${t("Kind")}
+          value=${kind}
+          options=${[
+            ["", t("Any")],
+            ["chat", t("Answers")],
+            ["task", t("Background")],
+          ]}
+          onChange=${setKind}
+        />
+      <//>
+      <${Fetched} of=${runs}>
+        ${(list) =>
+          list.length ? html`
+            <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Runs")}>
+              <table class="table">
+                <thead>
+                  <tr>
+                    <th>${t("State")}</th>
+                    <th>${t("What")}</th>
+                    <th>${t("From")}</th>
+                    <th>${t("Begun")}</th>
+                    <th class="number">${t("Took")}</th>
+                    <th class="number">${t("Tokens")}</th>
+                    <th>
+                      <span class="hidden">${t("Actions")}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${list.map((run) => html`
+                    <${Row} key=${run.id} run=${run} again=${runs.again} />
+                  `)}
+                </tbody>
+              </table>
+            </div>
+            ${list.length === limit && html`
+              <p class="older">
+                <${Button} onClick=${() => setLimit(limit * 2)}>${t("Show more")}<//>
+              </p>
+            `}
+          ` : html`
+            <${Empty} icon="runs" title=${t("Nothing here")}>
+              ${t("No run is in this state.")}
+            <//>
+          `
+        }
+      <//>
+    </div>
+  `;
 }
 
 /** @param {{ what: string }} props */
 export default function Runs({ what }) {
   return what ? html`<${Run} key=${what} id=${what} />` : html`<${List} />`;
 }
-

@@ -5,7 +5,17 @@ import { moment } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Button, Choice, Dialog, Empty, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
+import {
+  Button,
+  Choice,
+  Dialog,
+  Empty,
+  Fetched,
+  Head,
+  State,
+  useFetched,
+  When,
+} from "../parts/basics.js";
 import { tell } from "../parts/notices.js";
 import { go, link } from "../router.js";
 import { JobForm } from "./schedule/form.js";
@@ -19,63 +29,215 @@ function Row({ job, again, onEdit }) {
     again();
   };
   const paused = job.state === "paused";
-  return html`<tr>
-    <td><${State} state=${job.state} />${job.reason && html`<small class="reason">${job.reason}</small>`}</td>
-    <td class="wide"><a href=${link("schedule", job.id)}>${job.name}</a> <small>${job.text}</small></td>
-    <td><code>${job.schedule}</code> <small>${job.zone}</small></td>
-    <td><${When} at=${job.next_at} /></td>
-    <td class="number"><div class="row tight">
-      <${Button} kind="bare" icon="play" label=${t("Do it now")} onClick=${act("cron run", t("It is being done now."))} />
-      <${Button} kind="bare" icon=${paused ? "play" : "pause"} label=${paused ? t("Resume") : t("Pause")} onClick=${act(paused ? "cron resume" : "cron pause")} />
-      <${Button} kind="bare" icon="edit" label=${t("Change")} onClick=${() => onEdit(job)} />
-    </div></td>
-  </tr>`;
+  return html`
+    <tr>
+      <td>
+        <${State} state=${job.state} />
+        ${job.reason && html`<small class="reason">${job.reason}</small>`}
+      </td>
+      <td class="wide">
+        <a href=${link("schedule", job.id)}>${job.name}</a> <small>${job.text}</small>
+      </td>
+      <td>
+        <code>${job.schedule}</code> <small>${job.zone}</small>
+      </td>
+      <td>
+        <${When} at=${job.next_at} />
+      </td>
+      <td class="number">
+        <div class="row tight">
+          <${Button}
+            kind="bare"
+            icon="play"
+            label=${t("Do it now")}
+            onClick=${act("cron run", t("It is being done now."))}
+          />
+          <${Button}
+            kind="bare"
+            icon=${paused ? "play" : "pause"}
+            label=${paused ? t("Resume") : t("Pause")}
+            onClick=${act(paused ? "cron resume" : "cron pause")}
+          />
+          <${Button} kind="bare" icon="edit" label=${t("Change")} onClick=${() => onEdit(job)} />
+        </div>
+      </td>
+    </tr>
+  `;
 }
 
-/** One job with what became of its times. @param {{ id: string, onClose: () => void, onEdit: (job: any) => void, again: () => void }} props */
+/**
+ * One job with what became of its times.
+ * @param {{ id: string, onClose: () => void, onEdit: (job: any) => void, again: () => void }} props
+ */
 function Job({ id, onClose, onEdit, again }) {
-  const job = useFetched(async (signal) => {
-    const [jobs, history] = await Promise.all([read("cron list", { limit: 500 }, { signal }), read("cron history", { job: id, limit: 30 }, { signal })]);
-    return { job: jobs.find((each) => String(each.id) === id), history };
-  }, [id, changed.value]);
+  const job = useFetched(
+    async (signal) => {
+      const [jobs, history] = await Promise.all([
+        read("cron list", { limit: 500 }, { signal }),
+        read("cron history", { job: id, limit: 30 }, { signal }),
+      ]);
+      return { job: jobs.find((each) => String(each.id) === id), history };
+    },
+    [id, changed.value],
+  );
   const [sure, setSure] = useState(false);
   const remove = async () => (await change("cron remove", { text: id }), again(), onClose());
-  return html`<${Dialog} title=${job.value?.job?.name ?? t("Job {id}", { id })} onClose=${onClose} wide>
-    <${Fetched} of=${job}>${({ job: one, history }) => !one ? html`<p>${t("There is no such job any more.")}</p>` : html`
-      <dl class="facts">
-        ${[["State", html`<${State} state=${one.state} />`], ["Schedule", html`<code>${one.schedule}</code>`], ["Zone", one.zone], ["Next", one.next_at && moment(one.next_at)],
-          ["Speaks in", one.to], ["Missed times", one.misfire], ["Overlap", one.overlap]].filter(([, value]) => value).map(([name, value]) => html`<div><dt>${t(name)}</dt><dd>${value}</dd></div>`)}
-      </dl>
-      <pre tabindex="0">${one.text}</pre>
-      <div class="row"><${Button} icon="edit" onClick=${() => onEdit(one)}>${t("Change")}<//>
-        ${sure ? html`<${Button} kind="danger" onClick=${remove}>${t("Yes, remove it")}<//><${Button} onClick=${() => setSure(false)}>${t("Keep it")}<//>` : html`<${Button} kind="danger" icon="trash" onClick=${() => setSure(true)}>${t("Remove")}<//>`}</div>
-      <h3>${t("What became of its times")}</h3>
-      ${history.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t("What became of its times")}><table class="table"><thead><tr><th>${t("Due")}</th><th>${t("Result")}</th><th>${t("Run")}</th></tr></thead>
-        <tbody>${history.map((time) => html`<tr><td>${moment(time.scheduled_at)}</td><td><${State} state=${time.status} /> <small>${time.error}</small></td>
-          <td>${time.run_id && html`<a href=${link("runs", time.run_id)}>${time.run_id.slice(0, 10)}</a>`}</td></tr>`)}</tbody></table></div>` : html`<p>${t("It has not been due yet.")}</p>`}`}<//>
-  <//>`;
+  return html`
+    <${Dialog} title=${job.value?.job?.name ?? t("Job {id}", { id })} onClose=${onClose} wide>
+      <${Fetched} of=${job}>
+        ${({ job: one, history }) =>
+          !one ? html`<p>${t("There is no such job any more.")}</p>` : html`
+            <dl class="facts">
+              ${[
+                ["State", html`<${State} state=${one.state} />`],
+                ["Schedule", html`<code>${one.schedule}</code>`],
+                ["Zone", one.zone],
+                ["Next", one.next_at && moment(one.next_at)],
+                ["Speaks in", one.to],
+                ["Missed times", one.misfire],
+                ["Overlap", one.overlap],
+              ]
+                .filter(([, value]) => value)
+                .map(([name, value]) => html`
+                  <div>
+                    <dt>${t(name)}</dt>
+                    <dd>${value}</dd>
+                  </div>
+                `)}
+            </dl>
+            <pre tabindex=${0}>${one.text}</pre>
+            <div class="row">
+              <${Button} icon="edit" onClick=${() => onEdit(one)}>
+                ${t("Change")}
+              <//>
+              ${sure ? html`
+                <${Button} kind="danger" onClick=${remove}>
+                  ${t("Yes, remove it")}
+                <//>
+                <${Button} onClick=${() => setSure(false)}>${t("Keep it")}<//>
+              ` : html`
+                <${Button} kind="danger" icon="trash" onClick=${() => setSure(true)}>
+                  ${t("Remove")}
+                <//>
+              `}
+            </div>
+            <h3>${t("What became of its times")}</h3>
+            ${history.length ? html`
+              <div
+                class="scroll"
+                tabindex=${0}
+                role="region"
+                aria-label=${t("What became of its times")}
+              >
+                <table class="table">
+                  <thead>
+                    <tr>
+                      <th>${t("Due")}</th>
+                      <th>${t("Result")}</th>
+                      <th>${t("Run")}</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${history.map((time) => html`
+                      <tr>
+                        <td>${moment(time.scheduled_at)}</td>
+                        <td>
+                          <${State} state=${time.status} /> <small>${time.error}</small>
+                        </td>
+                        <td>
+                          ${time.run_id && html`
+                            <a href=${link("runs", time.run_id)}>${time.run_id.slice(0, 10)}</a>
+                          `}
+                        </td>
+                      </tr>
+                    `)}
+                  </tbody>
+                </table>
+              </div>
+            ` : html`<p>${t("It has not been due yet.")}</p>`}
+          `
+        }
+      <//>
+    <//>
+  `;
 }
 
 /** @param {{ what: string }} props */
 export default function Schedule({ what }) {
   const [view, setView] = useState("list");
-  const [form, setForm] = useState(/** @type {Partial<import("./schedule/form.js").Job> | null} */ (null));
-  const jobs = useFetched((signal) => read("cron list", { limit: 500 }, { signal }), [changed.value]);
+  const [form, setForm] = useState(
+    /** @type {Partial<import("./schedule/form.js").Job> | null} */ (null),
+  );
+  const jobs = useFetched(
+    (signal) => read("cron list", { limit: 500 }, { signal }),
+    [changed.value],
+  );
   const edit = (job) => (go("schedule"), setForm(job));
-  return html`<div class="view">
-    <${Head} title=${t("Schedule")} about=${t("What the assistant does later, or again and again.")}>
-      <${Choice} label=${t("View")} value=${view} options=${[["list", t("Jobs")], ["week", t("The coming week")]]} onChange=${setView} />
-      <${Button} kind="main" icon="plus" onClick=${() => setForm({})}>${t("New job")}<//>
-    <//>
-    <${Fetched} of=${jobs}>${(list) =>
-      !list.length
-        ? html`<${Empty} icon="schedule" title=${t("Nothing is scheduled")}>${t("Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.")}<//>`
-        : view === "week"
-          ? html`<${Week} jobs=${list} />`
-          : html`<div class="card flush scroll" tabindex="0" role="region" aria-label=${t("Jobs")}><table class="table">
-              <thead><tr><th>${t("State")}</th><th>${t("Job")}</th><th>${t("Schedule")}</th><th>${t("Next")}</th><th><span class="hidden">${t("Actions")}</span></th></tr></thead>
-              <tbody>${list.map((job) => html`<${Row} key=${job.id} job=${job} again=${jobs.again} onEdit=${edit} />`)}</tbody></table></div>`}<//>
-    ${what && html`<${Job} key=${what} id=${what} onClose=${() => go("schedule")} onEdit=${edit} again=${jobs.again} />`}
-    ${form && html`<${JobForm} job=${form} onClose=${() => setForm(null)} onDone=${() => (setForm(null), jobs.again())} />`}
-  </div>`;
+  return html`
+    <div class="view">
+      <${Head}
+        title=${t("Schedule")}
+        about=${t("What the assistant does later, or again and again.")}
+      >
+        <${Choice}
+          label=${t("View")}
+          value=${view}
+          options=${[
+            ["list", t("Jobs")],
+            ["week", t("The coming week")],
+          ]}
+          onChange=${setView}
+        />
+        <${Button} kind="main" icon="plus" onClick=${() => setForm({})}>
+          ${t("New job")}
+        <//>
+      <//>
+      <${Fetched} of=${jobs}>
+        ${(list) =>
+          !list.length ? html`
+            <${Empty} icon="schedule" title=${t("Nothing is scheduled")}>
+              ${t("Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.")}
+            <//>
+          ` : view === "week" ? html`<${Week} jobs=${list} />` : html`
+            <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Jobs")}>
+              <table class="table">
+                <thead>
+                  <tr>
+                    <th>${t("State")}</th>
+                    <th>${t("Job")}</th>
+                    <th>${t("Schedule")}</th>
+                    <th>${t("Next")}</th>
+                    <th>
+                      <span class="hidden">${t("Actions")}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${list.map((job) => html`
+                    <${Row} key=${job.id} job=${job} again=${jobs.again} onEdit=${edit} />
+                  `)}
+                </tbody>
+              </table>
+            </div>
+          `
+        }
+      <//>
+      ${what && html`
+        <${Job}
+          key=${what}
+          id=${what}
+          onClose=${() => go("schedule")}
+          onEdit=${edit}
+          again=${jobs.again}
+        />
+      `}
+      ${form && html`
+        <${JobForm}
+          job=${form}
+          onClose=${() => setForm(null)}
+          onDone=${() => (setForm(null), jobs.again())}
+        />
+      `}
+    </div>
+  `;
 }

@@ -13,7 +13,9 @@ import { Policy } from "./settings/policy.js";
 import { Skills } from "./settings/skills.js";
 import { Start } from "./settings/start.js";
 
-/** @type {Record<string, [string, Function]>} */
+/** @typedef {import("../vendor/preact.js").ComponentType<{ what: string }>} Part */
+
+/** @type {Record<string, [string, Part]>} */
 const PARTS = {
   health: ["Health", Health],
   model: ["Model", Model],
@@ -30,9 +32,23 @@ export default function Settings({ what }) {
   const [name, within = ""] = what.split(":");
   const part = name in PARTS ? name : "health";
   const [, Part] = PARTS[part];
-  return html`<div class="view">
-    <${Head} title=${t("Settings")} about=${t("What is changed here is written into config.toml, and holds from the next start on.")} />
-    <div class="tabs"><${Choice} label=${t("Settings")} value=${part} options=${Object.entries(PARTS).map(([key, [title]]) => [key, t(title)])} onChange=${(key) => go("settings", key)} /></div>
-    <${Part} what=${within} />
-  </div>`;
+  return html`
+    <div class="view">
+      <${Head}
+        title=${t("Settings")}
+        about=${t(
+          "What is changed here is written into config.toml, and holds from the next start on.",
+        )}
+      />
+      <div class="tabs">
+        <${Choice}
+          label=${t("Settings")}
+          value=${part}
+          options=${Object.entries(PARTS).map(([key, [title]]) => [key, t(title)])}
+          onChange=${(key) => go("settings", key)}
+        />
+      </div>
+      <${Part} what=${within} />
+    </div>
+  `;
 }

@@ -8,8 +8,18 @@ import { changed } from "../live.js";
 import { Choice, Empty, Fetched, Head, useFetched } from "../parts/basics.js";
 import { Bars } from "../parts/chart.js";
 
-const BY = [["model", "Model"], ["chat", "Chat"], ["person", "Person"], ["job", "Job"]];
-const SPANS = [["7", "7 days"], ["30", "30 days"], ["90", "90 days"], ["365", "A year"]];
+const BY = [
+  ["model", "Model"],
+  ["chat", "Chat"],
+  ["person", "Person"],
+  ["job", "Job"],
+];
+const SPANS = [
+  ["7", "7 days"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "A year"],
+];
 const DAY_MS = 86_400_000;
 const MUCH = 0.8;
 
@@ -29,13 +39,47 @@ function Charts({ rows, days }) {
   const { at, series, value } = useMemo(() => {
     const all = everyDay(rows, days);
     const pick = (name) => all.map(({ row }) => row?.[name] ?? 0);
-    const tokens = [{ name: t("Tokens in"), tint: "--c0", values: all.map(({ row }) => (row ? row.tokens_in + row.tokens_out : 0)) }, { name: t("Tokens out"), tint: "--c1", values: pick("tokens_out") }];
-    const series_ = { tokens, cost: [{ name: t("Cost"), tint: "--c2", values: pick("cost") }], requests: [{ name: t("Model calls"), tint: "--c3", values: pick("requests") }] }[what];
-    return { at: all.map((day) => day.at), series: series_, value: what === "cost" ? money : short };
+    const tokens = [
+      {
+        name: t("Tokens in"),
+        tint: "--c0",
+        values: all.map(({ row }) => (row ? row.tokens_in + row.tokens_out : 0)),
+      },
+      { name: t("Tokens out"), tint: "--c1", values: pick("tokens_out") },
+    ];
+    /** @type {Record<string, { name: string, tint: string, values: number[] }[]>} */
+    const measures = {
+      tokens,
+      cost: [{ name: t("Cost"), tint: "--c2", values: pick("cost") }],
+      requests: [{ name: t("Model calls"), tint: "--c3", values: pick("requests") }],
+    };
+    return {
+      at: all.map((day) => day.at),
+      series: measures[what],
+      value: what === "cost" ? money : short,
+    };
   }, [rows, days, what]);
-  return html`<div class="row spread"><${Choice} label=${t("What")} value=${what} onChange=${setWhat}
-      options=${[["tokens", t("Tokens")], ["cost", t("Cost")], ["requests", t("Model calls")]]} /></div>
-    <${Bars} title=${{ tokens: t("Tokens a day"), cost: t("Cost a day"), requests: t("Model calls a day") }[what]} days=${at} series=${series} value=${value} />`;
+  /** @type {Record<string, string>} */
+  const titles = {
+    tokens: t("Tokens a day"),
+    cost: t("Cost a day"),
+    requests: t("Model calls a day"),
+  };
+  return html`
+    <div class="row spread">
+      <${Choice}
+        label=${t("What")}
+        value=${what}
+        onChange=${setWhat}
+        options=${[
+          ["tokens", t("Tokens")],
+          ["cost", t("Cost")],
+          ["requests", t("Model calls")],
+        ]}
+      />
+    </div>
+    <${Bars} title=${titles[what]} days=${at} series=${series} value=${value} />
+  `;
 }
 
 /** @param {any[]} rows @param {string} name */
@@ -46,46 +90,153 @@ function Tiles({ report }) {
   const { rows, limits } = report;
   const unpriced = sum(rows, "unpriced");
   const tiles = [
-    [money(sum(rows, "cost")), unpriced ? t("cost, and {n} calls at an unknown price", { n: count(unpriced) }) : t("cost")],
+    [
+      money(sum(rows, "cost")),
+      unpriced ? t("cost, and {n} calls at an unknown price", { n: count(unpriced) }) : t("cost"),
+    ],
     [short(sum(rows, "tokens_in")), t("tokens in")],
     [short(sum(rows, "tokens_out")), t("tokens out")],
     [count(sum(rows, "requests")), t("model calls")],
   ];
-  return html`<div class="tiles">${tiles.map(([value, name]) => html`<div class="card tile"><b>${value}</b><span>${name}</span></div>`)}</div>
-    ${limits.length > 0 && html`<section><h2>${t("Today's budgets")}</h2><div class="tiles">${limits.map((limit) => {
-      const part = Math.min(limit.used / limit.limit, 1);
-      const shown = limit.measure === "cost" ? money : short;
-      return html`<div class="card tile"><b>${shown(limit.left)}</b><span>${t("left of {limit} {measure}", { limit: shown(limit.limit), measure: t(limit.measure) })} · ${t(limit.level)} ${limit.level === "all" ? "" : limit.name}</span>
-        <div class=${`meter ${part > MUCH ? "high" : ""}`} role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.round(part * 100)} aria-label=${t("used")}><i style=${{ width: `${part * 100}%` }}></i></div></div>`;
-    })}</div></section>`}`;
+  return html`
+    <div class="tiles">
+      ${tiles.map(([value, name]) => html`
+        <div class="card tile">
+          <b>${value}</b>
+          <span>${name}</span>
+        </div>
+      `)}
+    </div>
+    ${limits.length > 0 && html`
+      <section>
+        <h2>${t("Today's budgets")}</h2>
+        <div class="tiles">
+          ${limits.map((limit) => {
+            const part = Math.min(limit.used / limit.limit, 1);
+            const shown = limit.measure === "cost" ? money : short;
+            return html`
+              <div class="card tile">
+                <b>${shown(limit.left)}</b>
+                <span>
+                  ${t("left of {limit} {measure}", {
+                    limit: shown(limit.limit),
+                    measure: t(limit.measure),
+                  })}${" "}
+                  · ${t(limit.level)} ${limit.level === "all" ? "" : limit.name}
+                </span>
+                <div
+                  class=${`meter ${part > MUCH ? "high" : ""}`}
+                  role="meter"
+                  aria-valuemin=${0}
+                  aria-valuemax=${100}
+                  aria-valuenow=${Math.round(part * 100)}
+                  aria-label=${t("used")}
+                >
+                  <i style=${{ width: `${part * 100}%` }}></i>
+                </div>
+              </div>
+            `;
+          })}
+        </div>
+      </section>
+    `}
+  `;
 }
 
 /** @param {{ by: string, days: number }} props */
 function Table({ by, days }) {
-  const report = useFetched((signal) => read("usage", { by, days }, { signal }), [by, days, changed.value]);
-  return html`<${Fetched} of=${report}>${({ rows }) => {
-    const most = Math.max(...rows.map((row) => row.tokens_in + row.tokens_out), 1);
-    const sorted = [...rows].sort((one, other) => other.tokens_in + other.tokens_out - one.tokens_in - one.tokens_out);
-    return html`<div class="card flush scroll" tabindex="0" role="region" aria-label=${t("Usage")}><table class="table">
-      <thead><tr><th>${t("Who or what")}</th><th class="number">${t("Calls")}</th><th class="number">${t("Tokens in")}</th><th class="number">${t("Tokens out")}</th><th class="number">${t("Cost")}</th></tr></thead>
-      <tbody>${sorted.map((row) => html`<tr><td class="wide bar"><i style=${{ width: `${(100 * (row.tokens_in + row.tokens_out)) / most}%` }}></i><span>${row.name || t("none")}</span></td>
-        <td class="number">${count(row.requests)}</td><td class="number">${count(row.tokens_in)}</td><td class="number">${count(row.tokens_out)}</td>
-        <td class="number">${row.unpriced >= row.requests && !row.cost ? t("unknown") : money(row.cost)}</td></tr>`)}</tbody></table></div>`;
-  }}<//>`;
+  const report = useFetched(
+    (signal) => read("usage", { by, days }, { signal }),
+    [by, days, changed.value],
+  );
+  return html`
+    <${Fetched} of=${report}>
+      ${({ rows }) => {
+        const most = Math.max(...rows.map((row) => row.tokens_in + row.tokens_out), 1);
+        const sorted = [...rows].sort(
+          (one, other) => other.tokens_in + other.tokens_out - one.tokens_in - one.tokens_out,
+        );
+        return html`
+          <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Usage")}>
+            <table class="table">
+              <thead>
+                <tr>
+                  <th>${t("Who or what")}</th>
+                  <th class="number">${t("Calls")}</th>
+                  <th class="number">${t("Tokens in")}</th>
+                  <th class="number">${t("Tokens out")}</th>
+                  <th class="number">${t("Cost")}</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${sorted.map((row) => html`
+                  <tr>
+                    <td class="wide bar">
+                      <i
+                        style=${{ width: `${(100 * (row.tokens_in + row.tokens_out)) / most}%` }}
+                      ></i>
+                      <span>${row.name || t("none")}</span>
+                    </td>
+                    <td class="number">${count(row.requests)}</td>
+                    <td class="number">${count(row.tokens_in)}</td>
+                    <td class="number">${count(row.tokens_out)}</td>
+                    <td class="number">
+                      ${row.unpriced >= row.requests && !row.cost ? t("unknown") : money(row.cost)}
+                    </td>
+                  </tr>
+                `)}
+              </tbody>
+            </table>
+          </div>
+        `;
+      }}
+    <//>
+  `;
 }
 
 export default function Usage() {
   const [days, setDays] = useState(30);
   const [by, setBy] = useState("model");
-  const report = useFetched((signal) => read("usage", { by: "day", days }, { signal }), [days, changed.value]);
-  return html`<div class="view">
-    <${Head} title=${t("Usage")} about=${t("Tokens and money, counted at every model call.")}>
-      <${Choice} label=${t("Span")} value=${String(days)} options=${SPANS.map(([key, name]) => [key, t(name)])} onChange=${(/** @type {string} */ chosen) => setDays(Number(chosen))} />
-    <//>
-    <${Fetched} of=${report}>${(value) =>
-      value.rows.length
-        ? html`<${Tiles} report=${value} /><section><${Charts} rows=${value.rows} days=${days} /></section>
-          <section><div class="row spread"><h2>${t("By")}</h2><${Choice} label=${t("By")} value=${by} options=${BY.map(([key, name]) => [key, t(name)])} onChange=${setBy} /></div><${Table} by=${by} days=${days} /></section>`
-        : html`<${Empty} icon="usage" title=${t("Nothing was used yet")}>${t("With the first answer there is something to see.")}<//>`}<//>
-  </div>`;
+  const report = useFetched(
+    (signal) => read("usage", { by: "day", days }, { signal }),
+    [days, changed.value],
+  );
+  return html`
+    <div class="view">
+      <${Head} title=${t("Usage")} about=${t("Tokens and money, counted at every model call.")}>
+        <${Choice}
+          label=${t("Span")}
+          value=${String(days)}
+          options=${SPANS.map(([key, name]) => [key, t(name)])}
+          onChange=${(/** @type {string} */ chosen) => setDays(Number(chosen))}
+        />
+      <//>
+      <${Fetched} of=${report}>
+        ${(value) =>
+          value.rows.length ? html`
+            <${Tiles} report=${value} />
+            <section>
+              <${Charts} rows=${value.rows} days=${days} />
+            </section>
+            <section>
+              <div class="row spread">
+                <h2>${t("By")}</h2>
+                <${Choice}
+                  label=${t("By")}
+                  value=${by}
+                  options=${BY.map(([key, name]) => [key, t(name)])}
+                  onChange=${setBy}
+                />
+              </div>
+              <${Table} by=${by} days=${days} />
+            </section>
+          ` : html`
+            <${Empty} icon="usage" title=${t("Nothing was used yet")}>
+              ${t("With the first answer there is something to see.")}
+            <//>
+          `
+        }
+      <//>
+    </div>
+  `;
 }

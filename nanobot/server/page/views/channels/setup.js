@@ -10,64 +10,193 @@ import { Owners } from "./owners.js";
 /**
  * @typedef {import("./owners.js").ChannelKind} ChannelKind
  * @typedef {{ name: string, type: string, owners: string[] }} Channel
- * @typedef {{ who: string, lacking: string, owned: boolean, greeted: boolean, refused: string }} Connected
+ * @typedef {{
+ *   who: string, lacking: string, owned: boolean, greeted: boolean, refused: string,
+ * }} Connected
  */
 
-/** The usual value, where "@user" in it is what follows the @ in what was written for `user`. @param {string} usual @param {Record<string, string>} values */
-const filled = (usual, values) => usual.replace(/@(\w+)/, (_, key) => values[key]?.replace(/^@?[^@:]*[@:]/, "") || "example.org");
+/**
+ * The usual value, where "@user" in it is what follows the @ in what was written for `user`.
+ * @param {string} usual
+ * @param {Record<string, string>} values
+ */
+const filled = (usual, values) =>
+  usual.replace(/@(\w+)/, (_, key) => values[key]?.replace(/^@?[^@:]*[@:]/, "") || "example.org");
 
-/** What came of it. @param {{ kind: ChannelKind, done: Connected, quiet: boolean, onDone: () => void }} props */
+/**
+ * What came of it.
+ * @param {{ kind: ChannelKind, done: Connected, quiet: boolean, onDone: () => void }} props
+ */
 function Done({ kind, done, quiet, onDone }) {
   const restart = async () => {
     await change("restart");
     tell(t("It is starting again."));
     onDone();
   };
-  return html`<p>${t("{who} let it in. It is served after the next start.", { who: done.who })}${done.greeted && ` ${t("Look there: it has just written to you.")}`}</p>
+  return html`
+    <p>
+      ${t("{who} let it in. It is served after the next start.", { who: done.who })}
+      ${done.greeted && ` ${t("Look there: it has just written to you.")}`}
+    </p>
     ${done.lacking && html`<p class="bad">${done.lacking}</p>`}
-    ${done.refused && html`<p class="bad">${t("{title} took no first message: {why} Write to it there first; that is how most chats let it answer.", { title: kind.title, why: done.refused })}</p>`}
-    ${!done.owned && html`<p>${t("It listens to nobody yet. Once it runs, write to it: under Channels you let yourself in as an owner.")}</p>`}
-    <div class="row end">${quiet ? html`<${Button} kind="main" onClick=${onDone}>${t("Go on")}<//>` : html`<${Button} onClick=${onDone}>${t("Later")}<//><${Button} kind="main" onClick=${restart}>${t("Start again now")}<//>`}</div>`;
+    ${done.refused && html`
+      <p class="bad">
+        ${t(
+          "{title} took no first message: {why} Write to it there first; that is how most chats let it answer.",
+          { title: kind.title, why: done.refused },
+        )}
+      </p>
+    `}
+    ${!done.owned && html`
+      <p>
+        ${t(
+          "It listens to nobody yet. Once it runs, write to it: under Channels you let yourself in as an owner.",
+        )}
+      </p>
+    `}
+    <div class="row end">
+      ${quiet ? html`
+        <${Button} kind="main" onClick=${onDone}>
+          ${t("Go on")}
+        <//>
+      ` : html`
+        <${Button} onClick=${onDone}>${t("Later")}<//>
+        <${Button} kind="main" onClick=${restart}>
+          ${t("Start again now")}
+        <//>
+      `}
+    </div>
+  `;
 }
 
-/** @param {{ kind: ChannelKind, values: Record<string, string>, known: boolean, onChange: (values: Record<string, string>) => void }} props */
+/**
+ * @param {{
+ *   kind: ChannelKind, values: Record<string, string>, known: boolean,
+ *   onChange: (values: Record<string, string>) => void,
+ * }} props
+ */
 const Fields = ({ kind, values, known, onChange }) =>
   kind.fields.map((field) => {
-    const hint = known && field.secret ? t("as before") : field.variable ? `$${field.variable}` : filled(field.usual, values);
-    return html`<${Field} key=${field.key} name=${`${field.key}${field.optional ? ` (${t("optional")})` : ""}`} about=${field.variable ? `${field.asks}. ${t("Empty: that of the environment")}` : field.asks}>
-      <input type=${field.secret ? "password" : "text"} autocomplete="off" spellcheck="false" placeholder=${hint} value=${values[field.key]} onInput=${(event) => onChange({ ...values, [field.key]: event.target.value })} /><//>`;
+    const hint =
+      known && field.secret
+        ? t("as before")
+        : field.variable
+          ? `$${field.variable}`
+          : filled(field.usual, values);
+    return html`
+      <${Field}
+        key=${field.key}
+        name=${`${field.key}${field.optional ? ` (${t("optional")})` : ""}`}
+        about=${
+          field.variable ? `${field.asks}. ${t("Empty: that of the environment")}` : field.asks
+        }
+      >
+        <input
+          type=${/** @type {"text"} */ (field.secret ? "password" : "text")}
+          autocomplete="off"
+          spellcheck=${false}
+          placeholder=${hint}
+          value=${values[field.key]}
+          onInput=${(event) => onChange({ ...values, [field.key]: event.currentTarget.value })}
+        />
+      <//>
+    `;
   });
 
 /**
  * `channel`: one that is there and changes; `name`: what a new one is called, "" as its type.
- * @param {{ kind: ChannelKind, channel: Channel | undefined, name: string, quiet: boolean, onBack: (() => void) | null, onDone: () => void }} props
+ * @param {{
+ *   kind: ChannelKind, channel: Channel | undefined, name: string, quiet: boolean,
+ *   onBack: (() => void) | null, onDone: () => void,
+ * }} props
  */
 function Form({ kind, channel, name: usual, quiet, onBack, onDone }) {
-  const [values, setValues] = useState(Object.fromEntries(kind.fields.map((field) => [field.key, ""])));
+  const [values, setValues] = useState(
+    Object.fromEntries(kind.fields.map((field) => [field.key, ""])),
+  );
   const [name, setName] = useState(usual);
   const before = channel?.owners.join(", ") ?? "";
   const [people, setPeople] = useState(before);
   const [chat, setChat] = useState("");
   const [done, setDone] = useState(/** @type {Connected | null} */ (null));
-  const missing = !channel && kind.fields.some((field) => !field.optional && !field.usual && !field.variable && !values[field.key].trim());
-  const settings = Object.entries(values).filter(([, value]) => value.trim()).map(([key, value]) => `${key}=${value.trim()}`).join("\n");
+  const missing =
+    !channel &&
+    kind.fields.some(
+      (field) => !field.optional && !field.usual && !field.variable && !values[field.key].trim(),
+    );
+  const settings = Object.entries(values)
+    .filter(([, value]) => value.trim())
+    .map(([key, value]) => `${key}=${value.trim()}`)
+    .join("\n");
   const wanted = { channel: channel?.name ?? kind.name, name: name.trim(), settings };
-  const connect = async () => setDone(await change("channels connect", { ...wanted, owners: people, greet: people !== before, chat }));
+  const connect = async () =>
+    setDone(
+      await change("channels connect", {
+        ...wanted,
+        owners: people,
+        greet: people !== before,
+        chat,
+      }),
+    );
   if (done) return html`<${Done} kind=${kind} done=${done} quiet=${quiet} onDone=${onDone} />`;
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-    ${kind.steps && html`<p class="steps-text">${kind.steps}${kind.docs && html`<br />${t("Step by step: {place}", { place: kind.docs })}`}</p>`}
-    ${usual && html`<${Field} name=${t("Name")} about=${t("Letters, digits, - and _")}><input type="text" value=${name} spellcheck="false" onInput=${(event) => setName(event.target.value)} /><//>`}
-    <${Fields} kind=${kind} values=${values} known=${Boolean(channel)} onChange=${setValues} />
-    <${Owners} kind=${kind} people=${people} meet=${channel ? null : wanted} ready=${!missing} onChange=${(given, met) => (setPeople(given), setChat(met))} />
-    <div class="row end">${onBack && html`<${Button} onClick=${onBack}>${t("Back")}<//>`}
-      <${Button} kind="main" disabled=${missing} onClick=${connect}>${t("Try it, and keep it")}<//></div>
-  </form>`;
+  return html`
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      ${kind.steps && html`
+        <p class="steps-text">
+          ${kind.steps}
+          ${kind.docs && html`
+            <br />
+            ${t("Step by step: {place}", { place: kind.docs })}
+          `}
+        </p>
+      `}
+      ${usual && html`
+        <${Field} name=${t("Name")} about=${t("Letters, digits, - and _")}>
+          <input
+            type="text"
+            value=${name}
+            spellcheck=${false}
+            onInput=${(event) => setName(event.currentTarget.value)}
+          />
+        <//>
+      `}
+      <${Fields} kind=${kind} values=${values} known=${Boolean(channel)} onChange=${setValues} />
+      <${Owners}
+        kind=${kind}
+        people=${people}
+        meet=${channel ? null : wanted}
+        ready=${!missing}
+        onChange=${(given, met) => (setPeople(given), setChat(met))}
+      />
+      <div class="row end">
+        ${onBack && html`<${Button} onClick=${onBack}>${t("Back")}<//>`}
+        <${Button} kind="main" disabled=${missing} onClick=${connect}>
+          ${t("Try it, and keep it")}
+        <//>
+      </div>
+    </form>
+  `;
 }
 
-/** There is one of this type already: that, or another. @param {{ there: Channel[], onChoose: (name: string) => void }} props */
-const Which = ({ there, onChoose }) => html`<p>${t("There is one already:")}</p><ul class="pick">
-  ${there.map(({ name }) => html`<li key=${name}><${Button} onClick=${() => onChoose(name)}>${t("Change {name}", { name })}<//></li>`)}
-  <li><${Button} icon="plus" onClick=${() => onChoose("")}>${t("Another one beside it")}<//></li></ul>`;
+/**
+ * There is one of this type already: that, or another.
+ * @param {{ there: Channel[], onChoose: (name: string) => void }} props
+ */
+const Which = ({ there, onChoose }) => html`
+  <p>${t("There is one already:")}</p>
+  <ul class="pick">
+    ${there.map(({ name }) => html`
+      <li key=${name}>
+        <${Button} onClick=${() => onChoose(name)}>${t("Change {name}", { name })}<//>
+      </li>
+    `)}
+    <li>
+      <${Button} icon="plus" onClick=${() => onChoose("")}>
+        ${t("Another one beside it")}
+      <//>
+    </li>
+  </ul>
+`;
 
 /** A name that no channel has. @param {string} kind @param {Channel[]} channels */
 function free(kind, channels) {
@@ -82,23 +211,67 @@ function free(kind, channels) {
  * @param {{ name: string, quiet?: boolean, onDone: () => void }} props
  */
 export function Connect({ name, quiet = false, onDone }) {
-  const known = useFetched(async (signal) => {
-    const [types, channels] = await Promise.all([read("channels types", {}, { signal }), read("channels list", {}, { signal })]);
-    return { types: /** @type {ChannelKind[]} */ (types), channels: /** @type {Channel[]} */ (channels) };
-  }, [name]);
+  const known = useFetched(
+    async (signal) => {
+      const [types, channels] = await Promise.all([
+        read("channels types", {}, { signal }),
+        read("channels list", {}, { signal }),
+      ]);
+      return {
+        types: /** @type {ChannelKind[]} */ (types),
+        channels: /** @type {Channel[]} */ (channels),
+      };
+    },
+    [name],
+  );
   const [chosen, setChosen] = useState("");
   const [which, setWhich] = useState(/** @type {string | null} */ (name || null));
-  return html`<${Fetched} of=${known} rows=${3}>${({ types, channels }) => {
-    const channel = channels.find((each) => each.name === which);
-    const kind = types.find((each) => each.name === (channel?.type ?? chosen));
-    if (!kind) return html`<ul class="pick">${types.map((each) => html`<li key=${each.name}><button type="button" class="button" disabled=${Boolean(each.broken)} title=${each.broken} onClick=${() => setChosen(each.name)}>${each.title}</button></li>`)}</ul>`;
-    const there = channels.filter((each) => each.type === kind.name);
-    if (which === null && there.length) return html`<${Which} there=${there} onChoose=${setWhich} />`;
-    const back = () => (setWhich(null), setChosen(""));
-    return html`<${Form} key=${kind.name} kind=${kind} channel=${channel} name=${there.length && !channel ? free(kind.name, channels) : ""} quiet=${quiet} onBack=${name ? null : back} onDone=${onDone} />`;
-  }}<//>`;
+  return html`
+    <${Fetched} of=${known} rows=${3}>
+      ${({ types, channels }) => {
+        const channel = channels.find((each) => each.name === which);
+        const kind = types.find((each) => each.name === (channel?.type ?? chosen));
+        if (!kind)
+          return html`
+            <ul class="pick">
+              ${types.map((each) => html`
+                <li key=${each.name}>
+                  <button
+                    type="button"
+                    class="button"
+                    disabled=${Boolean(each.broken)}
+                    title=${each.broken}
+                    onClick=${() => setChosen(each.name)}
+                  >
+                    ${each.title}
+                  </button>
+                </li>
+              `)}
+            </ul>
+          `;
+        const there = channels.filter((each) => each.type === kind.name);
+        if (which === null && there.length)
+          return html`<${Which} there=${there} onChoose=${setWhich} />`;
+        const back = () => (setWhich(null), setChosen(""));
+        return html`
+          <${Form}
+            key=${kind.name}
+            kind=${kind}
+            channel=${channel}
+            name=${there.length && !channel ? free(kind.name, channels) : ""}
+            quiet=${quiet}
+            onBack=${name ? null : back}
+            onDone=${onDone}
+          />
+        `;
+      }}
+    <//>
+  `;
 }
 
 /** @param {{ name: string, onClose: () => void, onDone: () => void }} props */
 export const Setup = ({ name, onClose, onDone }) => html`
-  <${Dialog} title=${name ? t("Change {name}", { name }) : t("Connect a chat")} onClose=${onClose}><${Connect} name=${name} onDone=${onDone} /><//>`;
+  <${Dialog} title=${name ? t("Change {name}", { name }) : t("Connect a chat")} onClose=${onClose}>
+    <${Connect} name=${name} onDone=${onDone} />
+  <//>
+`;

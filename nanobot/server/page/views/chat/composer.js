@@ -14,7 +14,10 @@ const TALLEST = 240;
 function Model({ session }) {
   const model = useFetched(async () => {
     const [here, options] = await Promise.all([change("model", { session }), read("models list")]);
-    return { current: here.model, names: [...new Set([here.model, ...options.map(({ name }) => name)])] };
+    return {
+      current: here.model,
+      names: [...new Set([here.model, ...options.map(({ name }) => name)])],
+    };
   }, [session]);
   if (!model.value) return null;
   const choose = async (event) => {
@@ -26,17 +29,32 @@ function Model({ session }) {
     }
     model.again();
   };
-  return html`<label class="model"><span class="hidden">${t("Model")}</span>
-    <select value=${model.value.current} onChange=${choose}>${model.value.names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
+  return html`
+    <label class="model">
+      <span class="hidden">${t("Model")}</span>
+      <select value=${model.value.current} onChange=${choose}>
+        ${model.value.names.map((name) => html`<option value=${name}>${name}</option>`)}
+      </select>
+    </label>
+  `;
 }
 
 /** A file goes up at once, and is named in the message. @param {File} file */
 const upload = async (file) =>
-  (await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file })).json();
+  (
+    await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/octet-stream" },
+      body: file,
+    })
+  ).json();
 
 /**
- * @param {{ session: string, draft: { text: string, at: number, send?: boolean } | null, running: any,
- *   onSend: (message: { text: string, files: any[], key: string }) => Promise<void>, onStop: () => unknown }} props
+ * @param {{
+ *   session: string, draft: { text: string, at: number, send?: boolean } | null, running: any,
+ *   onSend: (message: { text: string, files: any[], key: string }) => Promise<void>,
+ *   onStop: () => unknown,
+ * }} props
  */
 export function Composer({ session, draft, running, onSend, onStop }) {
   const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
@@ -90,24 +108,83 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     }
   };
   const paste = (event) => {
-    if (event.clipboardData.files.length) (event.preventDefault(), take([...event.clipboardData.files]));
+    if (event.clipboardData.files.length)
+      (event.preventDefault(), take([...event.clipboardData.files]));
   };
-  const drop = (event) => (event.preventDefault(), setOver(false), take([...event.dataTransfer.files]));
-  return html`<form class=${`composer ${over ? "over" : ""}`} onSubmit=${(event) => (event.preventDefault(), send())}
-    onDragOver=${(event) => (event.preventDefault(), setOver(true))} onDragLeave=${() => setOver(false)} onDrop=${drop}>
-    ${files.length > 0 && html`<ul class="attached">${files.map(
-      (file) => html`<li><${Icon} name="attach" size=${14} />${file.name} <small>${size(file.size)}</small>
-        <button type="button" aria-label=${t("Take {name} away", { name: file.name })} onClick=${() => setFiles(files.filter((each) => each !== file))}><${Icon} name="close" size=${12} /></button></li>`,
-    )}</ul>`}
-    <textarea ref=${area} rows="1" value=${text} placeholder=${t("Write a message")} aria-label=${t("Message")} maxlength="1000000"
-      onInput=${(event) => setText(event.target.value)} onKeyDown=${press} onPaste=${paste}></textarea>
-    <div class="row">
-      <input ref=${picker} type="file" multiple hidden onChange=${(event) => (take([...event.target.files]), (event.target.value = ""))} />
-      <${Button} kind="bare" icon="attach" label=${t("Attach files")} onClick=${() => picker.current.click()} />
-      <${Model} session=${session} />
-      <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>
-      ${running && html`<${Button} kind="stop" icon="stop" label=${t("Stop (Escape)")} onClick=${onStop}>${t("Stop")}<//>`}
-      <button type="submit" class="button main" disabled=${!text.trim() && !files.length} aria-label=${t("Send")}><${Icon} name="send" /></button>
-    </div>
-  </form>`;
+  const drop = (event) => (
+    event.preventDefault(),
+    setOver(false),
+    take([...event.dataTransfer.files])
+  );
+  return html`
+    <form
+      class=${`composer ${over ? "over" : ""}`}
+      onSubmit=${(event) => (event.preventDefault(), send())}
+      onDragOver=${(event) => (event.preventDefault(), setOver(true))}
+      onDragLeave=${() => setOver(false)}
+      onDrop=${drop}
+    >
+      ${files.length > 0 && html`
+        <ul class="attached">
+          ${files.map((file) => html`
+            <li>
+              <${Icon} name="attach" size=${14} />
+              ${file.name} <small>${size(file.size)}</small>
+              <button
+                type="button"
+                aria-label=${t("Take {name} away", { name: file.name })}
+                onClick=${() => setFiles(files.filter((each) => each !== file))}
+              >
+                <${Icon} name="close" size=${12} />
+              </button>
+            </li>
+          `)}
+        </ul>
+      `}
+      <textarea
+        ref=${area}
+        rows=${1}
+        value=${text}
+        placeholder=${t("Write a message")}
+        aria-label=${t("Message")}
+        maxlength=${1000000}
+        onInput=${(event) => setText(event.currentTarget.value)}
+        onKeyDown=${press}
+        onPaste=${paste}
+      ></textarea>
+      <div class="row">
+        <input
+          ref=${picker}
+          type="file"
+          multiple
+          hidden
+          onChange=${(event) => (
+            take([...(event.currentTarget.files ?? [])]),
+            (event.currentTarget.value = "")
+          )}
+        />
+        <${Button}
+          kind="bare"
+          icon="attach"
+          label=${t("Attach files")}
+          onClick=${() => picker.current.click()}
+        />
+        <${Model} session=${session} />
+        <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>
+        ${running && html`
+          <${Button} kind="stop" icon="stop" label=${t("Stop (Escape)")} onClick=${onStop}>
+            ${t("Stop")}
+          <//>
+        `}
+        <button
+          type="submit"
+          class="button main"
+          disabled=${!text.trim() && !files.length}
+          aria-label=${t("Send")}
+        >
+          <${Icon} name="send" />
+        </button>
+      </div>
+    </form>
+  `;
 }

@@ -8,34 +8,85 @@ import { Dialog, Fetched, useFetched } from "../../parts/basics.js";
 
 /** @param {any} message */
 const text = (message) =>
-  typeof message.content === "string" ? message.content : (message.content ?? []).map((part) => part.text ?? `[${part.mime}]`).join("\n");
+  typeof message.content === "string"
+    ? message.content
+    : (message.content ?? []).map((part) => part.text ?? `[${part.mime}]`).join("\n");
 
 /** @param {{ view: any }} props */
 function Picture({ view }) {
   const whole = Math.max(view.context_tokens, view.tokens, 1);
-  return html`<div class="stack" role="img" aria-label=${t("{used} of {all} tokens", { used: count(view.tokens), all: count(view.context_tokens) })}>
-      ${view.parts.map((part, index) => html`<span class=${`c${index % 6}`} style=${{ width: `${(100 * part.tokens) / whole}%` }} title=${`${part.name}: ${count(part.tokens)}`}></span>`)}
+  return html`
+    <div
+      class="stack"
+      role="img"
+      aria-label=${t("{used} of {all} tokens", {
+        used: count(view.tokens),
+        all: count(view.context_tokens),
+      })}
+    >
+      ${view.parts.map((part, index) => html`
+        <span
+          class=${`c${index % 6}`}
+          style=${{ width: `${(100 * part.tokens) / whole}%` }}
+          title=${`${part.name}: ${count(part.tokens)}`}
+        ></span>
+      `)}
     </div>
-    <dl class="parts">${view.parts.map(
-      (part, index) => html`<div><dt><i class=${`c${index % 6}`}></i>${t(part.name)}</dt><dd>${count(part.tokens)}</dd></div>`,
-    )}</dl>`;
+    <dl class="parts">
+      ${view.parts.map((part, index) => html`
+        <div>
+          <dt>
+            <i class=${`c${index % 6}`}></i>
+            ${t(part.name)}
+          </dt>
+          <dd>${count(part.tokens)}</dd>
+        </div>
+      `)}
+    </dl>
+  `;
 }
 
 /** @param {{ view: any }} props */
 function Whole({ view }) {
   const [open, setOpen] = useState(false);
-  return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("Everything, as it would be sent")}</summary>
-    ${open && html`<h4>${t("System prompt")}</h4><pre tabindex="0">${view.system}</pre>
-      <h4>${t("Tools")}</h4><p>${view.tools.map((tool) => tool.name).join(", ") || t("none")}</p>
-      ${view.messages.map((message) => html`<h4>${message.role}</h4><pre tabindex="0">${text(message)}${message.tool_calls?.length ? `\n${JSON.stringify(message.tool_calls, null, 2)}` : ""}</pre>`)}`}
-  </details>`;
+  return html`
+    <details onToggle=${(event) => setOpen(event.currentTarget.open)}>
+      <summary>${t("Everything, as it would be sent")}</summary>
+      ${open && html`
+        <h4>${t("System prompt")}</h4>
+        <pre tabindex=${0}>${view.system}</pre>
+        <h4>${t("Tools")}</h4>
+        <p>${view.tools.map((tool) => tool.name).join(", ") || t("none")}</p>
+        ${view.messages.map((message) => html`
+          <h4>${message.role}</h4>
+          <pre tabindex=${0}>
+            ${text(message)}
+            ${message.tool_calls?.length ? `\n${JSON.stringify(message.tool_calls, null, 2)}` : ""}
+          </pre>
+        `)}
+      `}
+    </details>
+  `;
 }
 
 /** @param {{ session: string, onClose: () => void }} props */
 export function Context({ session, onClose }) {
   const view = useFetched((signal) => read("context show", { session }, { signal }), [session]);
-  return html`<${Dialog} title=${t("What the model would be sent")} onClose=${onClose} wide>
-    <${Fetched} of=${view}>${(value) => html`<p><b>${value.model}</b> · ${t("{used} of {all} tokens", { used: count(value.tokens), all: count(value.context_tokens) })}</p>
-      <${Picture} view=${value} /><${Whole} view=${value} />`}<//>
-  <//>`;
+  return html`
+    <${Dialog} title=${t("What the model would be sent")} onClose=${onClose} wide>
+      <${Fetched} of=${view}>
+        ${(value) => html`
+          <p>
+            <b>${value.model}</b> ·${" "}
+            ${t("{used} of {all} tokens", {
+              used: count(value.tokens),
+              all: count(value.context_tokens),
+            })}
+          </p>
+          <${Picture} view=${value} />
+          <${Whole} view=${value} />
+        `}
+      <//>
+    <//>
+  `;
 }

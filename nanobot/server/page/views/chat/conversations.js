@@ -9,17 +9,28 @@ import { Button, Choice, Fetched, said, useFetched } from "../../parts/basics.js
 import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
 
-/** @typedef {{ key: string, title: string, has_unread: boolean, updated_at: number, run: string | null, waiting: number }} Session */
+/**
+ * @typedef {{
+ *   key: string, title: string, has_unread: boolean, updated_at: number, run: string | null,
+ *   waiting: number,
+ * }} Session
+ */
 
 const ROW = 62;
 const BEYOND = 8;
-/** So many are asked for at once. The first ones are asked for before this module is there: see early.js. */
+/**
+ * So many are asked for at once. The first ones are asked for before this module is there: see
+ * early.js.
+ */
 const CHUNK = 200;
 const PATIENCE = 200;
 
-/** The rows that can be seen, and a little more: 5,000 conversations cost as much as 20. @param {number} length */
+/**
+ * The rows that can be seen, and a little more: 5,000 conversations cost as much as 20.
+ * @param {number} length
+ */
 function useWindow(length) {
-  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [view, setView] = useState({ top: 0, height: 800 });
   useEffect(() => {
     const list = element.current;
@@ -31,13 +42,19 @@ function useWindow(length) {
     return () => (watching.disconnect(), list.removeEventListener("scroll", look));
   }, []);
   const first = Math.max(Math.floor(view.top / ROW) - BEYOND, 0);
-  return { element, first, last: Math.min(Math.ceil((view.top + view.height) / ROW) + BEYOND, length) };
+  return {
+    element,
+    first,
+    last: Math.min(Math.ceil((view.top + view.height) / ROW) + BEYOND, length),
+  };
 }
 
 /**
- * The rows known so far with the latest ones in their place. One that was among those and is not any
- * more has moved down behind them, or is gone.
- * @param {Session[]} rows @param {Session[]} latest @returns {Session[]}
+ * The rows known so far with the latest ones in their place. One that was among those and is not
+ * any more has moved down behind them, or is gone.
+ * @param {Session[]} rows
+ * @param {Session[]} latest
+ * @returns {Session[]}
  */
 export function renewed(rows, latest) {
   if (latest.length < CHUNK) return latest;
@@ -52,7 +69,10 @@ function useList(unread, find) {
   const [whole, setWhole] = useState(false);
   const busy = useRef(false);
   const asking = { limit: CHUNK, unread: unread || undefined, find };
-  const latest = useFetched((signal) => read("sessions list", asking, { signal }), [unread, find, changed.value]);
+  const latest = useFetched(
+    (signal) => read("sessions list", asking, { signal }),
+    [unread, find, changed.value],
+  );
   const asked = useRef("");
   // Before anything is drawn: what came is there, and its rows are not.
   useLayoutEffect(() => {
@@ -83,14 +103,32 @@ const channelOf = (key) => key.replace(/:.*/s, "");
 /** @param {{ session: Session, chosen: boolean, index: number, count: number }} props */
 function Row({ session, chosen, index, count }) {
   const { key, title, has_unread: unread, updated_at: at, run, waiting } = session;
-  return html`<li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
-    <a href=${link("chat", key)} class=${unread ? "unread" : ""} aria-current=${chosen ? "true" : undefined}>
-      <span class=${`avatar c${hash(channelOf(key)) % 6}`} aria-hidden="true">${channelOf(key).slice(0, 2)}</span>
-      <span class="name">${title || key}</span>
-      <time datetime=${new Date(at * 1000).toISOString()}>${ago(at)}</time>
-      <span class="more">${run ? html`<i class="pulse"></i>${t("working")}` : waiting ? t("{n} waiting", { n: waiting }) : key}</span>
-      ${unread && html`<b class="mark" aria-label=${t("unread")}></b>`}
-    </a></li>`;
+  return html`
+    <li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
+      <a
+        href=${link("chat", key)}
+        class=${unread ? "unread" : ""}
+        aria-current=${chosen ? "true" : undefined}
+      >
+        <span class=${`avatar c${hash(channelOf(key)) % 6}`} aria-hidden="true">
+          ${channelOf(key).slice(0, 2)}
+        </span>
+        <span class="name">${title || key}</span>
+        <time datetime=${new Date(at * 1000).toISOString()}>${ago(at)}</time>
+        <span class="more">
+          ${run ? html`
+            <i class="pulse"></i>
+            ${t("working")}
+          ` : waiting ? (
+            t("{n} waiting", { n: waiting })
+          ) : (
+            key
+          )}
+        </span>
+        ${unread && html`<b class="mark" aria-label=${t("unread")}></b>`}
+      </a>
+    </li>
+  `;
 }
 
 /** @param {string} text */
@@ -112,27 +150,61 @@ export function Conversations({ chosen }) {
   const { rows, whole, more, latest } = useList(only === "unread", wanted);
   const { element, first, last } = useWindow(rows.length);
   useEffect(() => {
-    if (!whole && rows.length && last > rows.length - 2 * BEYOND) more().catch((error) => tell(said(error), "bad"));
+    if (!whole && rows.length && last > rows.length - 2 * BEYOND)
+      more().catch((error) => tell(said(error), "bad"));
   }, [last, rows.length, whole]);
   const begin = () => go("chat", `web:${Date.now().toString(36)}`);
-  return html`<section class="conversations" aria-label=${t("Conversations")}>
-    <header>
-      <h1>${t("Chat")}</h1>
-      <${Button} kind="main small" icon="plus" label=${t("New conversation")} onClick=${begin} />
-    </header>
-    <div class="filters">
-      <input type="search" placeholder=${t("Search")} aria-label=${t("Search conversations")} value=${text} onInput=${(event) => setText(event.target.value)} />
-      <${Choice} label=${t("Which")} value=${only} options=${[["all", t("All")], ["unread", t("Unread")]]} onChange=${setOnly} />
-    </div>
-    <div class="rows" ref=${element} tabindex="-1">
-      <${Fetched} of=${latest}>${() =>
-        rows.length
-          ? html`<ul style=${{ height: `${rows.length * ROW}px` }}>
-              ${rows.slice(first, last).map(
-                (session, offset) => html`<${Row} key=${session.key} session=${session} chosen=${session.key === chosen} index=${first + offset} count=${whole ? rows.length : -1} />`,
-              )}
-            </ul>`
-          : html`<p class="nothing">${text ? t("No conversation has “{text}” in its name.", { text }) : t("Nobody has said anything yet.")}</p>`}<//>
-    </div>
-  </section>`;
+  return html`
+    <section class="conversations" aria-label=${t("Conversations")}>
+      <header>
+        <h1>${t("Chat")}</h1>
+        <${Button} kind="main small" icon="plus" label=${t("New conversation")} onClick=${begin} />
+      </header>
+      <div class="filters">
+        <input
+          type="search"
+          placeholder=${t("Search")}
+          aria-label=${t("Search conversations")}
+          value=${text}
+          onInput=${(event) => setText(event.currentTarget.value)}
+        />
+        <${Choice}
+          label=${t("Which")}
+          value=${only}
+          options=${[
+            ["all", t("All")],
+            ["unread", t("Unread")],
+          ]}
+          onChange=${setOnly}
+        />
+      </div>
+      <div class="rows" ref=${element} tabindex=${-1}>
+        <${Fetched} of=${latest}>
+          ${() =>
+            rows.length ? html`
+              <ul style=${{ height: `${rows.length * ROW}px` }}>
+                ${rows
+                  .slice(first, last)
+                  .map((session, offset) => html`
+                    <${Row}
+                      key=${session.key}
+                      session=${session}
+                      chosen=${session.key === chosen}
+                      index=${first + offset}
+                      count=${whole ? rows.length : -1}
+                    />
+                  `)}
+              </ul>
+            ` : html`
+              <p class="nothing">
+                ${text
+                  ? t("No conversation has “{text}” in its name.", { text })
+                  : t("Nobody has said anything yet.")}
+              </p>
+            `
+          }
+        <//>
+      </div>
+    </section>
+  `;
 }

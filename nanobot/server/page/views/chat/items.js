@@ -34,12 +34,19 @@ function gist(text) {
 /** @param {{ text: string }} props */
 function Long({ text }) {
   const [whole, setWhole] = useState(false);
-  if (text.length <= LONG || whole) return html`<pre tabindex="0">${text}</pre>`;
-  return html`<pre tabindex="0">${text.slice(0, LONG)}</pre>
-    <${Button} kind="small" onClick=${() => setWhole(true)}>${t("Show all {n} characters", { n: text.length })}<//>`;
+  if (text.length <= LONG || whole) return html`<pre tabindex=${0}>${text}</pre>`;
+  return html`
+    <pre tabindex=${0}>${text.slice(0, LONG)}</pre>
+    <${Button} kind="small" onClick=${() => setWhole(true)}>
+      ${t("Show all {n} characters", { n: text.length })}
+    <//>
+  `;
 }
 
-/** The file that a call is about, if it is one of the workspace. @param {{ name: string, arguments: string }} tool */
+/**
+ * The file that a call is about, if it is one of the workspace.
+ * @param {{ name: string, arguments: string }} tool
+ */
 function fileOf({ name, arguments: given }) {
   if (!["write_file", "edit_file", "read_file"].includes(name)) return "";
   try {
@@ -50,29 +57,75 @@ function fileOf({ name, arguments: given }) {
   }
 }
 
-/** A tool call, folded: what it was asked for, what it gave, how long it took. @param {{ tool: any }} props */
+/**
+ * A tool call, folded: what it was asked for, what it gave, how long it took.
+ * @param {{ tool: any }} props
+ */
 export function Tool({ tool }) {
-  const state = tool.result === undefined && tool.ok === undefined ? "busy" : tool.ok ? "good" : "bad";
+  const state =
+    tool.result === undefined && tool.ok === undefined ? "busy" : tool.ok ? "good" : "bad";
   const path = fileOf(tool);
-  return html`<details class=${`tool ${state}`}>
-    <summary><span class=${`dot ${state}`}></span><b>${tool.name}</b> <span class="gist">${gist(tool.arguments)}</span>
-      ${tool.ms ? html`<small>${duration(tool.ms)}</small>` : null}
-      ${tool.tainted && html`<small class="tag" title=${t("It brought content from outside")}>${t("from outside")}</small>`}</summary>
-    ${path && tool.ok && html`<p><a class="file" href=${workspaceFile(path)} download=${path.split("/").at(-1)}><${Icon} name="download" />${path}</a></p>`}
-    ${tool.arguments && html`<h4>${t("Arguments")}</h4><pre tabindex="0">${pretty(tool.arguments)}</pre>`}
-    ${tool.result !== undefined && html`<h4>${tool.ok ? t("Result") : t("What went wrong")}</h4><${Long} text=${tool.result} />`}
-  </details>`;
+  return html`
+    <details class=${`tool ${state}`}>
+      <summary>
+        <span class=${`dot ${state}`}></span>
+        <b>${tool.name}</b> <span class="gist">${gist(tool.arguments)}</span>
+        ${tool.ms ? html`<small>${duration(tool.ms)}</small>` : null}
+        ${tool.tainted && html`
+          <small class="tag" title=${t("It brought content from outside")}>
+            ${t("from outside")}
+          </small>
+        `}
+      </summary>
+      ${path && tool.ok && html`
+        <p>
+          <a class="file" href=${workspaceFile(path)} download=${path.split("/").at(-1)}>
+            <${Icon} name="download" />
+            ${path}
+          </a>
+        </p>
+      `}
+      ${tool.arguments && html`
+        <h4>${t("Arguments")}</h4>
+        <pre tabindex=${0}>${pretty(tool.arguments)}</pre>
+      `}
+      ${tool.result !== undefined && html`
+        <h4>${tool.ok ? t("Result") : t("What went wrong")}</h4>
+        <${Long} text=${tool.result} />
+      `}
+    </details>
+  `;
 }
 
 /** @param {{ file: any }} props */
 function File({ file }) {
-  const address = file.blob ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}` : file.path ? workspaceFile(file.path) : "";
-  if (file.error) return html`<span class="file bad"><${Icon} name="warning" />${file.name || file.kind}: ${file.error}</span>`;
+  const address = file.blob
+    ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}`
+    : file.path
+      ? workspaceFile(file.path)
+      : "";
+  if (file.error)
+    return html`
+      <span class="file bad">
+        <${Icon} name="warning" />
+        ${file.name || file.kind}: ${file.error}
+      </span>
+    `;
   if (file.kind === "image" && address) {
-    return html`<a class="picture" href=${address} target="_blank" rel="noopener"><img src=${address} alt=${file.name || t("picture")} loading="lazy" /></a>`;
+    return html`
+      <a class="picture" href=${address} target="_blank" rel="noopener">
+        <img src=${address} alt=${file.name || t("picture")} loading="lazy" />
+      </a>
+    `;
   }
-  return html`<a class="file" href=${address || undefined} download=${file.name}><${Icon} name="attach" />${file.name || file.kind}
-    ${file.size ? html`<small>${size(file.size)}</small>` : null}${file.text && html`<q>${file.text}</q>`}</a>`;
+  return html`
+    <a class="file" href=${address || undefined} download=${file.name}>
+      <${Icon} name="attach" />
+      ${file.name || file.kind}
+      ${file.size ? html`<small>${size(file.size)}</small>` : null}
+      ${file.text && html`<q>${file.text}</q>`}
+    </a>
+  `;
 }
 
 /** @param {string} text */
@@ -83,50 +136,136 @@ const copy = async (text) => {
 
 /** @param {{ item: any, onRetry: (item: any) => void, onEdit: (text: string) => void }} props */
 function Person({ item, onRetry, onEdit }) {
-  return html`<article class="message person" aria-label=${t("{name} said", { name: item.name })}>
-    <div class="bubble">${item.text && html`<p>${item.text}</p>`}
-      ${item.files.length > 0 && html`<div class="files">${item.files.map((file) => html`<${File} file=${file} />`)}</div>`}</div>
-    <footer><${Button} kind="bare" icon="edit" label=${t("Edit and send again")} onClick=${() => onEdit(item.text)} />
-      <${Button} kind="bare" icon="retry" label=${t("Send again")} onClick=${() => onRetry(item)} />
-      <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
-      ${item.origin !== "user" && html`<span class="tag">${t(item.origin)}</span>`}<span>${item.name}</span>
-      <time title=${moment(item.at)}>${clock(item.at)}</time></footer>
-  </article>`;
+  return html`
+    <article class="message person" aria-label=${t("{name} said", { name: item.name })}>
+      <div class="bubble">
+        ${item.text && html`<p>${item.text}</p>`}
+        ${item.files.length > 0 && html`
+          <div class="files">${item.files.map((file) => html`<${File} file=${file} />`)}</div>
+        `}
+      </div>
+      <footer>
+        <${Button}
+          kind="bare"
+          icon="edit"
+          label=${t("Edit and send again")}
+          onClick=${() => onEdit(item.text)}
+        />
+        <${Button}
+          kind="bare"
+          icon="retry"
+          label=${t("Send again")}
+          onClick=${() => onRetry(item)}
+        />
+        <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
+        ${item.origin !== "user" && html`<span class="tag">${t(item.origin)}</span>`}
+        <span>${item.name}</span>
+        <time title=${moment(item.at)}>${clock(item.at)}</time>
+      </footer>
+    </article>
+  `;
 }
 
 /** @param {{ text: string, open?: boolean }} props */
 export const Reasoning = ({ text, open = false }) => html`
-  <details class="reasoning" open=${open}><summary>${t("Thoughts")}</summary><div>${text}</div></details>`;
+  <details class="reasoning" open=${open}>
+    <summary>${t("Thoughts")}</summary>
+    <div>${text}</div>
+  </details>
+`;
 
 /** @param {{ item: any }} props */
 function Answer({ item }) {
-  return html`<article class="message answer" aria-label=${t("Answer")}>
-    ${item.reasoning && html`<${Reasoning} text=${item.reasoning} />`}
-    ${item.text && html`<${Markdown} text=${item.text} />`}
-    ${item.partial && html`<p class="tag">${t("cut off")}</p>`}
-    <footer>${item.model && html`<span>${item.model}</span>`}<time title=${moment(item.at)}>${clock(item.at)}</time>
-      ${item.ms > 0 && html`<span>${duration(item.ms)}</span>`}
-      <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
-      ${item.runId && html`<a class="button bare" href=${link("runs", item.runId)} aria-label=${t("Show the run")} title=${t("Show the run")}><${Icon} name="runs" /></a>`}</footer>
-  </article>`;
+  return html`
+    <article class="message answer" aria-label=${t("Answer")}>
+      ${item.reasoning && html`<${Reasoning} text=${item.reasoning} />`}
+      ${item.text && html`<${Markdown} text=${item.text} />`}
+      ${item.partial && html`<p class="tag">${t("cut off")}</p>`}
+      <footer>
+        ${item.model && html`<span>${item.model}</span>`}
+        <time title=${moment(item.at)}>${clock(item.at)}</time>
+        ${item.ms > 0 && html`<span>${duration(item.ms)}</span>`}
+        <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
+        ${item.runId && html`
+          <a
+            class="button bare"
+            href=${link("runs", item.runId)}
+            aria-label=${t("Show the run")}
+            title=${t("Show the run")}
+          >
+            <${Icon} name="runs" />
+          </a>
+        `}
+      </footer>
+    </article>
+  `;
 }
 
 /** @type {Record<string, (props: any) => any>} */
 const KINDS = {
   person: Person,
   answer: Answer,
-  post: ({ item }) => html`<article class="message answer" aria-label=${t("Said unasked")}><${Markdown} text=${item.text} />
-    <footer><span class="tag">${t("unasked")}</span><time title=${moment(item.at)}>${clock(item.at)}</time></footer></article>`,
-  notice: ({ item }) => html`<article class="message answer" aria-label=${t("Answer to a command")}><${Markdown} text=${item.text} />
-    <footer><span class="tag">${t("not in the log")}</span><time title=${moment(item.at)}>${clock(item.at)}</time></footer></article>`,
-  tools: ({ item }) => html`<div class="tools">${item.tools.map((tool) => html`<${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />`)}</div>`,
-  note: ({ item }) => html`<div class=${`note ${item.tone}`}>${item.more && item.more.length > 60
-    ? html`<details><summary>${t(item.text)}</summary><pre tabindex="0">${item.more}</pre></details>`
-    : html`<span>${t(item.text)}${item.more ? ` · ${item.more}` : ""}</span>`}</div>`,
-  summary: ({ item }) => html`<details class="note summary"><summary>${t("What was before is summed up")}</summary><${Markdown} text=${item.text} /></details>`,
-  divider: () => html`<div class="divider"><span>${t("A new conversation begins here")}</span></div>`,
+  post: ({ item }) => html`
+    <article class="message answer" aria-label=${t("Said unasked")}>
+      <${Markdown} text=${item.text} />
+      <footer>
+        <span class="tag">${t("unasked")}</span>
+        <time title=${moment(item.at)}>${clock(item.at)}</time>
+      </footer>
+    </article>
+  `,
+  notice: ({ item }) => html`
+    <article class="message answer" aria-label=${t("Answer to a command")}>
+      <${Markdown} text=${item.text} />
+      <footer>
+        <span class="tag">${t("not in the log")}</span>
+        <time title=${moment(item.at)}>${clock(item.at)}</time>
+      </footer>
+    </article>
+  `,
+  tools: ({ item }) => html`
+    <div class="tools">
+      ${item.tools.map((tool) => html`
+        <${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />
+      `)}
+    </div>
+  `,
+  note: ({ item }) => html`
+    <div class=${`note ${item.tone}`}>
+      ${item.more && item.more.length > 60 ? html`
+        <details>
+          <summary>${t(item.text)}</summary>
+          <pre tabindex=${0}>${item.more}</pre>
+        </details>
+      ` : html`
+        <span>
+          ${t(item.text)}
+          ${item.more ? ` · ${item.more}` : ""}
+        </span>
+      `}
+    </div>
+  `,
+  summary: ({ item }) => html`
+    <details class="note summary">
+      <summary>${t("What was before is summed up")}</summary>
+      <${Markdown} text=${item.text} />
+    </details>
+  `,
+  divider: () => html`
+    <div class="divider">
+      <span>${t("A new conversation begins here")}</span>
+    </div>
+  `,
   erased: () => html`<div class="note">${t("erased")}</div>`,
 };
 
-/** @param {{ item: import("../../thread.js").Item, onRetry: (item: any) => void, onEdit: (text: string) => void }} props */
-export const Item = ({ item, ...rest }) => html`<${KINDS[item.type]} item=${item} ...${rest} />`;
+/**
+ * @param {{
+ *   item: import("../../thread.js").Item, onRetry: (item: any) => void,
+ *   onEdit: (text: string) => void,
+ * }} props
+ */
+export function Item({ item, ...rest }) {
+  const Kind = KINDS[item.type];
+  return html`<${Kind} item=${item} ...${rest} />`;
+}

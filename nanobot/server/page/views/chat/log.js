@@ -1,4 +1,6 @@
-/** The part of a conversation's log that is loaded: a window that moves over it as somebody reads. */
+/**
+ * The part of a conversation's log that is loaded: a window that moves over it as somebody reads.
+ */
 
 import { ApiError, conversation, get } from "../../api.js";
 import { useEffect, useRef, useState } from "../../lib.js";
@@ -20,7 +22,9 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
  * @typedef {import("../../thread.js").Entry} Entry
  * @typedef {import("../../thread.js").Notice} Notice
  * @typedef {import("../../running.js").Running} Running
- * @typedef {{ entries: Entry[], last: number, loaded: boolean, error: any }} Log `last`: how many there are in all
+ * @typedef {{
+ *   entries: Entry[], last: number, loaded: boolean, error: any,
+ * }} Log `last`: how many there are in all
  * @typedef {{ session: { entries: number } | null, entries: Entry[] }} Page
  */
 
@@ -29,17 +33,25 @@ const entriesOf = (session, range) => get(`${conversation(session)}/entries`, ra
 
 /** The window on the log of a session, and how it moves. @param {string} session */
 export function useLog(session) {
-  const [log, setLog] = useState(/** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null }));
+  const [log, setLog] = useState(
+    /** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null }),
+  );
   const now = useRef(log);
   const moving = useRef(/** @type {Promise<void> | null} */ (null));
   now.current = log;
-  const put = (/** @type {(before: Log) => Log} */ change) => setLog((before) => (now.current = change(before)));
+  const put = (/** @type {(before: Log) => Log} */ change) =>
+    setLog((before) => (now.current = change(before)));
   /** @param {Page} page @param {"old" | "new"} keep which end stays where the window is full */
   const take = (page, keep) =>
     put((before) => {
       const all = merged(before.entries, page.entries);
       const entries = keep === "old" ? all.slice(0, MOST) : all.slice(-MOST);
-      return { entries, last: Math.max(page.session?.entries ?? 0, before.last), loaded: true, error: null };
+      return {
+        entries,
+        last: Math.max(page.session?.entries ?? 0, before.last),
+        loaded: true,
+        error: null,
+      };
     });
   const known = () => now.current.entries.at(-1)?.seq ?? 0;
   const behind = () => now.current.entries.length > 0 && known() < now.current.last;
@@ -53,7 +65,10 @@ export function useLog(session) {
       moving.current = null;
     }
   };
-  /** One move at a time: what was asked for twice would come twice. @param {() => Promise<unknown>} move */
+  /**
+   * One move at a time: what was asked for twice would come twice.
+   * @param {() => Promise<unknown>} move
+   */
   const alone = (move) => (moving.current ??= begun(move));
   /** What is new; to somebody who reads further up only that there is something. */
   const latest = async () => {
@@ -62,13 +77,19 @@ export function useLog(session) {
         const { session: row } = await entriesOf(session, { limit: 1 });
         put((before) => ({ ...before, last: Math.max(row?.entries ?? 0, before.last) }));
       } else {
-        take(await entriesOf(session, known() ? { after: known(), limit: MOST } : { limit: PAGE }), "new");
+        take(
+          await entriesOf(session, known() ? { after: known(), limit: MOST } : { limit: PAGE }),
+          "new",
+        );
       }
     } catch (error) {
       put((before) => ({ ...before, loaded: true, error: unlessNone(error) }));
     }
   };
-  /** As a snapshot has it: the end of the log, or that there is none yet. @param {{ session: any, entries: Entry[] }} snapshot */
+  /**
+   * As a snapshot has it: the end of the log, or that there is none yet.
+   * @param {{ session: any, entries: Entry[] }} snapshot
+   */
   const stands = ({ session: row, entries }) => {
     if (!row) return put((before) => ({ ...before, loaded: true }));
     // Between what is known and what came is a gap that only the store can fill.
@@ -88,18 +109,34 @@ export function useLog(session) {
   const jump = async (end) => {
     while (moving.current) await moving.current;
     await alone(async () => {
-      const page = await entriesOf(session, end === "first" ? { after: 0, limit: PAGE } : { limit: PAGE });
+      const page = await entriesOf(
+        session,
+        end === "first" ? { after: 0, limit: PAGE } : { limit: PAGE },
+      );
       put((before) => ({ ...before, entries: [] }));
       take(page, "old");
     });
   };
-  return { ...log, latest, stands, older, newer, jump, first: log.entries[0]?.seq ?? 1, behind: log.entries.length > 0 && (log.entries.at(-1)?.seq ?? 0) < log.last };
+  return {
+    ...log,
+    latest,
+    stands,
+    older,
+    newer,
+    jump,
+    first: log.entries[0]?.seq ?? 1,
+    behind: log.entries.length > 0 && (log.entries.at(-1)?.seq ?? 0) < log.last,
+  };
 }
 
 /** Commands and their answers, which no log has. @param {string} session */
 export function useNotices(session) {
   const [notices, setNotices] = useState(/** @type {Notice[]} */ ([]));
-  const again = () => get(`${conversation(session)}/notices`, { limit: MOST_NOTICES }).then(setNotices, () => undefined);
+  const again = () =>
+    get(`${conversation(session)}/notices`, { limit: MOST_NOTICES }).then(
+      setNotices,
+      () => undefined,
+    );
   useEffect(() => void again(), [session]);
   return { notices, again };
 }
@@ -110,19 +147,24 @@ export function useNotices(session) {
  */
 export function useRun(session, log, onNotice) {
   const [run, setRun] = useState(/** @type {Running | null} */ (null));
-  // What listens lives as long as the conversation is looked at, and is to see the log as it is then.
+  // What listens lives as long as the conversation is looked at. It must see the log as it is then.
   const current = useRef(log);
   current.current = log;
   const hear = (/** @type {import("../../running.js").RunEvent} */ event) => {
     setRun((before) => after(before, event));
     if (LASTING.has(event.kind)) current.current.latest();
-    if (event.kind === "end") setTimeout(() => setRun((before) => (before?.id === event.run_id && before.ended ? null : before)), 150);
+    if (event.kind === "end")
+      setTimeout(
+        () => setRun((before) => (before?.id === event.run_id && before.ended ? null : before)),
+        150,
+      );
   };
   const resume = ({ session: row, entries, events, partial }) => {
     setRun(null);
     current.current.stands({ session: row, entries });
     for (const event of events) setRun((before) => after(before, event));
-    if (events.length && partial?.text) setRun((before) => before && { ...before, call: partial.call, text: partial.text });
+    if (events.length && partial?.text)
+      setRun((before) => before && { ...before, call: partial.call, text: partial.text });
   };
   useEffect(
     () =>

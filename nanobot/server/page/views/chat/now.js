@@ -7,7 +7,15 @@ import { Markdown } from "../../parts/markdown.js";
 import { Reasoning, Tool } from "./items.js";
 
 /** @type {Record<string, string>} */
-const WORDS = { running: "Thinking", tool: "Using a tool", waiting: "Waiting for you", retrying: "Trying again", steered: "Thinking", progress: "Working", fallback: "Trying another model" };
+const WORDS = {
+  running: "Thinking",
+  tool: "Using a tool",
+  waiting: "Waiting for you",
+  retrying: "Trying again",
+  steered: "Thinking",
+  progress: "Working",
+  fallback: "Trying another model",
+};
 
 /** The seconds since it began, beside what it does. @param {{ at: number }} props */
 function Since({ at }) {
@@ -22,10 +30,23 @@ function Since({ at }) {
 /** @param {{ run: import("../../running.js").Running }} props */
 export function Now({ run }) {
   const busy = run.tools.filter((tool) => tool.ok === undefined);
-  return html`<article class="message answer growing" aria-busy="true" aria-live="off">
-    ${run.reasoning && !run.text && html`<${Reasoning} text=${run.reasoning} open=${true} />`}
-    ${run.text && !run.tools.length && html`<${Markdown} text=${run.text} still=${false} />`}
-    ${busy.length > 0 && html`<div class="tools">${busy.map((tool) => html`<${Tool} key=${tool.key} tool=${tool} />`)}</div>`}
-    <footer class="doing"><i class="pulse"></i><span role="status">${t(WORDS[run.state] ?? "Working")}${run.told ? `: ${run.told}` : ""}</span><${Since} at=${run.since} /></footer>
-  </article>`;
+  return html`
+    <article class="message answer growing" aria-busy="true" aria-live="off">
+      ${run.reasoning && !run.text && html`<${Reasoning} text=${run.reasoning} open=${true} />`}
+      ${run.text && !run.tools.length && html`<${Markdown} text=${run.text} still=${false} />`}
+      ${busy.length > 0 && html`
+        <div class="tools">
+          ${busy.map((tool) => html`<${Tool} key=${tool.key} tool=${tool} />`)}
+        </div>
+      `}
+      <footer class="doing">
+        <i class="pulse"></i>
+        <span role="status">
+          ${t(WORDS[run.state] ?? "Working")}
+          ${run.told ? `: ${run.told}` : ""}
+        </span>
+        <${Since} at=${run.since} />
+      </footer>
+    </article>
+  `;
 }

@@ -9,18 +9,26 @@ const AHEAD = 800;
 /**
  * The scroller of a conversation. What is read stays where it is when something comes above it.
  * @param {unknown[]} watched what changes what is drawn
- * @param {{ more: boolean, behind: boolean, older: () => Promise<void>, newer: () => Promise<void> }} log
+ * @param {{
+ *   more: boolean, behind: boolean, older: () => Promise<void>, newer: () => Promise<void>,
+ * }} log
  */
 export function useReading(watched, { more, behind, older, newer }) {
-  const element = useRef(/** @type {HTMLElement | null} */ (null));
+  const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   const atEnd = useRef(true);
   const held = useRef({ node: /** @type {Element | null} */ (null), top: 0, scrolled: 0 });
   const [away, setAway] = useState(false);
   /** The first thing that can be seen, and where; but for names of days, which come and go. */
   const hold = () => {
     const top = element.current?.getBoundingClientRect().top ?? 0;
-    const node = [...(element.current?.firstElementChild?.children ?? [])].find((each) => each.getBoundingClientRect().bottom > top && !each.matches(".older, .day"));
-    held.current = { node: node ?? null, top: node?.getBoundingClientRect().top ?? 0, scrolled: element.current?.scrollTop ?? 0 };
+    const node = [...(element.current?.firstElementChild?.children ?? [])].find(
+      (each) => each.getBoundingClientRect().bottom > top && !each.matches(".older, .day"),
+    );
+    held.current = {
+      node: node ?? null,
+      top: node?.getBoundingClientRect().top ?? 0,
+      scrolled: element.current?.scrollTop ?? 0,
+    };
   };
   const look = () => {
     const scroller = element.current;
@@ -40,7 +48,8 @@ export function useReading(watched, { more, behind, older, newer }) {
     // What was scrolled since then is told of in a moment: it is not to be taken back here.
     const since = scroller.scrollTop - scrolled;
     if (atEnd.current && since >= 0) scroller.scrollTop = scroller.scrollHeight;
-    else if (node?.isConnected) scroller.scrollTop += node.getBoundingClientRect().top - top + since;
+    else if (node?.isConnected)
+      scroller.scrollTop += node.getBoundingClientRect().top - top + since;
     hold();
   }, watched);
   /** To one end of what is loaded. @param {"first" | "last"} end */
@@ -48,7 +57,8 @@ export function useReading(watched, { more, behind, older, newer }) {
     atEnd.current = end === "last";
     held.current = { node: null, top: 0, scrolled: 0 };
     setAway(!atEnd.current);
-    if (element.current) element.current.scrollTop = end === "last" ? element.current.scrollHeight : 0;
+    if (element.current)
+      element.current.scrollTop = end === "last" ? element.current.scrollHeight : 0;
   };
   return { element, look, away, to };
 }

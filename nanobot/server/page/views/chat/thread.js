@@ -15,15 +15,40 @@ import { Now } from "./now.js";
 import { Questions } from "./questions.js";
 import { useReading } from "./scroll.js";
 
-/** @param {{ session: string, title?: string, onContext: () => void, onCompact: () => void, onNew: () => void }} props */
+/**
+ * @param {{
+ *   session: string, title?: string, onContext: () => void, onCompact: () => void,
+ *   onNew: () => void,
+ * }} props
+ */
 function Head({ session, title, onContext, onCompact, onNew }) {
-  return html`<header class="threadhead">
-    <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>‹</a>
-    <div><h2>${title || session}</h2><p>${session}</p></div>
-    <${Button} kind="bare" icon="info" label=${t("What the model would be sent")} onClick=${onContext} />
-    <${Button} kind="bare" onClick=${onCompact} title=${t("Sum up what is old")}>${t("Compact")}<//>
-    <${Button} kind="bare" onClick=${onNew} title=${t("Begin anew: what was said before is not shown to the model")}>${t("Start over")}<//>
-  </header>`;
+  return html`
+    <header class="threadhead">
+      <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>
+        ‹
+      </a>
+      <div>
+        <h2>${title || session}</h2>
+        <p>${session}</p>
+      </div>
+      <${Button}
+        kind="bare"
+        icon="info"
+        label=${t("What the model would be sent")}
+        onClick=${onContext}
+      />
+      <${Button} kind="bare" onClick=${onCompact} title=${t("Sum up what is old")}>
+        ${t("Compact")}
+      <//>
+      <${Button}
+        kind="bare"
+        onClick=${onNew}
+        title=${t("Begin anew: what was said before is not shown to the model")}
+      >
+        ${t("Start over")}
+      <//>
+    </header>
+  `;
 }
 
 /** The days' names stand between their items. @param {import("../../thread.js").Item[]} items */
@@ -34,16 +59,25 @@ const dated = (items) =>
   });
 
 /**
- * What was sent and is not in the log yet: it is there by the key that went along, or answered by one.
- * @param {{ entries: import("../../thread.js").Entry[] }} log @param {import("../../thread.js").Notice[]} notices
+ * What was sent and is not in the log yet: it is there by the key that went along, or answered by
+ * one.
+ * @param {{ entries: import("../../thread.js").Entry[] }} log
+ * @param {import("../../thread.js").Notice[]} notices
  */
 function useSending(log, notices) {
   const [sending, setSending] = useState(/** @type {any[]} */ ([]));
   useEffect(() => {
-    const there = new Set(log.entries.filter((entry) => entry.kind === "user").map((entry) => entry.body?.message_id));
+    const there = new Set(
+      log.entries.filter((entry) => entry.kind === "user").map((entry) => entry.body?.message_id),
+    );
     const answered = ({ key }) => notices.some((notice) => notice.key.endsWith(`:${key}`));
-    const followed = ({ at }) => log.entries.some((entry) => entry.kind === "user" && entry.at >= at - 2);
-    setSending((before) => before.filter((message) => !there.has(message.key) && !answered(message) && !followed(message)));
+    const followed = ({ at }) =>
+      log.entries.some((entry) => entry.kind === "user" && entry.at >= at - 2);
+    setSending((before) =>
+      before.filter(
+        (message) => !there.has(message.key) && !answered(message) && !followed(message),
+      ),
+    );
   }, [log.entries, notices]);
   return /** @type {const} */ ([sending, setSending]);
 }
@@ -60,9 +94,15 @@ export function Thread({ session }) {
     () => withNotices(itemsOf(log.entries), notices, { begins: log.first <= 1, ends: !log.behind }),
     [log.entries, notices, log.behind],
   );
-  const reading = useReading([items, run, sending], { more: log.first > 1, behind: log.behind, older: log.older, newer: log.newer });
+  const reading = useReading([items, run, sending], {
+    more: log.first > 1,
+    behind: log.behind,
+    older: log.older,
+    newer: log.newer,
+  });
   useEffect(() => {
-    if (log.entries.length && !document.hidden) change("sessions mark-read", { session }).catch(() => undefined);
+    if (log.entries.length && !document.hidden)
+      change("sessions mark-read", { session }).catch(() => undefined);
   }, [session, log.last]);
 
   const to = async (end) => {
@@ -73,7 +113,11 @@ export function Thread({ session }) {
     to("last");
     setSending((before) => [...before, { ...message, at: Date.now() / 1000 }]);
     try {
-      await post(`${conversation(session)}/messages`, { text: message.text, client_request_id: message.key, attachments: message.files });
+      await post(`${conversation(session)}/messages`, {
+        text: message.text,
+        client_request_id: message.key,
+        attachments: message.files,
+      });
       log.latest();
     } catch (error) {
       setSending((before) => before.filter(({ key }) => key !== message.key));
@@ -91,28 +135,90 @@ export function Thread({ session }) {
   const title = items.find((item) => item.type === "person")?.text?.slice(0, 60);
   const away = reading.away || log.behind;
   const empty = log.loaded && !items.length && !run && !sending.length && !log.error;
-  return html`<section class="thread" aria-label=${t("Conversation {name}", { name: session })}>
-    <${Head} session=${session} title=${title} onContext=${() => setContext(true)}
-      onCompact=${async () => (await change("compact", { session }), tell(t("It is being summed up.")))}
-      onNew=${async () => (await change("new", { session }), log.latest())} />
-    <div class="scroller" ref=${reading.element} onScroll=${reading.look} onKeyDown=${press} tabindex="0" role="log" aria-live="polite" aria-relevant="additions" aria-label=${t("Messages")}>
-      <div class="messages">
-        ${log.first > 1 && html`<div class="older"><${Button} onClick=${log.older}>${t("Show what was before")}<//></div>`}
-        ${log.error && html`<p class="bad" role="alert">${said(log.error)} <${Button} kind="small" onClick=${log.latest}>${t("Try again")}<//></p>`}
-        ${!log.loaded && html`<${Loading} rows=${5} />`}
-        ${empty && html`<${Empty} icon="chat" title=${t("What shall we talk about?")}>${t("Write below. Files may be dropped here.")}<//>`}
-        ${dated(items).map(
-          ({ item, name }) => html`<${Fragment} key=${item.key}>${name && html`<h3 class="day">${name}</h3>`}
-            <${Item} item=${item} onRetry=${retry} onEdit=${(text) => setDraft({ text, at: Date.now() })} /><//>`,
+  return html`
+    <section class="thread" aria-label=${t("Conversation {name}", { name: session })}>
+      <${Head}
+        session=${session}
+        title=${title}
+        onContext=${() => setContext(true)}
+        onCompact=${async () => (
+          await change("compact", { session }),
+          tell(t("It is being summed up."))
         )}
-        ${sending.map((message) => html`<div key=${message.key} class="message person sending"><div class="bubble">${message.text}</div></div>`)}
-        ${run && !run.ended && html`<${Now} run=${run} />`}
-        <${Questions} session=${session} version=${log.entries.length} onDecided=${() => setRun((before) => before && { ...before, approval: null })} />
+        onNew=${async () => (await change("new", { session }), log.latest())}
+      />
+      <div
+        class="scroller"
+        ref=${reading.element}
+        onScroll=${reading.look}
+        onKeyDown=${press}
+        tabindex=${0}
+        role="log"
+        aria-live="polite"
+        aria-relevant="additions"
+        aria-label=${t("Messages")}
+      >
+        <div class="messages">
+          ${log.first > 1 && html`
+            <div class="older">
+              <${Button} onClick=${log.older}>${t("Show what was before")}<//>
+            </div>
+          `}
+          ${log.error && html`
+            <p class="bad" role="alert">
+              ${said(log.error)}${" "}
+              <${Button} kind="small" onClick=${log.latest}>
+                ${t("Try again")}
+              <//>
+            </p>
+          `}
+          ${!log.loaded && html`<${Loading} rows=${5} />`}
+          ${empty && html`
+            <${Empty} icon="chat" title=${t("What shall we talk about?")}>
+              ${t("Write below. Files may be dropped here.")}
+            <//>
+          `}
+          ${dated(items).map(({ item, name }) => html`
+            <${Fragment} key=${item.key}>
+              ${name && html`<h3 class="day">${name}</h3>`}
+              <${Item}
+                item=${item}
+                onRetry=${retry}
+                onEdit=${(text) => setDraft({ text, at: Date.now() })}
+              />
+            <//>
+          `)}
+          ${sending.map((message) => html`
+            <div key=${message.key} class="message person sending">
+              <div class="bubble">${message.text}</div>
+            </div>
+          `)}
+          ${run && !run.ended && html`<${Now} run=${run} />`}
+          <${Questions}
+            session=${session}
+            version=${log.entries.length}
+            onDecided=${() => setRun((before) => before && { ...before, approval: null })}
+          />
+        </div>
       </div>
-    </div>
-    ${away && log.first > 1 && html`<button type="button" class="jump up" onClick=${() => to("first")}>${t("To the beginning")}</button>`}
-    ${away && html`<button type="button" class="jump down" onClick=${() => to("last")}>${t("To the latest")}</button>`}
-    <${Composer} session=${session} draft=${draft} running=${run && !run.ended} onSend=${send} onStop=${stop} />
-    ${context && html`<${Context} session=${session} onClose=${() => setContext(false)} />`}
-  </section>`;
+      ${away && log.first > 1 && html`
+        <button type="button" class="jump up" onClick=${() => to("first")}>
+          ${t("To the beginning")}
+        </button>
+      `}
+      ${away && html`
+        <button type="button" class="jump down" onClick=${() => to("last")}>
+          ${t("To the latest")}
+        </button>
+      `}
+      <${Composer}
+        session=${session}
+        draft=${draft}
+        running=${run && !run.ended}
+        onSend=${send}
+        onStop=${stop}
+      />
+      ${context && html`<${Context} session=${session} onClose=${() => setContext(false)} />`}
+    </section>
+  `;
 }

@@ -25,7 +25,7 @@ const ABOUT = {
 /** @param {{ name: string, onSaved: () => void }} props */
 function Editor({ name, onSaved }) {
   const file = useFetched((signal) => read("prompts show", { name }, { signal }), [name]);
-  const [text, setText] = useState(null);
+  const [text, setText] = useState(/** @type {string | null} */ (null));
   const [shown, setShown] = useState(false);
   useEffect(() => {
     if (file.value) setText(file.value.text);
@@ -37,22 +37,70 @@ function Editor({ name, onSaved }) {
     file.again();
     onSaved();
   };
-  return html`<section class="card editor"><header><h2>${name}</h2><span class="soft">${t(ABOUT[name] ?? "What it remembers of somebody")}</span>
-      <div class="actions"><${Button} onClick=${() => setShown(!shown)}>${shown ? t("Edit") : t("Preview")}<//>
-        <${Button} kind="main" disabled=${!dirty} onClick=${save}>${t("Save")}<//></div></header>
-    <${Fetched} of=${file}>${() =>
-      shown
-        ? html`<${Markdown} text=${text ?? ""} />`
-        : html`<textarea class="code" spellcheck="false" aria-label=${name} value=${text ?? ""} onInput=${(event) => setText(event.target.value)}
-            onKeyDown=${(event) => (event.ctrlKey || event.metaKey) && event.key === "s" && (event.preventDefault(), dirty && save())}></textarea>`}<//>
-  </section>`;
+  return html`
+    <section class="card editor">
+      <header>
+        <h2>${name}</h2>
+        <span class="soft">${t(ABOUT[name] ?? "What it remembers of somebody")}</span>
+        <div class="actions">
+          <${Button} onClick=${() => setShown(!shown)}>${shown ? t("Edit") : t("Preview")}<//>
+          <${Button} kind="main" disabled=${!dirty} onClick=${save}>
+            ${t("Save")}
+          <//>
+        </div>
+      </header>
+      <${Fetched} of=${file}>
+        ${() =>
+          shown ? html`<${Markdown} text=${text ?? ""} />` : html`
+            <textarea
+              class="code"
+              spellcheck=${false}
+              aria-label=${name}
+              value=${text ?? ""}
+              onInput=${(event) => setText(event.currentTarget.value)}
+              onKeyDown=${(event) =>
+                (event.ctrlKey || event.metaKey) &&
+                event.key === "s" &&
+                (event.preventDefault(), dirty && save())
+              }
+            ></textarea>
+          `
+        }
+      <//>
+    </section>
+  `;
 }
 
 /** @param {{ name: string }} props */
 export function Files({ name }) {
   const files = useFetched((signal) => read("prompts list", {}, { signal }), []);
-  return html`<div class="files-view"><${Fetched} of=${files}>${(list) => html`<ul class="card flush" aria-label=${t("Files")}>
-      ${list.map((file) => html`<li><button type="button" aria-current=${file.name === name ? "true" : undefined} onClick=${() => go("memory", file.name)}>
-        <b>${file.name}</b><small>${file.size === null ? t("not there yet") : html`${size(file.size)} · <${When} at=${file.changed_at} />`}</small></button></li>`)}</ul>`}<//>
-    <${Editor} key=${name} name=${name} onSaved=${files.again} /></div>`;
+  return html`
+    <div class="files-view">
+      <${Fetched} of=${files}>
+        ${(list) => html`
+          <ul class="card flush" aria-label=${t("Files")}>
+            ${list.map((file) => html`
+              <li>
+                <button
+                  type="button"
+                  aria-current=${file.name === name ? "true" : undefined}
+                  onClick=${() => go("memory", file.name)}
+                >
+                  <b>${file.name}</b>
+                  <small>
+                    ${file.size === null ? (
+                      t("not there yet")
+                    ) : html`
+                      ${size(file.size)} · <${When} at=${file.changed_at} />
+                    `}
+                  </small>
+                </button>
+              </li>
+            `)}
+          </ul>
+        `}
+      <//>
+      <${Editor} key=${name} name=${name} onSaved=${files.again} />
+    </div>
+  `;
 }

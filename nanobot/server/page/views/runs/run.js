@@ -19,48 +19,134 @@ const LEAST = 0.4;
 function Timeline({ run, entries }) {
   const { bars, from, to } = timelineOf(run, entries);
   const whole = to - from;
-  const text = bars.map((bar) => `${t(LANES[bar.lane])} ${bar.name} ${duration((bar.to - bar.from) * 1_000)}`).join(", ");
-  return html`<figure class="timeline card" role="img" aria-label=${text || t("Nothing happened yet")}>
-    ${Object.entries(LANES).map(([lane, name]) => {
-      const own = bars.filter((bar) => bar.lane === lane);
-      return own.length > 0 && html`<div class=${`lane of-${lane}`}><span>${t(name)}</span><div class="bars">
-        ${own.map((bar) => {
-          const width = Math.max((100 * (bar.to - bar.from)) / whole, LEAST);
-          return html`<a class=${bar.ok ? "" : "bad"} href=${`#step-${bar.seq}`} onClick=${(event) => (event.preventDefault(), document.getElementById(`step-${bar.seq}`)?.scrollIntoView({ block: "center" }))}
-            tabindex="-1" style=${{ left: `${Math.min((100 * (bar.from - from)) / whole, 100 - LEAST)}%`, width: `${width}%` }}
-            title=${`${bar.name} · ${duration((bar.to - bar.from) * 1_000)}`}>${width > 9 ? bar.name : ""}</a>`;
-        })}</div></div>`;
-    })}
-    <div class="lane scale"><span></span><div>${[0, 0.25, 0.5, 0.75, 1].map((part) => html`<span>${duration(part * whole * 1_000)}</span>`)}</div></div>
-  </figure>`;
+  const text = bars
+    .map((bar) => `${t(LANES[bar.lane])} ${bar.name} ${duration((bar.to - bar.from) * 1_000)}`)
+    .join(", ");
+  return html`
+    <figure class="timeline card" role="img" aria-label=${text || t("Nothing happened yet")}>
+      ${Object.entries(LANES).map(([lane, name]) => {
+        const own = bars.filter((bar) => bar.lane === lane);
+        return (
+          own.length > 0 && html`
+            <div class=${`lane of-${lane}`}>
+              <span>${t(name)}</span>
+              <div class="bars">
+                ${own.map((bar) => {
+                  const width = Math.max((100 * (bar.to - bar.from)) / whole, LEAST);
+                  return html`
+                    <a
+                      class=${bar.ok ? "" : "bad"}
+                      href=${`#step-${bar.seq}`}
+                      onClick=${(event) => (
+                        event.preventDefault(),
+                        document
+                          .getElementById(`step-${bar.seq}`)
+                          ?.scrollIntoView({ block: "center" })
+                      )}
+                      tabindex=${-1}
+                      style=${{
+                        left: `${Math.min((100 * (bar.from - from)) / whole, 100 - LEAST)}%`,
+                        width: `${width}%`,
+                      }}
+                      title=${`${bar.name} · ${duration((bar.to - bar.from) * 1_000)}`}
+                    >
+                      ${width > 9 ? bar.name : ""}
+                    </a>
+                  `;
+                })}
+              </div>
+            </div>
+          `
+        );
+      })}
+      <div class="lane scale">
+        <span></span>
+        <div>
+          ${[0, 0.25, 0.5, 0.75, 1].map((part) => html`
+            <span>${duration(part * whole * 1_000)}</span>
+          `)}
+        </div>
+      </div>
+    </figure>
+  `;
 }
 
 /** A value in few letters: a digest is known by its beginning. @param {unknown} value */
-const plain = (value) => (typeof value !== "string" ? JSON.stringify(value) : /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+const plain = (value) =>
+  typeof value !== "string"
+    ? JSON.stringify(value)
+    : /^[0-9a-f]{64}$/.test(value)
+      ? `${value.slice(0, 12)}…`
+      : value;
 
 /** What stands in an entry, for its kind. @param {{ entry: any }} props */
 function Body({ entry }) {
   const { kind, body } = entry;
   if (body === null) return html`<p>${t("erased")}</p>`;
   if (kind === "reply") {
-    return html`${body.reasoning && html`<details><summary>${t("Thoughts")}</summary><pre tabindex="0">${body.reasoning}</pre></details>`}
-      ${body.text && html`<pre tabindex="0">${body.text}</pre>`}
-      ${(body.tool_calls ?? []).map((call) => html`<p><b>${call.name}</b></p><pre tabindex="0">${pretty(call.arguments)}</pre>`)}
-      ${body.usage && html`<small>${t("{input} tokens in, {output} out", { input: count(body.usage.prompt_tokens), output: count(body.usage.completion_tokens) })}</small>`}`;
+    return html`
+      ${body.reasoning && html`
+        <details>
+          <summary>${t("Thoughts")}</summary>
+          <pre tabindex=${0}>${body.reasoning}</pre>
+        </details>
+      `}
+      ${body.text && html`<pre tabindex=${0}>${body.text}</pre>`}
+      ${(body.tool_calls ?? []).map((call) => html`
+        <p>
+          <b>${call.name}</b>
+        </p>
+        <pre tabindex=${0}>${pretty(call.arguments)}</pre>
+      `)}
+      ${body.usage && html`
+        <small>
+          ${t("{input} tokens in, {output} out", {
+            input: count(body.usage.prompt_tokens),
+            output: count(body.usage.completion_tokens),
+          })}
+        </small>
+      `}
+    `;
   }
-  if (kind === "model_call") return html`<small>${body.profile?.provider}/${body.profile?.name} · ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}</small>`;
-  if (typeof body.text === "string") return html`${body.name && html`<b>${body.name}</b>`}<pre tabindex="0">${body.text}</pre>`;
-  return html`<small>${Object.entries(body).filter(([name]) => name !== "type").map(([name, value]) => `${name.replaceAll("_", " ")}: ${plain(value)}`).join(" · ")}</small>`;
+  if (kind === "model_call")
+    return html`
+      <small>
+        ${body.profile?.provider}/${body.profile?.name} ·${" "}
+        ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}
+      </small>
+    `;
+  if (typeof body.text === "string")
+    return html`
+      ${body.name && html`<b>${body.name}</b>`}
+      <pre tabindex=${0}>${body.text}</pre>
+    `;
+  return html`
+    <small>
+      ${Object.entries(body)
+        .filter(([name]) => name !== "type")
+        .map(([name, value]) => `${name.replaceAll("_", " ")}: ${plain(value)}`)
+        .join(" · ")}
+    </small>
+  `;
 }
 
 /** @param {{ entries: any[], from: number }} props */
 function Steps({ entries, from }) {
-  return html`<ol class="steps">${entries.map(
-    (entry) => html`<li class="step card" id=${`step-${entry.seq}`} key=${entry.seq}>
-      <header><b>${t(entry.kind.replaceAll("_", " "))}</b><time>${clock(entry.at)}</time><small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
-        ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}</header>
-      <${Body} entry=${entry} /></li>`,
-  )}</ol>`;
+  return html`
+    <ol class="steps">
+      ${entries.map((entry) => html`
+        <li class="step card" id=${`step-${entry.seq}`} key=${entry.seq}>
+          <header>
+            <b>${t(entry.kind.replaceAll("_", " "))}</b>
+            <time>${clock(entry.at)}</time>
+            <small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
+            ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}
+          </header>
+          <${Body} entry=${entry} />
+        </li>
+      `)}
+    </ol>
+  `;
 }
 
 /** @param {{ run: any }} props */
@@ -77,7 +163,18 @@ function Facts({ run }) {
     ["Attempts", run.attempts > 1 ? run.attempts : undefined],
     ["Started by", run.parent && html`<a href=${link("runs", run.parent)}>${run.parent}</a>`],
   ];
-  return html`<dl class="facts">${facts.filter(([, value]) => value !== undefined && value !== null && value !== false).map(([name, value]) => html`<div><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`
+    <dl class="facts">
+      ${facts
+        .filter(([, value]) => value !== undefined && value !== null && value !== false)
+        .map(([name, value]) => html`
+          <div>
+            <dt>${t(name)}</dt>
+            <dd>${value}</dd>
+          </div>
+        `)}
+    </dl>
+  `;
 }
 
 /** @param {{ id: string }} props */
@@ -89,13 +186,34 @@ export function Run({ id }) {
     tell(t("It has been started again."));
     go("runs", run.id);
   };
-  return html`<div class="view"><p><a href=${link("runs")}>‹ ${t("All runs")}</a></p>
-    <${Fetched} of=${page}>${({ run, entries }) => html`
-      <${Head} title=${run.title || t("Run {id}", { id: run.id.slice(0, 10) })} about=${run.error}>
-        <${State} state=${run.state} />
-        ${alive(run) && html`<${Button} kind="stop" icon="stop" onClick=${cancel}>${t("Cancel")}<//>`}
-        ${run.kind === "task" && ["failed", "aborted"].includes(run.state) && html`<${Button} icon="retry" onClick=${retry}>${t("Try again")}<//>`}
+  return html`
+    <div class="view">
+      <p>
+        <a href=${link("runs")}>‹ ${t("All runs")}</a>
+      </p>
+      <${Fetched} of=${page}>
+        ${({ run, entries }) => html`
+          <${Head}
+            title=${run.title || t("Run {id}", { id: run.id.slice(0, 10) })}
+            about=${run.error}
+          >
+            <${State} state=${run.state} />
+            ${alive(run) && html`
+              <${Button} kind="stop" icon="stop" onClick=${cancel}>
+                ${t("Cancel")}
+              <//>
+            `}
+            ${run.kind === "task" && ["failed", "aborted"].includes(run.state) && html`
+              <${Button} icon="retry" onClick=${retry}>
+                ${t("Try again")}
+              <//>
+            `}
+          <//>
+          <${Facts} run=${run} />
+          <${Timeline} run=${run} entries=${entries} />
+          <${Steps} entries=${entries} from=${run.created_at} />
+        `}
       <//>
-      <${Facts} run=${run} /><${Timeline} run=${run} entries=${entries} /><${Steps} entries=${entries} from=${run.created_at} />`}<//>
-  </div>`;
+    </div>
+  `;
 }

@@ -13,7 +13,10 @@ const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
 /** The next five times of a schedule, or what is wrong with it. */
 /**
- * @typedef {{ id: number, name: string, schedule: string, zone: string, text: string, state: string, next_at: number | null }} Job as `cron list` has it, as far as the page looks
+ * @typedef {{
+ *   id: number, name: string, schedule: string, zone: string, text: string, state: string,
+ *   next_at: number | null,
+ * }} Job as `cron list` has it, as far as the page looks
  */
 
 /** @param {{ schedule: string, zone: string }} props */
@@ -32,11 +35,23 @@ function Preview({ schedule, zone }) {
     );
     return () => (clearTimeout(timer), control.abort());
   }, [schedule, zone]);
-  if (shown.error) return html`<p class="bad" role="alert">${shown.error}</p>`;
-  return html`<ol class="preview" aria-live="polite">${shown.times.map(({ time }) => html`<li>${time}</li>`)}</ol>`;
+  if (shown.error)
+    return html`
+      <p class="bad" role="alert">
+        ${shown.error}
+      </p>
+    `;
+  return html`
+    <ol class="preview" aria-live="polite">
+      ${shown.times.map(({ time }) => html`<li>${time}</li>`)}
+    </ol>
+  `;
 }
 
-/** A new job, or one that changes. @param {{ job: any, onClose: () => void, onDone: () => void }} props */
+/**
+ * A new job, or one that changes.
+ * @param {{ job: any, onClose: () => void, onDone: () => void }} props
+ */
 export function JobForm({ job, onClose, onDone }) {
   const fresh = job.id === undefined;
   const [values, setValues] = useState({
@@ -49,31 +64,88 @@ export function JobForm({ job, onClose, onDone }) {
     misfire: job.misfire ?? "skip",
     overlap: job.overlap ?? "skip",
   });
-  const put = (name) => (event) => setValues({ ...values, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
+  const put = (name) => (event) =>
+    setValues({
+      ...values,
+      [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value,
+    });
   const save = async () => {
-    const given = Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== "" && (fresh || value !== (job[name] ?? ""))));
+    const given = Object.fromEntries(
+      Object.entries(values).filter(
+        ([name, value]) => value !== "" && (fresh || value !== (job[name] ?? "")),
+      ),
+    );
     if (!fresh) delete given.send;
     if (fresh) await change("cron add", given);
     else await change("cron edit", { ...given, job: String(job.id) });
     tell(fresh ? t("It is scheduled.") : t("It is changed."));
     onDone();
   };
-  return html`<${Dialog} title=${fresh ? t("New job") : t("Change {name}", { name: job.name })} onClose=${onClose}>
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-      <${Field} name=${t("What is to be done")} about=${t("As you would say it in a chat.")}><textarea rows="3" value=${values.text} onInput=${put("text")} required></textarea><//>
-      <${Field} name=${t("When")} about=${t("Cron, or words: {examples}", { examples: EXAMPLES.join(" · ") })}><input type="text" value=${values.schedule} onInput=${put("schedule")} required /><//>
-      <${Preview} schedule=${values.schedule} zone=${values.zone} />
-      <div class="two">
-        <${Field} name=${t("Time zone")}><input type="text" list="zones" value=${values.zone} onInput=${put("zone")} /><datalist id="zones">${zones.map((zone) => html`<option value=${zone}></option>`)}</datalist><//>
-        <${Field} name=${t("Name")}><input type="text" value=${values.name} onInput=${put("name")} maxlength="80" /><//>
-        <${Field} name=${t("Speaks in")} about=${t("CHANNEL:CHAT; empty: here")}><input type="text" value=${values.to} onInput=${put("to")} /><//>
-        <${Field} name=${t("Missed times")}><select value=${values.misfire} onChange=${put("misfire")}>
-          ${[["skip", t("skip them")], ["run_once", t("do it once")], ["run_all", t("do each")]].map(([key, text]) => html`<option value=${key}>${text}</option>`)}</select><//>
-        <${Field} name=${t("If the one before is not done")}><select value=${values.overlap} onChange=${put("overlap")}>
-          ${[["skip", t("skip it")], ["queue", t("do it afterwards")], ["replace", t("end the one before")]].map(([key, text]) => html`<option value=${key}>${text}</option>`)}</select><//>
-        ${fresh && html`<label class="check"><input type="checkbox" checked=${values.send} onChange=${put("send")} /> ${t("Send the text as it is, without the model")}</label>`}
-      </div>
-      <div class="row end"><${Button} onClick=${onClose}>${t("Cancel")}<//><${Button} kind="main" onClick=${save} disabled=${!values.text.trim() || !values.schedule.trim()}>${t("Save")}<//></div>
-    </form>
-  <//>`;
+  return html`
+    <${Dialog}
+      title=${fresh ? t("New job") : t("Change {name}", { name: job.name })}
+      onClose=${onClose}
+    >
+      <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+        <${Field} name=${t("What is to be done")} about=${t("As you would say it in a chat.")}>
+          <textarea rows=${3} value=${values.text} onInput=${put("text")} required></textarea>
+        <//>
+        <${Field}
+          name=${t("When")}
+          about=${t("Cron, or words: {examples}", { examples: EXAMPLES.join(" · ") })}
+        >
+          <input type="text" value=${values.schedule} onInput=${put("schedule")} required />
+        <//>
+        <${Preview} schedule=${values.schedule} zone=${values.zone} />
+        <div class="two">
+          <${Field} name=${t("Time zone")}>
+            <input type="text" list="zones" value=${values.zone} onInput=${put("zone")} />
+            <datalist id="zones">
+              ${zones.map((zone) => html`<option value=${zone}></option>`)}
+            </datalist>
+          <//>
+          <${Field} name=${t("Name")}>
+            <input type="text" value=${values.name} onInput=${put("name")} maxlength=${80} />
+          <//>
+          <${Field} name=${t("Speaks in")} about=${t("CHANNEL:CHAT; empty: here")}>
+            <input type="text" value=${values.to} onInput=${put("to")} />
+          <//>
+          <${Field} name=${t("Missed times")}>
+            <select value=${values.misfire} onChange=${put("misfire")}>
+              ${[
+                ["skip", t("skip them")],
+                ["run_once", t("do it once")],
+                ["run_all", t("do each")],
+              ].map(([key, text]) => html`<option value=${key}>${text}</option>`)}
+            </select>
+          <//>
+          <${Field} name=${t("If the one before is not done")}>
+            <select value=${values.overlap} onChange=${put("overlap")}>
+              ${[
+                ["skip", t("skip it")],
+                ["queue", t("do it afterwards")],
+                ["replace", t("end the one before")],
+              ].map(([key, text]) => html`<option value=${key}>${text}</option>`)}
+            </select>
+          <//>
+          ${fresh && html`
+            <label class="check">
+              <input type="checkbox" checked=${values.send} onChange=${put("send")} />${" "}
+              ${t("Send the text as it is, without the model")}
+            </label>
+          `}
+        </div>
+        <div class="row end">
+          <${Button} onClick=${onClose}>${t("Cancel")}<//>
+          <${Button}
+            kind="main"
+            onClick=${save}
+            disabled=${!values.text.trim() || !values.schedule.trim()}
+          >
+            ${t("Save")}
+          <//>
+        </div>
+      </form>
+    <//>
+  `;
 }

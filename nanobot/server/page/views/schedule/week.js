@@ -29,7 +29,12 @@ function byDay(due) {
   return Array.from({ length: DAYS }, (_, offset) => {
     const [from, to] = [midnight(offset), midnight(offset + 1)];
     const jobs = due
-      .map(({ job, times }) => ({ job, times: times.filter(({ unix }) => unix * 1_000 >= from.getTime() && unix * 1_000 < to.getTime()) }))
+      .map(({ job, times }) => ({
+        job,
+        times: times.filter(
+          ({ unix }) => unix * 1_000 >= from.getTime() && unix * 1_000 < to.getTime(),
+        ),
+      }))
       .filter(({ times }) => times.length)
       .sort((one, other) => one.times[0].unix - other.times[0].unix);
     return { from, jobs, shift: from.getTimezoneOffset() - to.getTimezoneOffset() };
@@ -40,29 +45,87 @@ function byDay(due) {
 async function dueOf(jobs, signal) {
   const active = jobs.filter((job) => job.state === "active" && job.next_at).slice(0, MOST_JOBS);
   const asked = active.map(async (job) => {
-    const times = await read("cron preview", { text: job.schedule, zone: job.zone, count: TIMES }, { signal }).catch(() => []);
+    const times = await read(
+      "cron preview",
+      { text: job.schedule, zone: job.zone, count: TIMES },
+      { signal },
+    ).catch(() => []);
     return { job, times: times.length ? times : [{ unix: job.next_at, time: "" }] };
   });
   return byDay(await Promise.all(asked));
 }
 
 /** @param {number} unix @param {string} [zone] */
-const hour = (unix, zone) => new Date(unix * 1_000).toLocaleTimeString(language.value, { hour: "2-digit", minute: "2-digit", timeZone: zone });
+const hour = (unix, zone) =>
+  new Date(unix * 1_000).toLocaleTimeString(language.value, {
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: zone,
+  });
 
 /** @param {{ jobs: Job[] }} props */
 export function Week({ jobs }) {
   const days = useFetched((signal) => dueOf(jobs, signal), [jobs]);
-  return html`<${Fetched} of=${days}>${(week) => html`<ol class="week">${week.map(
-    ({ from, jobs: due, shift }) => html`<li class="card">
-      <h3>${from.toLocaleDateString(language.value, { weekday: "short", day: "numeric", month: "short" })}</h3>
-      ${shift !== 0 && html`<p class="shift">${shift > 0 ? t("Clocks go forward {n} min", { n: shift }) : t("Clocks go back {n} min", { n: -shift })}</p>`}
-      <ul>${due.map(
-        ({ job, times }) => html`<li><a href=${link("schedule", job.id)} title=${times.slice(0, 30).map(({ time }) => time).join("\n")}>
-          <b>${hour(times[0].unix)}</b> ${job.name}</a>
-          ${times.length > 1 && html`<small>${times.length >= TIMES ? t("many times") : times.length <= SHOWN / 2 ? times.slice(1).map(({ unix }) => hour(unix)).join(", ") : t("{n} times until {last}", { n: times.length, last: hour(times[times.length - 1].unix) })}</small>`}
-          ${hour(times[0].unix, job.zone) !== hour(times[0].unix) && html`<small>${hour(times[0].unix, job.zone)} ${job.zone}</small>`}</li>`,
-      )}</ul>
-      ${!due.length && html`<p class="nothing">–</p>`}
-    </li>`,
-  )}</ol>`}<//>`;
+  return html`
+    <${Fetched} of=${days}>
+      ${(week) => html`
+        <ol class="week">
+          ${week.map(({ from, jobs: due, shift }) => html`
+            <li class="card">
+              <h3>
+                ${from.toLocaleDateString(language.value, {
+                  weekday: "short",
+                  day: "numeric",
+                  month: "short",
+                })}
+              </h3>
+              ${shift !== 0 && html`
+                <p class="shift">
+                  ${shift > 0
+                    ? t("Clocks go forward {n} min", { n: shift })
+                    : t("Clocks go back {n} min", { n: -shift })}
+                </p>
+              `}
+              <ul>
+                ${due.map(({ job, times }) => html`
+                  <li>
+                    <a
+                      href=${link("schedule", job.id)}
+                      title=${times
+                        .slice(0, 30)
+                        .map(({ time }) => time)
+                        .join("\n")}
+                    >
+                      <b>${hour(times[0].unix)}</b> ${job.name}
+                    </a>
+                    ${times.length > 1 && html`
+                      <small>
+                        ${times.length >= TIMES
+                          ? t("many times")
+                          : times.length <= SHOWN / 2
+                            ? times
+                                .slice(1)
+                                .map(({ unix }) => hour(unix))
+                                .join(", ")
+                            : t("{n} times until {last}", {
+                                n: times.length,
+                                last: hour(times[times.length - 1].unix),
+                              })}
+                      </small>
+                    `}
+                    ${hour(times[0].unix, job.zone) !== hour(times[0].unix) && html`
+                      <small>
+                        ${hour(times[0].unix, job.zone)} ${job.zone}
+                      </small>
+                    `}
+                  </li>
+                `)}
+              </ul>
+              ${!due.length && html`<p class="nothing">–</p>`}
+            </li>
+          `)}
+        </ol>
+      `}
+    <//>
+  `;
 }

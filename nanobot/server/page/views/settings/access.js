@@ -12,20 +12,95 @@ export function Access() {
   const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), []);
   const [values, setValues] = useState({ name: "", role: "member", days: 90 });
   const [made, setMade] = useState(/** @type {{ token: string } | null} */ (null));
-  const put = (/** @type {string} */ name) => (/** @type {any} */ event) => setValues({ ...values, [name]: event.target.value });
+  const put = (/** @type {string} */ name) => (/** @type {any} */ event) =>
+    setValues({ ...values, [name]: event.target.value });
   const add = async () => {
     setMade(await change("web tokens add", { ...values, days: Number(values.days) }));
     tokens.again();
   };
-  const revoke = (/** @type {string} */ name) => async () => (await change("web tokens revoke", { name }), tokens.again());
+  const revoke = (/** @type {string} */ name) => async () => (
+    await change("web tokens revoke", { name }),
+    tokens.again()
+  );
   const leave = async () => (await post("/api/logout", {}), location.reload());
-  return html`<section><div class="row spread"><h2 class="grow">${t("You are {name}, as {role}", { name: me.value?.name ?? "", role: t(me.value?.role ?? "") })}</h2><${Button} onClick=${leave}>${t("Log out")}<//></div></section>
-    <section><h2>${t("Tokens and browsers")}</h2><${Fetched} of=${tokens} rows=${2}>${(list) => html`<ul class="card flush findings">${list.map((token) => html`<li key=${`${token.kind}${token.name}`}><b>${token.name}</b><span>${t(token.kind)} · ${t(token.role)}${token.used_at && html` · <${When} at=${token.used_at} />`}
-        ${token.expires_at && html`<small>${t("ends")} <${When} at=${token.expires_at} /></small>`}</span><${Button} kind="small" onClick=${revoke(token.name)}>${t("Revoke")}<//></li>`)}</ul>`}<//></section>
-    <section><h2>${t("A token for a program")}</h2><form class="card stacked" onSubmit=${(event) => (event.preventDefault(), add())}><div class="two">
-      <${Field} name=${t("Name")}><input type="text" value=${values.name} onInput=${put("name")} maxlength="40" /><//>
-      <${Field} name=${t("Role")}><select value=${values.role} onChange=${put("role")}>${ROLES.map((role) => html`<option value=${role}>${t(role)}</option>`)}</select><//>
-      <${Field} name=${t("Days")} about=${t("0: it does not end")}><input type="number" min="0" max="3660" value=${values.days} onInput=${put("days")} /><//></div>
-      <div class="row end"><${Button} kind="main" disabled=${!values.name.trim()} onClick=${add}>${t("Make a token")}<//></div>
-      ${made && html`<p role="status">${t("This is shown once:")} <code class="token">${made.token}</code> <${Button} kind="small" icon="copy" onClick=${async () => (await navigator.clipboard.writeText(made.token), tell(t("Copied")))}>${t("Copy")}<//></p>`}</form></section>`;
+  return html`
+    <section>
+      <div class="row spread">
+        <h2 class="grow">
+          ${t("You are {name}, as {role}", {
+            name: me.value?.name ?? "",
+            role: t(me.value?.role ?? ""),
+          })}
+        </h2>
+        <${Button} onClick=${leave}>${t("Log out")}<//>
+      </div>
+    </section>
+    <section>
+      <h2>${t("Tokens and browsers")}</h2>
+      <${Fetched} of=${tokens} rows=${2}>
+        ${(list) => html`
+          <ul class="card flush findings">
+            ${list.map((token) => html`
+              <li key=${`${token.kind}${token.name}`}>
+                <b>${token.name}</b>
+                <span>
+                  ${t(token.kind)} · ${t(token.role)}
+                  ${token.used_at && html`
+                    ${" "}
+                    · <${When} at=${token.used_at} />
+                  `}
+                  ${token.expires_at && html`
+                    <small>
+                      ${t("ends")} <${When} at=${token.expires_at} />
+                    </small>
+                  `}
+                </span>
+                <${Button} kind="small" onClick=${revoke(token.name)}>
+                  ${t("Revoke")}
+                <//>
+              </li>
+            `)}
+          </ul>
+        `}
+      <//>
+    </section>
+    <section>
+      <h2>${t("A token for a program")}</h2>
+      <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), add())}>
+        <div class="two">
+          <${Field} name=${t("Name")}>
+            <input type="text" value=${values.name} onInput=${put("name")} maxlength=${40} />
+          <//>
+          <${Field} name=${t("Role")}>
+            <select value=${values.role} onChange=${put("role")}>
+              ${ROLES.map((role) => html`<option value=${role}>${t(role)}</option>`)}
+            </select>
+          <//>
+          <${Field} name=${t("Days")} about=${t("0: it does not end")}>
+            <input type="number" min="0" max="3660" value=${values.days} onInput=${put("days")} />
+          <//>
+        </div>
+        <div class="row end">
+          <${Button} kind="main" disabled=${!values.name.trim()} onClick=${add}>
+            ${t("Make a token")}
+          <//>
+        </div>
+        ${made && html`
+          <p role="status">
+            ${t("This is shown once:")} <code class="token">${made.token}</code>${" "}
+            <${Button}
+              kind="small"
+              icon="copy"
+              onClick=${async () => (
+                await navigator.clipboard.writeText(made.token),
+                tell(t("Copied"))
+              )}
+            >
+              ${t("Copy")}
+            <//>
+          </p>
+        `}
+      </form>
+    </section>
+  `;
 }

@@ -1,4 +1,6 @@
-/** The model that answers, chosen: one that was found here, one of a known provider, or any other. */
+/**
+ * The model that answers, chosen: one that was found here, one of a known provider, or any other.
+ */
 
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
@@ -7,7 +9,10 @@ import { Button, Fetched, Field, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 /**
- * @typedef {{ name: string, title: string, model: string, api_base: string, local: boolean, has_key: boolean }} Provider
+ * @typedef {{
+ *   name: string, title: string, model: string, api_base: string, local: boolean,
+ *   has_key: boolean,
+ * }} Provider
  * @typedef {{ name: string, why: string }} Found
  * @typedef {{ name: string, seconds: number, abilities: string }} Tried
  */
@@ -18,62 +23,179 @@ const NAMED = "+named";
 
 /**
  * Try a model, and keep it with what it needs where that is not the `usual` address.
- * @param {string} name @param {{ key: string, base: string, usual: string }} given @returns {Promise<Tried>}
+ * @param {string} name
+ * @param {{ key: string, base: string, usual: string }} given
+ * @returns {Promise<Tried>}
  */
 export async function keep(name, { key, base, usual }) {
   const provider = name.split("/")[0];
   const tried = await change("models try", { name, key, api_base: base });
-  if (base && base !== usual) await change("config set", { key: `providers.${provider}.api_base`, text: base });
+  if (base && base !== usual)
+    await change("config set", { key: `providers.${provider}.api_base`, text: base });
   if (key) await change("config set", { key: `providers.${provider}.api_key`, text: key });
   await change("config set", { key: "agent.model", text: name });
   return tried;
 }
 
-/** Keep it, and say that it answered. @param {string} name @param {{ key: string, base: string, usual: string }} given */
+/**
+ * Keep it, and say that it answered.
+ * @param {string} name
+ * @param {{ key: string, base: string, usual: string }} given
+ */
 async function keepAndSay(name, given) {
   const tried = await keep(name, given);
-  tell(t("{model} answered after {seconds} s ({abilities}).", { model: tried.name, seconds: tried.seconds.toFixed(1), abilities: tried.abilities }));
+  tell(
+    t("{model} answered after {seconds} s ({abilities}).", {
+      model: tried.name,
+      seconds: tried.seconds.toFixed(1),
+      abilities: tried.abilities,
+    }),
+  );
 }
 
 /** @param {{ providers: Provider[], found: Found[], onDone: () => void }} props */
 function Here({ providers, found, onDone }) {
-  const silent = providers.filter(({ name, local }) => local && !found.some((model) => model.name.startsWith(`${name}/`)));
-  return html`${found.length > 0 && html`<ul class="pick">${found.map(({ name, why }) => html`<li key=${name}>
-      <${Button} kind="tall" onClick=${async () => (await keepAndSay(name, { key: "", base: "", usual: "" }), onDone())}><span><b>${name}</b><small>${why}</small></span><//></li>`)}</ul>`}
-    ${silent.length > 0 && html`<p class="soft">${t("Not running: {names}.", { names: silent.map(({ title, api_base: base }) => `${title} (${base.replace(/\/v1$/, "")})`).join(", ") })}</p>`}`;
+  const silent = providers.filter(
+    ({ name, local }) => local && !found.some((model) => model.name.startsWith(`${name}/`)),
+  );
+  return html`
+    ${found.length > 0 && html`
+      <ul class="pick">
+        ${found.map(({ name, why }) => html`
+          <li key=${name}>
+            <${Button}
+              kind="tall"
+              onClick=${async () => (
+                await keepAndSay(name, { key: "", base: "", usual: "" }),
+                onDone()
+              )}
+            >
+              <span>
+                <b>${name}</b>
+                <small>${why}</small>
+              </span>
+            <//>
+          </li>
+        `)}
+      </ul>
+    `}
+    ${silent.length > 0 && html`
+      <p class="soft">
+        ${t("Not running: {names}.", {
+          names: silent
+            .map(({ title, api_base: base }) => `${title} (${base.replace(/\/v1$/, "")})`)
+            .join(", "),
+        })}
+      </p>
+    `}
+  `;
 }
 
 /** @param {{ providers: Provider[], onDone: () => void }} props */
 function Other({ providers, onDone }) {
   const [values, setValues] = useState({ provider: "", model: "", key: "", base: "" });
-  const put = (/** @type {string} */ name) => (/** @type {any} */ event) => setValues({ ...values, [name]: event.target.value });
+  const put = (/** @type {string} */ name) => (/** @type {any} */ event) =>
+    setValues({ ...values, [name]: event.target.value });
   const chosen = providers.find(({ name }) => name === values.provider);
   const choose = (/** @type {any} */ event) => {
     const next = providers.find(({ name }) => name === event.target.value);
-    setValues({ provider: event.target.value, model: next?.model ?? "", key: "", base: next?.local ? next.api_base : "" });
+    setValues({
+      provider: event.target.value,
+      model: next?.model ?? "",
+      key: "",
+      base: next?.local ? next.api_base : "",
+    });
   };
   const model = values.model.trim();
-  const name = chosen ? `${chosen.name}/${model}` : values.provider === SERVER ? `custom/${model}` : model;
-  const whole = model && (chosen || (values.provider === SERVER ? values.base.trim() : /^[^/]+\/./.test(model)));
+  const name = chosen
+    ? `${chosen.name}/${model}`
+    : values.provider === SERVER
+      ? `custom/${model}`
+      : model;
+  const whole =
+    model &&
+    (chosen || (values.provider === SERVER ? values.base.trim() : /^[^/]+\/./.test(model)));
   const given = { key: values.key.trim(), base: values.base.trim(), usual: chosen?.api_base ?? "" };
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-    <${Field} name=${t("Provider")}><select value=${values.provider} onChange=${choose}><option value="">${t("Choose one")}</option>
-      ${providers.map((each) => html`<option value=${each.name}>${each.title}${each.has_key ? ` (${t("a key is there")})` : ""}</option>`)}
-      <option value=${SERVER}>${t("Another server, by its address")}</option><option value=${NAMED}>${t("Another provider, by its name")}</option></select><//>
-    ${values.provider && html`<${Field} name=${t("Model")} about=${values.provider === NAMED && t("As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4")}><input type="text" value=${values.model} onInput=${put("model")} spellcheck="false" /><//>
-      ${(!chosen || chosen.local) && html`<${Field} name=${`${t("Address")}${values.provider === NAMED ? ` (${t("optional")})` : ""}`} about=${t("Where it listens, as in http://127.0.0.1:11434/v1")}><input type="url" value=${values.base} onInput=${put("base")} /><//>`}
-      ${!chosen?.local && html`<${Field} name=${t("Key")} about=${chosen?.has_key ? t("Empty: the one that is there") : t("Kept in a file of its own, readable by you alone")}><input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} /><//>`}
-      <div class="row end"><${Button} kind="main" disabled=${!whole} onClick=${async () => (await keepAndSay(name, given), onDone())}>${t("Try it, and keep it")}<//></div>`}
-  </form>`;
+  return html`
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <${Field} name=${t("Provider")}>
+        <select value=${values.provider} onChange=${choose}>
+          <option value="">${t("Choose one")}</option>
+          ${providers.map((each) => html`
+            <option value=${each.name}>
+              ${each.title}
+              ${each.has_key ? ` (${t("a key is there")})` : ""}
+            </option>
+          `)}
+          <option value=${SERVER}>${t("Another server, by its address")}</option>
+          <option value=${NAMED}>${t("Another provider, by its name")}</option>
+        </select>
+      <//>
+      ${values.provider && html`
+        <${Field}
+          name=${t("Model")}
+          about=${
+            values.provider === NAMED &&
+            t("As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4")
+          }
+        >
+          <input type="text" value=${values.model} onInput=${put("model")} spellcheck=${false} />
+        <//>
+        ${(!chosen || chosen.local) && html`
+          <${Field}
+            name=${`${t("Address")}${values.provider === NAMED ? ` (${t("optional")})` : ""}`}
+            about=${t("Where it listens, as in http://127.0.0.1:11434/v1")}
+          >
+            <input type="url" value=${values.base} onInput=${put("base")} />
+          <//>
+        `}
+        ${!chosen?.local && html`
+          <${Field}
+            name=${t("Key")}
+            about=${
+              chosen?.has_key
+                ? t("Empty: the one that is there")
+                : t("Kept in a file of its own, readable by you alone")
+            }
+          >
+            <input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} />
+          <//>
+        `}
+        <div class="row end">
+          <${Button}
+            kind="main"
+            disabled=${!whole}
+            onClick=${async () => (await keepAndSay(name, given), onDone())}
+          >
+            ${t("Try it, and keep it")}
+          <//>
+        </div>
+      `}
+    </form>
+  `;
 }
 
 /** @param {{ now: string, onDone: () => void }} props what answers now */
 export function Answering({ now, onDone }) {
   const known = useFetched(async (signal) => {
-    const [providers, found] = await Promise.all([read("models providers", {}, { signal }), read("models found", {}, { signal })]);
-    return { providers: /** @type {Provider[]} */ (providers), found: /** @type {Found[]} */ (found) };
+    const [providers, found] = await Promise.all([
+      read("models providers", {}, { signal }),
+      read("models found", {}, { signal }),
+    ]);
+    return {
+      providers: /** @type {Provider[]} */ (providers),
+      found: /** @type {Found[]} */ (found),
+    };
   }, []);
-  return html`<div class="stacked"><p class="soft">${t("Now: {model}", { model: now })}</p>
-    <${Fetched} of=${known} rows=${3}>${({ providers, found }) => html`<${Here} providers=${providers} found=${found} onDone=${onDone} />
-      <${Other} providers=${providers} onDone=${onDone} />`}<//></div>`;
+  return html`
+    <div class="stacked">
+      <p class="soft">${t("Now: {model}", { model: now })}</p>
+      <${Fetched} of=${known} rows=${3}>
+        ${({ providers, found }) => html`
+          <${Here} providers=${providers} found=${found} onDone=${onDone} />
+          <${Other} providers=${providers} onDone=${onDone} />
+        `}
+      <//>
+    </div>
+  `;
 }

@@ -19,12 +19,41 @@ export function Health() {
     await change("restart");
     tell(t("It is starting again."));
   };
-  return html`<section><div class="row spread"><span class="grow soft">${t("Everything that has to work is looked at, the model and the chats too.")}</span>
-      <${Button} icon="retry" onClick=${() => (setFix(false), found.again())}>${t("Look again")}<//>
-      <${Button} onClick=${restart}>${t("Start again")}<//></div>
-    <${Fetched} of=${found} rows=${9}>${(findings) => html`<ul class="card flush findings">
-      ${findings.map(({ about, level, text, remedy, mendable }) => html`<li class=${TONES[level]}>
-        <span class=${`state ${TONES[level]}`}><${Icon} name=${ICONS[level]} size=${14} /><span class="hidden">${level}</span></span>
-        <b>${about}</b><span>${text}${remedy && html`<small>${remedy}</small>`}</span>
-        ${mendable && html`<${Button} kind="small" onClick=${() => setFix(true)}>${t("Mend it")}<//>`}</li>`)}</ul>`}<//></section>`;
+  return html`
+    <section>
+      <div class="row spread">
+        <span class="grow soft">
+          ${t("Everything that has to work is looked at, the model and the chats too.")}
+        </span>
+        <${Button} icon="retry" onClick=${() => (setFix(false), found.again())}>
+          ${t("Look again")}
+        <//>
+        <${Button} onClick=${restart}>${t("Start again")}<//>
+      </div>
+      <${Fetched} of=${found} rows=${9}>
+        ${(findings) => html`
+          <ul class="card flush findings">
+            ${findings.map(({ about, level, text, remedy, mendable }) => html`
+              <li class=${TONES[level]}>
+                <span class=${`state ${TONES[level]}`}>
+                  <${Icon} name=${ICONS[level]} size=${14} />
+                  <span class="hidden">${level}</span>
+                </span>
+                <b>${about}</b>
+                <span>
+                  ${text}
+                  ${remedy && html`<small>${remedy}</small>`}
+                </span>
+                ${mendable && html`
+                  <${Button} kind="small" onClick=${() => setFix(true)}>
+                    ${t("Mend it")}
+                  <//>
+                `}
+              </li>
+            `)}
+          </ul>
+        `}
+      <//>
+    </section>
+  `;
 }

@@ -10,26 +10,109 @@ const ROLES = ["owner", "member", "guest"];
 function Explain() {
   const [values, setValues] = useState({ tool: "exec", text: "", role: "owner", tainted: false });
   const [told, setTold] = useState(null);
-  const put = (name) => (event) => setValues({ ...values, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
+  const put = (name) => (event) =>
+    setValues({
+      ...values,
+      [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value,
+    });
   const tools = useFetched((signal) => read("tools list", {}, { signal }), []);
   const ask = async () => setTold(await read("policy explain", values));
-  return html`<section><h2>${t("Which rule decides?")}</h2><form class="card stacked" onSubmit=${(event) => (event.preventDefault(), ask())}>
-    <div class="two"><${Field} name=${t("Tool")}><select value=${values.tool} onChange=${put("tool")}>${(tools.value ?? [{ name: "exec" }]).map(({ name }) => html`<option value=${name}>${name}</option>`)}</select><//>
-      <${Field} name=${t("Its arguments")} about=${t("A command, a path, or JSON")}><input type="text" value=${values.text} onInput=${put("text")} /><//>
-      <${Field} name=${t("For a run of")}><select value=${values.role} onChange=${put("role")}>${ROLES.map((role) => html`<option value=${role}>${t(role)}</option>`)}</select><//>
-      <label class="check"><input type="checkbox" checked=${values.tainted} onChange=${put("tainted")} /> ${t("It has seen something from outside")}</label></div>
-    <div class="row end"><${Button} kind="main" onClick=${ask}>${t("Ask the policy")}<//></div>
-    ${told && html`<dl class="facts" role="status">${Object.entries(told).filter(([, value]) => value !== "" && value !== null).map(([name, value]) => html`<div><dt>${t(name)}</dt><dd>${typeof value === "object" ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl>`}
-  </form></section>`;
+  return html`
+    <section>
+      <h2>${t("Which rule decides?")}</h2>
+      <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), ask())}>
+        <div class="two">
+          <${Field} name=${t("Tool")}>
+            <select value=${values.tool} onChange=${put("tool")}>
+              ${(tools.value ?? [{ name: "exec" }]).map(({ name }) => html`
+                <option value=${name}>${name}</option>
+              `)}
+            </select>
+          <//>
+          <${Field} name=${t("Its arguments")} about=${t("A command, a path, or JSON")}>
+            <input type="text" value=${values.text} onInput=${put("text")} />
+          <//>
+          <${Field} name=${t("For a run of")}>
+            <select value=${values.role} onChange=${put("role")}>
+              ${ROLES.map((role) => html`<option value=${role}>${t(role)}</option>`)}
+            </select>
+          <//>
+          <label class="check">
+            <input type="checkbox" checked=${values.tainted} onChange=${put("tainted")} />${" "}
+            ${t("It has seen something from outside")}
+          </label>
+        </div>
+        <div class="row end">
+          <${Button} kind="main" onClick=${ask}>
+            ${t("Ask the policy")}
+          <//>
+        </div>
+        ${told && html`
+          <dl class="facts" aria-live="polite">
+            ${Object.entries(told)
+              .filter(([, value]) => value !== "" && value !== null)
+              .map(([name, value]) => html`
+                <div>
+                  <dt>${t(name)}</dt>
+                  <dd>${typeof value === "object" ? JSON.stringify(value) : String(value)}</dd>
+                </div>
+              `)}
+          </dl>
+        `}
+      </form>
+    </section>
+  `;
 }
 
 export function Policy() {
   const rules = useFetched((signal) => read("policy rules", {}, { signal }), []);
   const audit = useFetched((signal) => read("security audit", {}, { signal }), []);
   const forget = (id) => async () => (await change("policy forget", { id }), rules.again());
-  return html`<${Explain} />
-    <section><h2>${t("Allowed for good")}</h2><${Fetched} of=${rules} rows=${2}>${(list) => list.length
-      ? html`<ul class="card flush findings">${list.map((rule) => html`<li key=${rule.id}><b>${rule.tool ?? rule.name}</b><span>${rule.scope ?? rule.text ?? ""} <small><${When} at=${rule.created_at ?? rule.at} /></small></span><${Button} kind="small" onClick=${forget(rule.id)}>${t("Take it back")}<//></li>`)}</ul>`
-      : html`<p class="soft">${t("Nothing: each such call is asked about.")}</p>`}<//></section>
-    <section><h2>${t("What attackers could reach")}</h2><${Fetched} of=${audit}>${(list) => html`<ul class="card flush findings">${list.map((row) => html`<li><${State} state=${row.level} /><b>${t(row.attacker)}</b><span>${row.reaches}${row.remedy && html`<small>${row.remedy}</small>`}</span></li>`)}</ul>`}<//></section>`;
+  return html`
+    <${Explain} />
+    <section>
+      <h2>${t("Allowed for good")}</h2>
+      <${Fetched} of=${rules} rows=${2}>
+        ${(list) =>
+          list.length ? html`
+            <ul class="card flush findings">
+              ${list.map((rule) => html`
+                <li key=${rule.id}>
+                  <b>${rule.tool ?? rule.name}</b>
+                  <span>
+                    ${rule.scope ?? rule.text ?? ""}${" "}
+                    <small>
+                      <${When} at=${rule.created_at ?? rule.at} />
+                    </small>
+                  </span>
+                  <${Button} kind="small" onClick=${forget(rule.id)}>
+                    ${t("Take it back")}
+                  <//>
+                </li>
+              `)}
+            </ul>
+          ` : html`<p class="soft">${t("Nothing: each such call is asked about.")}</p>`
+        }
+      <//>
+    </section>
+    <section>
+      <h2>${t("What attackers could reach")}</h2>
+      <${Fetched} of=${audit}>
+        ${(list) => html`
+          <ul class="card flush findings">
+            ${list.map((row) => html`
+              <li>
+                <${State} state=${row.level} />
+                <b>${t(row.attacker)}</b>
+                <span>
+                  ${row.reaches}
+                  ${row.remedy && html`<small>${row.remedy}</small>`}
+                </span>
+              </li>
+            `)}
+          </ul>
+        `}
+      <//>
+    </section>
+  `;
 }

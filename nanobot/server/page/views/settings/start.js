@@ -1,4 +1,7 @@
-/** The first steps: a model, a chat, who you are, how it talks, a first message. Left and taken up at will. */
+/**
+ * The first steps: a model, a chat, who you are, how it talks, a first message. Left and taken up
+ * at will.
+ */
 
 import { access, change, known, read } from "../../api.js";
 import { t } from "../../i18n.js";
@@ -14,7 +17,10 @@ const SKIPPED = "welcome:skipped";
 const DRAFT = "draft:web:hello";
 const AGAIN_MS = 700;
 
-/** What of it is done, as the gateway knows; what was left out, as this browser does. @param {AbortSignal} [signal] */
+/**
+ * What of it is done, as the gateway knows; what was left out, as this browser does.
+ * @param {AbortSignal} [signal]
+ */
 export async function progress(signal) {
   const [settings, channels, personas, user] = await Promise.all([
     read("config get", {}, { signal }),
@@ -24,13 +30,20 @@ export async function progress(signal) {
   ]);
   const model = settings.find(({ key }) => key === "agent.model");
   const persona = settings.find(({ key }) => key === "agent.persona");
-  const wanted = settings.filter(({ key, value, written }) => /^channels\.[^.]+\.enabled$/.test(key) && (written ?? value) === true).map(({ key }) => key.split(".")[1]);
+  const wanted = settings
+    .filter(
+      ({ key, value, written }) =>
+        /^channels\.[^.]+\.enabled$/.test(key) && (written ?? value) === true,
+    )
+    .map(({ key }) => key.split(".")[1]);
   const skipped = new Set(JSON.parse(localStorage.getItem(SKIPPED) ?? "[]"));
   return {
     model: String(model?.written ?? model?.value ?? ""),
     personas,
     user,
-    pending: settings.some(({ written }) => written !== null && written !== undefined) || wanted.some((name) => !channels.some((channel) => channel.name === name)),
+    pending:
+      settings.some(({ written }) => written !== null && written !== undefined) ||
+      wanted.some((name) => !channels.some((channel) => channel.name === name)),
     done: /** @type {Record<string, boolean>} */ ({
       model: model?.source !== "default" || Boolean(model?.written),
       chat: wanted.length > 0,
@@ -57,10 +70,27 @@ function You({ state, onDone }) {
     tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
     onDone();
   };
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-    <p class="soft">${t("What it should know of you in every conversation: your name, where you live, your language, what you do.")}</p>
-    <textarea class="code" rows="12" aria-label="USER.md" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
-    <div class="row end"><${Button} kind="main" disabled=${text === state.user.text} onClick=${save}>${t("Save")}<//></div></form>`;
+  return html`
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <p class="soft">
+        ${t(
+          "What it should know of you in every conversation: your name, where you live, your language, what you do.",
+        )}
+      </p>
+      <textarea
+        class="code"
+        rows=${12}
+        aria-label="USER.md"
+        value=${text}
+        onInput=${(event) => setText(event.currentTarget.value)}
+      ></textarea>
+      <div class="row end">
+        <${Button} kind="main" disabled=${text === state.user.text} onClick=${save}>
+          ${t("Save")}
+        <//>
+      </div>
+    </form>
+  `;
 }
 
 /** @param {{ state: any, onDone: () => void }} props */
@@ -70,10 +100,32 @@ function Persona({ state, onDone }) {
     await change("config set", { key: "agent.persona", text: name });
     onDone();
   };
-  return html`<form class="stacked" onSubmit=${(event) => event.preventDefault()}><fieldset class="personas"><legend class="hidden">${t("How it talks")}</legend>
-      ${state.personas.map((each) => html`<label class="card persona"><input type="radio" name="persona" checked=${each.name === name} onChange=${() => setName(each.name)} />
-        <span><b>${t(each.name)}</b><small>${each.text}</small></span></label>`)}</fieldset>
-    <div class="row end"><${Button} kind="main" onClick=${keep}>${t("Let it talk so")}<//></div></form>`;
+  return html`
+    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <fieldset class="personas">
+        <legend class="hidden">${t("How it talks")}</legend>
+        ${state.personas.map((each) => html`
+          <label class="card persona">
+            <input
+              type="radio"
+              name="persona"
+              checked=${each.name === name}
+              onChange=${() => setName(each.name)}
+            />
+            <span>
+              <b>${t(each.name)}</b>
+              <small>${each.text}</small>
+            </span>
+          </label>
+        `)}
+      </fieldset>
+      <div class="row end">
+        <${Button} kind="main" onClick=${keep}>
+          ${t("Let it talk so")}
+        <//>
+      </div>
+    </form>
+  `;
 }
 
 /** @param {{ state: any, onDone: () => void }} props */
@@ -90,9 +142,25 @@ function Hello({ state }) {
     sessionStorage.setItem(DRAFT, t("Hello! Who are you, and what can you do for me?"));
     go("chat", "web:hello");
   };
-  if (waiting) return html`<p role="status">${t("It is starting again.")}</p><${Loading} rows=${2} />`;
-  return html`<p>${state.pending ? t("What was chosen holds from the next start on: it starts again first, and then waits for your first message.") : t("Everything is ready.")}</p>
-    <div class="row end"><${Button} kind="main" onClick=${begin}>${state.pending ? t("Start again, and say hello") : t("Say hello")}<//></div>`;
+  if (waiting)
+    return html`
+      <p role="status">${t("It is starting again.")}</p>
+      <${Loading} rows=${2} />
+    `;
+  return html`
+    <p>
+      ${state.pending
+        ? t(
+            "What was chosen holds from the next start on: it starts again first, and then waits for your first message.",
+          )
+        : t("Everything is ready.")}
+    </p>
+    <div class="row end">
+      <${Button} kind="main" onClick=${begin}>
+        ${state.pending ? t("Start again, and say hello") : t("Say hello")}
+      <//>
+    </div>
+  `;
 }
 
 /** The gateway has ended and is back, with what was written. @param {string} model */
@@ -108,15 +176,38 @@ async function untilAgain(model) {
 
 /** @type {{ name: string, title: string, about: string, part: any }[]} */
 const STEPS = [
-  { name: "model", title: "Choose a model", about: "With its key, or one on this machine; it is tried before it is kept.", part: ({ state, onDone }) => html`<${Answering} now=${state.model} onDone=${onDone} />` },
-  { name: "chat", title: "Connect a chat", about: "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.", part: ({ onDone }) => html`<${Connect} name="" quiet onDone=${onDone} />` },
-  { name: "you", title: "Say who you are", about: "What stands there is in every conversation.", part: You },
-  { name: "persona", title: "How it talks", about: "In the manner that you like; it can be changed at any time.", part: Persona },
+  {
+    name: "model",
+    title: "Choose a model",
+    about: "With its key, or one on this machine; it is tried before it is kept.",
+    part: ({ state, onDone }) => html`<${Answering} now=${state.model} onDone=${onDone} />`,
+  },
+  {
+    name: "chat",
+    title: "Connect a chat",
+    about: "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.",
+    part: ({ onDone }) => html`<${Connect} name="" quiet onDone=${onDone} />`,
+  },
+  {
+    name: "you",
+    title: "Say who you are",
+    about: "What stands there is in every conversation.",
+    part: You,
+  },
+  {
+    name: "persona",
+    title: "How it talks",
+    about: "In the manner that you like; it can be changed at any time.",
+    part: Persona,
+  },
   { name: "hello", title: "Say hello", about: "The first message, here on the page.", part: Hello },
 ];
 
 /** How many steps are done. @param {Record<string, boolean>} done */
-export const count = (done) => ({ done: STEPS.filter(({ name }) => done[name]).length, all: STEPS.length });
+export const count = (done) => ({
+  done: STEPS.filter(({ name }) => done[name]).length,
+  all: STEPS.length,
+});
 
 /** @param {{ what: string }} props */
 export function Start({ what }) {
@@ -130,17 +221,71 @@ export function Start({ what }) {
     if (following) go("settings", `start:${following.name}`);
   };
   const skip = () => (mark(now.name), next());
-  useEffect(() => document.querySelector(".step[aria-current] h2")?.scrollIntoView?.({ block: "nearest" }), [now]);
-  return html`<${Fetched} of=${state}>${(value) => html`<section class="welcome">
-    <div class="row spread"><p class="soft grow">${t("{done} of {all} steps are done. You may leave at any time: what is done stays.", count(value.done))}</p>
-      <progress max=${STEPS.length} value=${count(value.done).done} aria-label=${t("Steps done")}></progress></div>
-    <ol class="steps">${STEPS.map(({ name, title, about, part: Part }, index) => {
-      const open = name === now.name;
-      return html`<li key=${name} class=${`card step ${value.done[name] ? "done" : ""}`} aria-current=${open ? "step" : undefined}>
-        <a class="stephead" href=${link("settings", `start:${name}`)}><span class="number">${value.done[name] ? html`<${Icon} name="check" size=${16} />` : index + 1}</span>
-          <span><h2>${t(title)}${value.done[name] && html`<span class="hidden"> (${t("done")})</span>`}</h2><small>${t(about)}</small></span></a>
-        ${open && html`<div class="stepbody"><${Part} state=${value} onDone=${next} />
-          ${name !== "hello" && html`<div class="row"><${Button} kind="bare" onClick=${skip}>${t("Leave it for later")}<//></div>`}</div>`}</li>`;
-    })}</ol>
-    <p class="soft">${t("All of it can be done by command, too: nanobot onboard, channels connect, prompts write, config set.")}</p></section>`}<//>`;
+  useEffect(
+    () => document.querySelector(".step[aria-current] h2")?.scrollIntoView?.({ block: "nearest" }),
+    [now],
+  );
+  return html`
+    <${Fetched} of=${state}>
+      ${(value) => html`
+        <section class="welcome">
+          <div class="row spread">
+            <p class="soft grow">
+              ${t(
+                "{done} of {all} steps are done. You may leave at any time: what is done stays.",
+                count(value.done),
+              )}
+            </p>
+            <progress
+              max=${STEPS.length}
+              value=${count(value.done).done}
+              aria-label=${t("Steps done")}
+            ></progress>
+          </div>
+          <ol class="steps">
+            ${STEPS.map(({ name, title, about, part: Part }, index) => {
+              const open = name === now.name;
+              return html`
+                <li
+                  key=${name}
+                  class=${`card step ${value.done[name] ? "done" : ""}`}
+                  aria-current=${open ? "step" : undefined}
+                >
+                  <a class="stephead" href=${link("settings", `start:${name}`)}>
+                    <span class="number">
+                      ${value.done[name] ? html`<${Icon} name="check" size=${16} />` : index + 1}
+                    </span>
+                    <span>
+                      <h2>
+                        ${t(title)}
+                        ${value.done[name] && html`<span class="hidden"> (${t("done")})</span>`}
+                      </h2>
+                      <small>${t(about)}</small>
+                    </span>
+                  </a>
+                  ${open && html`
+                    <div class="stepbody">
+                      <${Part} state=${value} onDone=${next} />
+                      ${name !== "hello" && html`
+                        <div class="row">
+                          <${Button} kind="bare" onClick=${skip}>
+                            ${t("Leave it for later")}
+                          <//>
+                        </div>
+                      `}
+                    </div>
+                  `}
+                </li>
+              `;
+            })}
+          </ol>
+          <p class="soft">
+            ${t(
+              "All of it can be done by command, too: nanobot onboard, channels connect, prompts write, config set.",
+            )}
+          </p>
+        </section>
+      `}
+    <//>
+  `;
 }
