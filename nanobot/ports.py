@@ -98,8 +98,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
     becomes a file, where the channel is Filing (0: never).
 
-    More of it is said by what else an adapter is: Editing, Drafting, Streaming, Confiding, Telling,
-    Fetching, Filing, Reacting, Recalling, Commanding.
+    More of it is said by what else an adapter is: Probing, Editing, Drafting, Streaming, Confiding,
+    Telling, Fetching, Filing, Reacting, Recalling, Commanding.
     """
 
     waits: bool = False
@@ -256,6 +256,17 @@ class SelfChecking(Protocol):
 
         Raises BadCredentials or ChannelDown.
         """
+        ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A channel that can tell cheaply whether its platform answers, for platforms that cannot tell
+    later whether a send was applied."""
+
+    async def probe(self) -> None:
+        """Return once the platform answered in its own form, even with a refusal. Changes nothing
+        there. Raises ChannelDown if no usable answer came."""
         ...
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from nanobot.errors import ChannelDown, Refused
+from nanobot.errors import BadCredentials, ChannelDown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import (
     Capabilities,
@@ -116,6 +117,11 @@ class TelegramChannel:
             raise ChannelDown(f"Telegram: {error.message} ({error.status})") from error
         except (TelegramError, *MALFORMED) as error:
             raise ChannelDown(f"no usable answer from Telegram: {error}") from error
+
+    async def probe(self) -> None:
+        """Ask who the bot is; see ports.Probing. Raises ChannelDown."""
+        with suppress(BadCredentials):
+            await self.check()
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: rich messages, or at most 4096 UTF-16 units and 100 entities each, at least

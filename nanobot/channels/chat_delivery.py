@@ -228,7 +228,12 @@ class ChatDelivery:
                     return row.standing
                 logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
                 await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
+        await self._clear()
         return await self._sender.send_of(row.message, parts[idx])
+
+    async def _clear(self) -> None:
+        if not self._can.reconciles:
+            await self._parts.outage.clear(self.address.chat_id)
 
     # What did not work
 
@@ -252,6 +257,7 @@ class ChatDelivery:
         if isinstance(error, OutcomeUnknown):
             failures = self._failures if self._recovered else row.duplicate_sends + 1
             delay = self._parts.doubtful_backoff.delay(failures)
+            self._parts.outage.doubted(self.address.chat_id)
             logger.warning("{}: it is unknown whether part {} arrived ({})", self, idx, error)
         else:
             delay = self._parts.backoff.delay(self._failures) if requested is None else requested
@@ -316,6 +322,7 @@ class ChatDelivery:
         nobody can tell, NotSent when it is to be asked again, or why the chat is refused."""
         confided = row.message.only_for and isinstance(self._sender.channel, Confiding)
         if not self._can.reconciles or confided:  # no history shows what one person was told
+            await self._clear()
             raise Uncertain("the platform cannot be asked")
         part = row.parts[idx]
         try:

@@ -20,7 +20,7 @@ from nanobot.channels.sender import PartSender
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
-from nanobot.ports import Clock
+from nanobot.ports import Clock, Probing
 from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
 
 
@@ -39,6 +39,7 @@ class Delivery:
         release_preview: Callable[[str], Awaitable[None]],
         shared: SharedChats | None = None,
     ) -> None:
+        channel = sender.channel
         self._name = name
         self._bus = bus
         self._clock = clock
@@ -48,7 +49,7 @@ class Delivery:
             clock=clock,
             moved=sender.moved,
             ages=Ages(clock),
-            outage=Outage(clock),
+            outage=Outage(clock, channel.probe if isinstance(channel, Probing) else None),
             release_preview=release_preview,
             backoff=Backoff(0.5, 30.0, rng=rng),
             # So steep that a platform which applies every send and never answers shows a message

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+from nanobot.errors import ChannelDown, NotSent
 from nanobot.ports import Clock
 
 _CHATS_COUNTED = 20
+_PROBE_SECONDS = 1.0
+"""How long the result of a failed probe counts."""
+_FIRST_GAP = 2.0
+_OUTAGE_CHATS = 2
+"""Sends of so many chats in doubt, with none that arrived since, are no trouble of one chat's."""
 
 
 class Outage:
@@ -14,19 +21,69 @@ class Outage:
 
     Each waits by its own backoff, but not alone: some try earlier, a try every second or two at
     first and rarer the longer it lasts, and with the first that succeeds everybody's waiting ends.
+
+    Where the platform cannot tell what it applied, only the sends that were in flight when an
+    outage began end in doubt: `clear` holds the others back. `probe` asks the platform something
+    harmless; it raises ChannelDown while no usable answer comes.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, probe: Callable[[], Awaitable[None]] | None = None) -> None:
         self._clock = clock
+        self._probe = probe
+        self._probing = asyncio.Lock()
+        self._probe_failed: tuple[float, NotSent] | None = None
         self._since: float | None = None
         self._next_try = 0.0
+        self._doubted: dict[str, float] = {}
+        self._next_fresh = 0.0
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def succeeded(self) -> None:
         """Something has arrived: the platform works."""
         self._since = None
+        self._doubted.clear()
         for sleeping in self._waiting.values():
             sleeping.cancel()
+
+    def doubted(self, chat: str) -> None:
+        """It is unknown whether the last send to this chat was applied."""
+        now = self._clock.monotonic()
+        if chat not in self._doubted and len(self._doubted) + 1 == _OUTAGE_CHATS:
+            self._next_fresh = now + _FIRST_GAP
+        self._doubted.setdefault(chat, now)
+
+    async def clear(self, chat: str) -> None:
+        """Return when a send to this chat may be tried. Raises NotSent while its outcome would most
+        likely be unknown: the platform does not answer a probe, or it answers, and sends to several
+        other chats are in doubt. In the second case one chat after another is let through, at
+        intervals that double, so that chats with trouble of their own hold up nobody for long.
+        """
+        if not self._doubted:
+            return
+        await self._probed()
+        if chat in self._doubted or len(self._doubted) < _OUTAGE_CHATS:
+            return
+        now = self._clock.monotonic()
+        if now < self._next_fresh:
+            raise NotSent("sends to other chats are in doubt; waiting until one of them arrives")
+        lasted = now - min(self._doubted.values())
+        self._next_fresh = now + max(lasted, _FIRST_GAP)
+
+    async def _probed(self) -> None:
+        if self._probe is None:
+            return
+        async with self._probing:
+            if self._probe_failed is not None:
+                at, error = self._probe_failed
+                if self._clock.monotonic() - at < _PROBE_SECONDS:
+                    raise NotSent(str(error))
+            try:
+                await self._probe()
+            except ChannelDown as down:
+                error = NotSent(f"the platform does not answer: {down}")
+                self._probe_failed = self._clock.monotonic(), error
+                raise error from down
+            self._probe_failed = None
 
     async def wait(self, chat: str, seconds: float, *, harmless: bool) -> bool:
         """Wait before the next try of this chat, `seconds` at most. `harmless`: a try leaves no

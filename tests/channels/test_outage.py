@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.errors import NotSent, OutcomeUnknown
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.testing import gateway
@@ -66,6 +67,36 @@ async def test_what_may_have_arrived_is_sent_a_dozen_times_a_day_at_most_to_each
         shown = Counter(message.address.chat_id for message in bot.channel.sent)
         assert max(shown.values()) <= 26
         assert sum(shown.values()) <= 20 * 20
+
+
+def marked(bot: FakeGateway) -> int:
+    return sum(REPEAT_LINE in message.text for message in bot.channel.sent)
+
+
+async def test_answers_owed_during_an_outage_are_not_said_to_be_repeats() -> None:
+    """Two sends were in flight when it began; eighteen answers came while it lasted."""
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        fail_all(bot, OutcomeUnknown("502"))
+        for number, chat in enumerate(CHATS):
+            await owe(bot, chat, "hello")
+            await pass_seconds(bot, 0.25 if number < 2 else 1.5)
+        bot.channel.failures.clear()
+        await pass_seconds(bot, 10)
+        assert sorted(message.address.chat_id for message in bot.channel.sent) == sorted(CHATS)
+        assert marked(bot) <= 6
+
+
+async def test_two_chats_in_doubt_for_good_hold_up_a_third_for_seconds_only() -> None:
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        for chat in ("1", "2"):
+            bot.channel.fail(*[OutcomeUnknown("500")] * 10_000, chat=chat)
+            await owe(bot, chat, "hello")
+        await pass_seconds(bot, 1)
+        for number in range(5):
+            await owe(bot, "3", f"text {number}")
+            await pass_seconds(bot, 5)
+            assert len(bot.channel.sent) == number + 1
+        assert marked(bot) == 0
 
 
 async def test_a_chat_in_trouble_of_its_own_is_not_tried_whenever_another_has_success() -> None:
