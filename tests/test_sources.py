@@ -21,8 +21,9 @@ from nanobot.agent.library.context_builder import ContextBuilder, MemoryStore, P
 from nanobot.agent.library.default_tools import default_tools
 from nanobot.agent.library.persona import SkillsLoader
 from nanobot.agent.library.sessions import SessionManager
+from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.stages.decision import parse
-from nanobot.config.loader import load
+from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.config.settings.triggers import LifecycleSettings
@@ -160,6 +161,26 @@ def test_variables_of_the_designs_have_their_keys(tmp_path: Path) -> None:
     assert (agent.decision.timeout_seconds, agent.decision.fallback_mode) == (3.0, "reply-only")
 
 
+DESIGNED = sorted(set(re.findall(r"`(AGENT_[A-Z_]+)`", PAGE)))
+
+
+@pytest.mark.parametrize("variable", DESIGNED)
+def test_a_variable_of_the_designs_as_written_is_refused_with_the_right_one(
+    tmp_path: Path, variable: str
+) -> None:
+    """It may be another program's, so it is named in a warning and not read."""
+    assert len(DESIGNED) == 5
+    environ = {"NANOBOT_HOME": str(tmp_path)}
+    given = load({**environ, variable: "reply-only"})
+    (warning,) = given.warnings
+    assert f"environment variable {variable} is not read" in warning
+    (ours,) = re.findall(r"NANOBOT_AGENT__[A-Z_]+", warning)
+    problems, read = survey({**environ, ours: "some value"})
+    assert all(ours in problem for problem in problems)  # a value may be wrong, the key is known
+    assert read is not None
+    assert not read.warnings
+
+
 def test_an_input_has_the_fields_of_the_design() -> None:
     assert RunInput.__struct_fields__ == (
         *("messages", "session_key", "run_id", "system_prompt_override", "allowed_tools"),
@@ -242,14 +263,17 @@ async def test_the_samples_of_the_designs_run(
             "persona": PersonaConfig(),
             "tool_registry": default_tools(workspace, ExecSettings()),
             "session_mgr": SessionManager(sessions),
+            "sub_mgr": SubagentManager(sessions, sessions.tasks),
             "ws": Socket(),
         }
         for number, sample in enumerate(blocks("python")):
-            source = LITELLM.sub("", sample)
+            source = LITELLM.sub("", sample).replace('Path("/workspace")', "workspace")
             code = compile(source, f"sample {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             given = FunctionType(code, world)()
             if inspect.isawaitable(given):
                 await given
+        spoken = await SessionManager(sessions).get_or_create("web:1")
+        assert [message["content"] for message in spoken.history] == ["say:你好", "你好"]
         agent = world["agent"]
         assert isinstance(agent, AgentLoop)
         await lean.close()

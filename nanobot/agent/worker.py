@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
@@ -79,13 +79,13 @@ class Worker:
             if lane.attempts >= _TRUSTED_ATTEMPTS:
                 self._suspects.add(lane.session_key)
 
-    async def run(self) -> None:
-        """Serve until cancelled; what runs then is given back, for the next process. It may be
-        called again after that."""
+    async def run(self, kinds: Collection[RunKind] = tuple(RunKind)) -> None:
+        """Serve lanes of these kinds until cancelled; what runs then is given back, for the next
+        process. It may be called again after that."""
         self._stopping.clear()
         self._slots = _slots(self._capacity)
         async with asyncio.TaskGroup() as tasks:
-            for kind in RunKind:
+            for kind in kinds:
                 tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
             tasks.create_task(self._follow_up(), name="agent: cancelled callers")
             if self._shared:

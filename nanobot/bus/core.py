@@ -78,18 +78,28 @@ class WakeUps:
     order in which they were put here."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, None] = {}
+        self._takers: set[asyncio.Future[None]] = set()
 
     def put(self, key: str) -> None:
         """Never blocks."""
-        if key not in self._waiting:
-            self._waiting.add(key)
-            self._queue.put_nowait(key)
+        self._waiting.setdefault(key)
+        for taker in self._takers:
+            if not taker.done():
+                taker.set_result(None)
 
     async def get(self) -> str:
-        key = await self._queue.get()
-        self._waiting.discard(key)
+        """The first of them, which is taken; waits for one. An event loop may take up what another
+        one left."""
+        while not self._waiting:
+            taker = asyncio.get_running_loop().create_future()
+            self._takers.add(taker)
+            try:
+                await taker
+            finally:
+                self._takers.discard(taker)
+        key = next(iter(self._waiting))
+        del self._waiting[key]
         return key
 
 

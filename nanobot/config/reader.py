@@ -37,6 +37,15 @@ from nanobot.messages import TERMINAL, WEB
 T = TypeVar("T", bound=Settings)
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
+_DESIGNED = {
+    "AGENT_LOOP_ENABLED": "agent.triage",
+    "AGENT_DECISION_MODEL": "agent.decision.model",
+    "AGENT_ALLOWED_RUN_TYPES": "agent.decision.allowed_run_types",
+    "AGENT_DECISION_TIMEOUT_SECONDS": "agent.decision.timeout_seconds",
+    "AGENT_DECISION_FALLBACK_MODE": "agent.decision.fallback_mode",
+}
+"""Variables of a design that nanobot follows, with their keys. They may be another program's, so
+they are not read."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _IDS = (".owners", ".members", ".guests")
 OPEN = "settings"
@@ -83,6 +92,13 @@ class Reader:
                     self._put(tree, parts, EnvironmentText(text, variable))
             elif len(parts) > 1 or get_close_matches(parts[0], ConfigFile.__struct_fields__):
                 self._unknown(".".join(parts), _every_key(), EnvironmentText("", variable))
+        for variable, key in _DESIGNED.items():
+            if self._environ.get(variable):
+                ours = _PREFIX + key.upper().replace(".", "__")
+                self.warnings.append(
+                    f"environment variable {variable} is not read: set {ours}, or {key} in "
+                    "config.toml"
+                )
 
     def _put(self, tree: dict[str, Any], parts: list[str], text: EnvironmentText) -> None:
         node = tree

@@ -222,9 +222,7 @@ async def test_a_tool_can_be_called_without_a_model(world: World) -> None:
         await agent.execute_tool("calendar", {})
 
 
-@pytest.mark.parametrize(
-    "given", [{"brave_api_key": "k"}, {"cron_service": object()}, {"exec_config": ExecSettings()}]
-)
+@pytest.mark.parametrize("given", [{"brave_api_key": "k"}, {"exec_config": ExecSettings()}])
 def test_what_is_for_the_default_tools_is_refused_beside_others(
     tmp_path: Path, given: dict[str, object]
 ) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.agent.library.background import Background
 from nanobot.agent.library.context_builder import ContextBuilder
-from nanobot.agent.library.default_tools import default_tools, keeper
+from nanobot.agent.library.default_tools import add_managed, default_tools, keeper
 from nanobot.agent.library.failures import raise_failure
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.sessions import SessionManager
+from nanobot.agent.library.shared_bus import shared_bus
 from nanobot.agent.library.streamed_text import StreamedText
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.model_calls import ModelCaller
@@ -72,6 +74,7 @@ class CancelToken:
 class _Engine(msgspec.Struct, frozen=True):
     worker: Worker
     client: RunClient
+    background: Background
 
 
 class AgentLoop:
@@ -79,18 +82,20 @@ class AgentLoop:
 
     `run` serves the bus until `stop`; `process_direct` and `process_message` ask for one run and
     work with and without it. All of them are runs in the lanes of their sessions, kept in the
-    bus's journal at every step. Without a `bus` there is a private one, which `close` ends.
+    bus's journal at every step. Without a `bus` it is the one of the managers that are given, and
+    without those a private one, which `close` ends.
 
     Without `restrict_to_workspace` the file tools reach the whole file system, but never nanobot's
     own home outside of the workspace. Commands run in the sandbox or not at all. What `spawn` and
-    `cron` start is done while `run` runs; over a bus whose store somebody else opened, they need a
-    `subagent_manager` and a `cron_service`. A call without effect that failed inside its tool is
-    made `max_retries` times in all. `max_tool_calls` is `max_iterations` unless it is set.
+    `cron` start is done from the first call on until `close`, also while `run` does not run; over a
+    bus whose store somebody else opened, they need a `subagent_manager` and a `cron_service`. A
+    call without effect that failed inside its tool is made `max_retries` times in all.
+    `max_tool_calls` is `max_iterations` unless it is set.
 
-    `brave_api_key`, `exec_config`, `cron_service`, `subagent_manager` and `restrict_to_workspace`
-    are about the default tools: with `tools` of one's own the first four raise UsageError. `blobs`
-    is a folder that keeps the pictures of messages for later runs; without it they are there while
-    this object is.
+    `brave_api_key`, `exec_config` and `restrict_to_workspace` are about the default tools: with
+    `tools` of your own the first two raise UsageError. A `subagent_manager` and a `cron_service`
+    add their tool to `tools` unless it has one of that name. `blobs` is a folder that keeps the
+    pictures of messages for later runs; without it they are there while this object is.
     """
 
     def __init__(  # noqa: PLR0913 - the promised signature
@@ -118,19 +123,15 @@ class AgentLoop:
         if provider is None or workspace is None:
             missing = "provider" if provider is None else "workspace"
             raise UsageError(f"{missing}: an AgentLoop needs one")
-        _only_default(
-            tools,
-            brave_api_key=brave_api_key,
-            exec_config=exec_config,
-            cron_service=cron_service,
-            subagent_manager=subagent_manager,
-        )
-        self.bus: Bus = MessageBus() if bus is None else bus
-        self._with_own_bus = bus is None
+        _only_default(tools, brave_api_key=brave_api_key, exec_config=exec_config)
+        shared = shared_bus(bus, session_manager, subagent_manager, cron_service)
+        self.bus: Bus = MessageBus() if shared is None else shared
+        self._with_own_bus = shared is None
         self.workspace = Path(workspace)
         self.context = context_builder or ContextBuilder(self.workspace)
         self.sessions = session_manager or SessionManager(self.bus)
         self.subagents, self._cron = subagent_manager, cron_service
+        self._private = isinstance(self.bus, MessageBus) and self.bus.private
         if tools is None and isinstance(self.bus, MessageBus) and self.bus.private:
             self.subagents = subagent_manager or SubagentManager(self.bus, self.bus.tasks)
             self._cron = cron_service or CronService(self.bus.jobs, self.bus, SystemClock())
@@ -139,9 +140,9 @@ class AgentLoop:
             exec_config or ExecSettings(),
             everywhere=not restrict_to_workspace,
             brave_api_key=brave_api_key or "",
-            cron=self._cron,
-            starter=None if self.subagents is None else self.subagents.starter,
         )
+        starter = None if self.subagents is None else self.subagents.starter
+        add_managed(self.tools, starter, self._cron)
         self._received = keeper(self.workspace, blobs)
         self._models = OneProvider(provider, model)
         self._clock, self._ids = SystemClock(), RandomIds()
@@ -158,6 +159,7 @@ class AgentLoop:
         worker = self._engine().worker
         stop = self._serving = asyncio.Event()
         try:
+            await self._engine().background.end()
             async with asyncio.TaskGroup() as tasks:
                 await worker.recover()
                 serving = tasks.create_task(worker.run(), name="agent")
@@ -176,7 +178,10 @@ class AgentLoop:
             self._serving.set()
 
     async def close(self) -> None:
-        """Forget the private bus, if there is one: its sessions, jobs and background runs."""
+        """End what works in the background, and forget the private bus, if there is one: its
+        sessions, jobs and background runs."""
+        if self._engine_made is not None:
+            await self._engine_made.background.end()
         if self._with_own_bus and isinstance(self.bus, MessageBus):
             await self.bus.close()
 
@@ -194,7 +199,7 @@ class AgentLoop:
         this caller's, and delivered nowhere else. `session_id` is another name of `session_key`;
         `raise_errors` as in `process_message`."""
         message = self._message(content, Address(channel, chat_id), RunOptions())
-        async with self._engine().client.followed(message, session_id or session_key) as events:
+        async with self._asking().followed(message, session_id or session_key) as events:
             async for event in events:
                 if event.kind is EventKind.END:
                     if raise_errors:
@@ -235,7 +240,7 @@ class AgentLoop:
         )
         files = await self._files(media or (), request.sent_at)
         request = msgspec.structs.replace(request, attachments=files)
-        client, spoken = self._engine().client, StreamedText()
+        client, spoken = self._asking(), StreamedText()
         async with (
             client.followed(request, session_id or session_key) as events,
             aclosing(_until(token, events, client, request)) as until_cancelled,
@@ -249,6 +254,7 @@ class AgentLoop:
     async def execute_tool(self, name: str, arguments: Mapping[str, object]) -> str:
         """One call of a tool, as an owner's. Raises ToolError. It is part of no run, so nothing of
         it is in any log; what it sends is."""
+        self._asking()
         output = await self.tools.perform(
             name, msgspec.json.encode(arguments).decode(), direct_call(self._ids.run_id())
         )
@@ -266,6 +272,13 @@ class AgentLoop:
             raise UsageError("media: a list of files, not one of them")
         return tuple([await self._received.given(file, at) for file in media])
 
+    def _asking(self) -> RunClient:
+        """Asks for a run; what its tools start is done from now on."""
+        engine = self._engine()
+        if self._serving is None and (self.subagents or self._cron):
+            engine.background.begin()
+        return engine.client
+
     def _engine(self) -> _Engine:
         """Made at the first use, because a private store is opened within the running loop."""
         if self._engine_made is None:
@@ -279,7 +292,8 @@ class AgentLoop:
             runner = Runner(bus, model_calls, tool_calls, clock)
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)
-            self._engine_made = _Engine(worker, client)
+            background = Background(worker, self._cron, private=self._private)
+            self._engine_made = _Engine(worker, client, background)
         return self._engine_made
 
     def _message(self, text: str, address: Address, options: RunOptions) -> InboundMessage:

@@ -39,12 +39,9 @@ def default_tools(
     *,
     everywhere: bool = False,
     brave_api_key: str = "",
-    cron: CronService | None = None,
-    starter: TaskStarter | None = None,
 ) -> ToolRegistry:
-    """Files, commands, skills, the web and messages to any chat, with jobs and subagents if there
-    is something that does them. nanobot's home stays out of reach but for the workspace;
-    `everywhere`: nothing else does."""
+    """Files, commands, skills, the web and messages to any chat. nanobot's home stays out of reach
+    but for the workspace; `everywhere`: nothing else does."""
     environ = environment()
     hidden = (home_of(environ),)
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
@@ -61,8 +58,13 @@ def default_tools(
         message_tool(None),
     ):
         tools.register(tool)
-    if starter is not None:
-        tools.register(spawn_tool(starter))
-    if cron is not None:
-        tools.register(cron_tool(cron.editor(local_zone(environ))))
     return tools
+
+
+def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: CronService | None) -> None:
+    """Subagents and jobs, if there is something that does them and no tool of that name."""
+    names = {spec.name for spec in tools.specs()}
+    if starter is not None and "spawn" not in names:
+        tools.register(spawn_tool(starter))
+    if cron is not None and "cron" not in names:
+        tools.register(cron_tool(cron.editor(local_zone(environment()))))

@@ -23,12 +23,12 @@ class SessionManager:
     """Looks at the sessions of a bus. The log is the only session there is: nothing is cached."""
 
     def __init__(self, bus: Bus) -> None:
-        self._bus = bus
+        self.bus = bus
 
     async def get_or_create(self, key: str) -> Session:
         """The session as it is now. One that nobody spoke in yet is empty, and begins with its
         first message."""
-        return Session(key, tuple(as_messages(await self._bus.journal.history(key))))
+        return Session(key, tuple(as_messages(await self.bus.journal.history(key))))
 
 
 def as_messages(entries: Sequence[Entry]) -> list[OpenAIMessage]:

@@ -18,6 +18,7 @@ class SubagentManager:
     work where the bus is served, and report into the session that they were started from."""
 
     def __init__(self, bus: Bus, records: TaskRecords, ids: Ids | None = None) -> None:
+        self.bus = bus
         types = RunTypeRegistry([agent_type()], ToolRegistry(), SystemClock())
         self.starter = StoredTaskStarter(types, records, bus)
         self._ids = ids or RandomIds()

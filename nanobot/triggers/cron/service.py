@@ -39,7 +39,7 @@ class CronService:
 
     def __init__(self, jobs: JobStore, bus: Bus, clock: Clock) -> None:
         self._jobs = jobs
-        self._bus = bus
+        self.bus = bus
         self._clock = clock
         self._changed = asyncio.Event()
         self.on_announced: Callable[[], None] | None = None
@@ -82,8 +82,9 @@ class CronService:
         self._changed.set()
 
     async def run(self) -> None:
-        """Fire until cancelled."""
-        ends = self._bus.subscribe(None, frozenset({EventKind.END}))
+        """Fire until cancelled. It may be called again after that, by another event loop too."""
+        self._changed = asyncio.Event()
+        ends = self.bus.subscribe(None, frozenset({EventKind.END}))
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(), name="cron: timer")
@@ -92,7 +93,7 @@ class CronService:
                         self._ended[event.session_key] = None
                         self._changed.set()
         finally:
-            self._bus.unsubscribe(ends)
+            self.bus.unsubscribe(ends)
 
     async def fire(self) -> Fired:
         """Settle whatever has ended and do what is due now, all of it; who has to act on it is
@@ -158,11 +159,11 @@ class CronService:
     def _act(self, fired: Fired) -> None:
         self._watched |= fired.watched
         for key in fired.wakes:
-            self._bus.wake(key, RunKind.TASK)
+            self.bus.wake(key, RunKind.TASK)
         for address in fired.owes:
-            self._bus.owed(address)
+            self.bus.owed(address)
         for run in fired.stopped:
-            self._bus.stopped(run)
+            self.bus.stopped(run)
 
     async def _serve(self) -> None:
         while True:

@@ -1,0 +1,37 @@
+"""The shared bus: the one over which an AgentLoop and the managers that it is given work."""
+
+from __future__ import annotations
+
+from nanobot.agent.library.sessions import SessionManager
+from nanobot.agent.library.subagents import SubagentManager
+from nanobot.bus.core import Bus
+from nanobot.errors import UsageError
+from nanobot.triggers.cron.service import CronService
+
+
+def shared_bus(
+    bus: Bus | None,
+    session_manager: SessionManager | None,
+    subagent_manager: SubagentManager | None,
+    cron_service: CronService | None,
+) -> Bus | None:
+    """The bus that all of these have; without one that is given, the managers' own. None: there is
+    none yet. Raises UsageError naming the manager that works over another one: its runs would wait
+    for ever, because nobody serves that bus, and its sessions would be others."""
+    managers = {
+        "session_manager": session_manager,
+        "subagent_manager": subagent_manager,
+        "cron_service": cron_service,
+    }
+    for name, manager in managers.items():
+        if manager is None:
+            continue
+        if bus is None:
+            bus = manager.bus
+        same_store = manager.bus.journal is bus.journal
+        if manager.bus is not bus and not (manager is session_manager and same_store):
+            raise UsageError(
+                f"{name}: it works over another bus than this loop; make it with the loop's `bus`, "
+                "or leave `bus` out and make all managers with the same one"
+            )
+    return bus
