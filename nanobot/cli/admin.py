@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from nanobot import __version__
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.generated import example
+from nanobot.cli.generated import confirmed, example
 from nanobot.cli.output import document, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -25,6 +26,10 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
         config.command(name, epilog=example(lines))(command)
     app.command(epilog=example("nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot upgrade"))(upgrade)
+    app.command("update", hidden=True)(upgrade)
+    app.command(epilog=example("nanobot logs", "nanobot logs --follow"))(logs)
+    app.command(epilog=example("nanobot uninstall"))(uninstall)
+    app.command(epilog=example("nanobot version"))(version)
     epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-5-mini")
     app.command(epilog=epilog)(onboard)
 
@@ -151,3 +156,38 @@ def upgrade(
 
     with errors():
         raise typer.Exit(run(context.obj, show=show))
+
+
+def logs(
+    context: typer.Context,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="Number of lines.")] = 100,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Show the log of the gateway, or of the service that runs it."""
+    from nanobot.cli.logs_shown import show  # noqa: PLC0415 - loads more than --help needs
+
+    with errors():
+        raise typer.Exit(show(context.obj, lines=lines, follow=follow))
+
+
+def uninstall(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove the service and the link to the command.
+
+    Configuration, conversations and the program stay; it prints how to remove them.
+    """
+    from nanobot.cli.removal import run  # noqa: PLC0415 - loads more than --help needs
+
+    with errors():
+        if not yes:
+            confirmed("uninstall", "Stop and remove the service?")
+        raise typer.Exit(run(context.obj))
+
+
+def version() -> None:
+    """Show the version."""
+    say(f"nanobot {__version__}")

@@ -87,7 +87,7 @@ def _command(operation: Operation) -> Callable[..., None]:
 
         with errors():
             if operation.confirm and not typed.pop("yes"):
-                _ask(operation)
+                confirmed(operation.name, operation.confirm)
             arguments = {
                 parameter.name: value
                 for parameter in operation.parameters
@@ -170,8 +170,8 @@ def _declared(parameter: Parameter) -> Any:
     return typer.Option(flag, help=text, metavar=metavar, show_default=False)
 
 
-def _ask(operation: Operation) -> None:
-    """Raises UsageError without a person to ask, and Abort when they say no."""
+def confirmed(name: str, question: str) -> None:
+    """Ask a person. Raises UsageError where there is none, and Abort when they say no."""
     if not sys.stdin.isatty():
-        raise UsageError(f"{operation.name} wants to be sure: add --yes")
-    typer.confirm(operation.confirm, abort=True)
+        raise UsageError(f"{name} needs confirmation: add --yes")
+    typer.confirm(question, abort=True)

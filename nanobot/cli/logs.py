@@ -32,6 +32,17 @@ def to_stderr(environ: Mapping[str, str], level: str) -> None:
     )
 
 
+def to_file(environ: Mapping[str, str], level: str, write: Callable[[str], None]) -> None:
+    """Log to a file of the home too, without colours and with the day."""
+    least = environ.get("NANOBOT_LOG", level).upper()
+    logger.add(write, level=least, format=_dated, diagnose=False, backtrace=False)
+
+
+def _dated(record: Record) -> str:
+    record["message"] = harmless(record["message"])
+    return "{time:YYYY-MM-DD HH:mm:ss} {level: <7} {message}\n{exception}"
+
+
 def _format(record: Record) -> str:
     record["message"] = harmless(record["message"])
     return _LINE

@@ -16,7 +16,8 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.logs import to_stderr
+from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
+from nanobot.cli.logs import to_file, to_stderr
 from nanobot.cli.output import say, warn
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
@@ -32,6 +33,9 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
         roles = roles_of(names)
         to_stderr(environ, "INFO")
         config = load(environ)
+        file = log_file_of(config.home)
+        if not kept_elsewhere(environ, file):
+            to_file(environ, "INFO", LogFile(file).write)
         if not roles.whole and config.database_url.startswith("sqlite"):
             raise ConfigError(
                 "--role needs a store that processes share: set database_url to a PostgreSQL "

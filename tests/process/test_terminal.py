@@ -192,10 +192,25 @@ async def test_words_without_an_option_are_a_message(world: World, arguments: li
     assert "hi" in ended.output
 
 
-async def test_a_mistyped_command_is_no_message(world: World) -> None:
-    ended = await world.run("stauts")
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("stauts", "nanobot status"),
+        ("stop", "nanobot sessions stop"),
+        ("install", "nanobot service install"),
+        ("chat", "nanobot agent"),
+        ("sesions list", "nanobot sessions list"),
+        ("service-status", "nanobot service"),
+        ("hello", 'nanobot agent -m "hello"'),
+    ],
+)
+async def test_what_looks_like_a_command_is_no_message(
+    world: World, typed: str, nearest: str
+) -> None:
+    ended = await world.run(*typed.split())
     assert ended.code == 2
-    assert "status" in ended.errors
+    assert f"No such command '{typed}'" in ended.errors
+    assert nearest in ended.errors
     assert world.model.requests == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,21 +9,27 @@ import typer
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example
 from nanobot.cli.group import Group
+from nanobot.cli.output import warn
+from nanobot.cli.unknown import looks_like_a_command, paths_of, refusal
 from nanobot.errors import UsageError
 
 if TYPE_CHECKING:
     from nanobot.cli.chat.sessions import Begins
 
-_MISTYPED = 0.75
 _OPTIONS = ("-m", "--message", "-c", "--continue", "--resume", "--new", "--session")
 """Those of `agent` that need not be told it."""
 
 
 class DefaultToAgent(Group):
-    """The commands; what is none of them, nor looks like a mistyped one, is said to the agent."""
+    """The commands. What is none of them, nor looks like one, is said to the agent: a single word
+    never is."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and self._is_said(args[0]):
+            paths = sorted(paths_of(self.commands))
+            if not args[0].startswith("-") and looks_like_a_command(args, paths):
+                warn(refusal(args, paths))
+                ctx.exit(UsageError.exit_code)
             args = ["agent", *args]
         rest: list[str] = super().parse_args(ctx, args)
         return rest
@@ -32,8 +37,7 @@ class DefaultToAgent(Group):
     def _is_said(self, word: str) -> bool:
         if word.startswith("-"):
             return word in _OPTIONS
-        names = [name for name in self.commands if name]
-        return word not in names and not difflib.get_close_matches(word, names, 1, _MISTYPED)
+        return word not in self.commands
 
 
 def add(app: typer.Typer) -> None:

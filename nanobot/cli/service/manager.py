@@ -104,6 +104,15 @@ class Systemd:
         shown = self._run([*self._systemctl(), "status", "--no-pager", "--lines=5", UNIT])
         return (shown.stdout or shown.stderr).strip()
 
+    def is_active(self) -> bool:
+        """Whether it runs now."""
+        return self._run([*self._systemctl(), "is-active", "--quiet", UNIT]).returncode == 0
+
+    @property
+    def scope(self) -> list[str]:
+        """The option that systemd's programs want for a service of the user."""
+        return [] if self._system else ["--user"]
+
     def _systemctl(self) -> list[str]:
         return ["systemctl"] if self._system else ["systemctl", "--user"]
 

@@ -1,0 +1,83 @@
+"""The log that a gateway leaves in its home: `logs/gateway.log` and the one before it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+_MOST_BYTES = 5_000_000
+_LOOK_SECONDS = 0.5
+
+
+def log_file_of(home: Path) -> Path:
+    """Where it is, if there is one."""
+    return home / "logs" / "gateway.log"
+
+
+def kept_elsewhere(environ: Mapping[str, str], file: Path) -> bool:
+    """Whether what goes to standard error is kept already: by journald, or in that very file."""
+    if environ.get("JOURNAL_STREAM"):
+        return True
+    with suppress(OSError, ValueError):
+        return os.path.samestat(os.fstat(sys.stderr.fileno()), file.stat())
+    return False
+
+
+class LogFile:
+    """Takes lines of the log. Past its size the file becomes `gateway.log.1`, in the place of the
+    one before. A disk that cannot take a line loses that line and nothing else."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """One message, as the log has formatted it."""
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8", errors="replace") as out:
+                out.write(text)
+                size = out.tell()
+            if size > _MOST_BYTES:
+                self._file.replace(self._file.with_name(f"{self._file.name}.1"))
+
+
+def last_lines(file: Path, count: int) -> list[str]:
+    """The newest lines, also of the file before. Raises OSError where neither can be read."""
+    lines: deque[str] = deque(maxlen=count)
+    with suppress(FileNotFoundError), _open(file.with_name(f"{file.name}.1")) as before:
+        lines.extend(before)
+    with _open(file) as now:
+        lines.extend(now)
+    return [line.rstrip("\n") for line in lines]
+
+
+def following(
+    file: Path, sleep: Callable[[float], None] = time.sleep
+) -> Generator[str, None, None]:
+    """Lines as they come, from now on, also of a file that takes this one's place."""
+    reader, rest = _open(file), ""
+    reader.seek(0, os.SEEK_END)
+    try:
+        while True:
+            rest += reader.read()
+            *lines, rest = rest.split("\n")
+            yield from lines
+            with suppress(FileNotFoundError):
+                if not os.path.samestat(os.fstat(reader.fileno()), file.stat()):
+                    yield from reader.read().splitlines()
+                    reader.close()
+                    reader = _open(file)
+                    continue
+            sleep(_LOOK_SECONDS)
+    finally:
+        reader.close()
+
+
+def _open(file: Path) -> TextIO:
+    return file.open(encoding="utf-8", errors="replace")

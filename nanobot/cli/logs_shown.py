@@ -1,0 +1,59 @@
+"""`nanobot logs`: what the gateway of this home has logged, from the journal or its file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from nanobot.cli.log_file import following, last_lines, log_file_of
+from nanobot.cli.output import say, warn
+from nanobot.cli.service.definition import UNIT
+from nanobot.cli.service.manager import Systemd, installed
+from nanobot.config.values import home_of
+from nanobot.errors import NanobotError
+
+
+def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
+    """Print the newest lines, and with `follow` those that come; returns the exit code. A service
+    that does not run gives way to the file of a gateway that was started by hand. Raises
+    NanobotError where there is no log."""
+    file = log_file_of(home_of(environ))
+    service = _journal(environ)
+    if service is not None and (service.is_active() or not file.exists()):
+        return _from_journal(service, environ, lines, follow=follow)
+    try:
+        newest = last_lines(file, lines)
+    except FileNotFoundError:
+        raise NanobotError(
+            f"there is no log: {file} is written while `nanobot gateway` runs, and "
+            "`nanobot service install` has it run"
+        ) from None
+    except OSError as error:
+        raise NanobotError(f"{file} cannot be read: {error.strerror}") from None
+    warn(f"{file}:")
+    say(*newest)
+    if follow:
+        for line in following(file):
+            say(line)
+    return 0
+
+
+def _journal(environ: Mapping[str, str]) -> Systemd | None:
+    """The service whose log systemd keeps, if it is one of this home."""
+    for manager in installed(sys.platform, environ):
+        if isinstance(manager, Systemd) and str(home_of(environ)) in manager.file.read_text(
+            "utf-8", "replace"
+        ):
+            return manager
+    return None
+
+
+def _from_journal(service: Systemd, environ: Mapping[str, str], lines: int, *, follow: bool) -> int:
+    command = ["journalctl", *service.scope, "--unit", UNIT, "--no-pager", f"--lines={lines}"]
+    if follow:
+        command.append("--follow")
+    try:
+        return subprocess.run(command, env=dict(environ), check=False).returncode  # noqa: S603
+    except OSError as error:
+        raise NanobotError(f"journalctl could not be run: {error.strerror}") from error

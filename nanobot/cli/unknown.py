@@ -1,0 +1,107 @@
+"""Words that are no command: what was meant most likely, and how to say them to the assistant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_MOST_WORDS = 3
+_NEAR = 0.6
+_MISTYPED = 0.75
+_SHOWN = 4
+# What other programs call it, by the first word.
+_ELSEWHERE = {
+    "ask": ("agent",),
+    "auth": ("onboard", "config set"),
+    "begin": ("gateway", "service install"),
+    "bot": ("gateway",),
+    "chat": ("agent",),
+    "configure": ("onboard", "config set"),
+    "daemon": ("service install", "gateway"),
+    "debug": ("logs", "doctor"),
+    "exit": ("service status",),
+    "health": ("status", "doctor"),
+    "history": ("sessions list", "runs list"),
+    "info": ("status", "version"),
+    "init": ("onboard",),
+    "install": ("service install", "onboard"),
+    "key": ("config set", "onboard"),
+    "kill": ("service uninstall", "runs cancel"),
+    "log": ("logs",),
+    "login": ("onboard", "dashboard"),
+    "message": ("agent", "send"),
+    "ps": ("runs list", "status"),
+    "quit": ("service status",),
+    "repl": ("agent",),
+    "run": ("gateway", "agent"),
+    "serve": ("gateway",),
+    "server": ("gateway", "service status"),
+    "setup": ("onboard",),
+    "start": ("gateway", "service install"),
+    "stop": ("sessions stop", "service uninstall"),
+    "talk": ("agent",),
+    "terminal": ("agent",),
+    "ui": ("dashboard",),
+    "webui": ("dashboard",),
+}
+
+
+def looks_like_a_command(words: Sequence[str], paths: Sequence[str]) -> bool:
+    """Whether these words are rather a command that there is not than a message: one word alone,
+    a mistyped command with its arguments, or a few words that all are those of commands. A message
+    would be paid for."""
+    said = [word for word in words if not word.startswith("-")]
+    first = {path.split()[0] for path in paths}
+    if difflib.get_close_matches(said[0], first, 1, _MISTYPED):
+        return True
+    if not all(_WORD.fullmatch(word) for word in said):
+        return False
+    known = {*_ELSEWHERE, *(word for path in paths for word in path.split())}
+    return len(said) == 1 or (len(said) <= _MOST_WORDS and all(word in known for word in said))
+
+
+def nearest(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """The commands that may be meant, the likeliest first."""
+    said = [word.lower() for word in words if not word.startswith("-")]
+    words_known = {word for path in paths for word in path.split()}
+    meant = [(difflib.get_close_matches(word, words_known, 1, _NEAR) or [word])[0] for word in said]
+    same = [path for path in paths if sorted(path.split()) in (sorted(said), sorted(meant))]
+    same += [path for path in paths if path.split() == meant[:2]]
+    named = [path for word in said for path in paths if word in path.split()]
+    elsewhere = [path for word in said[:1] for path in _ELSEWHERE.get(word, ())]
+    singles = {path.split()[-1]: path for path in sorted(paths, key=_depth, reverse=True)}
+    singles |= {path.split()[0]: f"{path.split()[0]} --help" for path in paths if " " in path}
+    close = difflib.get_close_matches(said[0], singles, _SHOWN, _NEAR)
+    found = [*same, *elsewhere, *named, *(singles[name] for name in close)]
+    return list(dict.fromkeys(found))[:_SHOWN]
+
+
+def _depth(path: str) -> int:
+    return len(path.split())
+
+
+def refusal(words: Sequence[str], paths: Sequence[str]) -> str:
+    """What is said instead of asking a model."""
+    what = " ".join(word for word in words if not word.startswith("-"))
+    near = nearest(words, paths)
+    lines = [f"No such command '{what}'."]
+    if near:
+        lines.append(f"Did you mean {', '.join(f'`nanobot {path}`' for path in near)}?")
+    lines.append(f'To send it to the assistant: nanobot agent -m "{what}"')
+    lines.append("All commands: nanobot --help")
+    return "\n".join(lines)
+
+
+def paths_of(commands: Mapping[str, Any], *path: str) -> Iterator[str]:
+    """The commands by their whole names, without those that are not listed."""
+    for name, command in commands.items():
+        if command.hidden:
+            continue
+        below = getattr(command, "commands", None)
+        if below is None:
+            yield " ".join((*path, name))
+        else:
+            yield from paths_of(below, *path, name)

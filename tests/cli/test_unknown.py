@@ -1,0 +1,58 @@
+"""What is typed after `nanobot` and is no command: refused with the nearest, or said."""
+
+from __future__ import annotations
+
+import pytest
+from typer.main import get_command
+
+from nanobot.cli import unknown
+from nanobot.cli.commands import app
+
+PATHS = sorted(unknown.paths_of(get_command(app).commands))  # type: ignore[attr-defined]
+WORDS = sorted({word for path in PATHS for word in path.split()})
+
+
+@pytest.mark.parametrize("word", sorted({*WORDS, *unknown._ELSEWHERE}))
+def test_each_word_of_a_command_is_no_message_and_leads_to_a_command(word: str) -> None:
+    assert unknown.looks_like_a_command([word], PATHS)
+    near = unknown.nearest([word], PATHS)
+    assert near
+    assert all(path.removesuffix(" --help") in PATHS or path.endswith("--help") for path in near)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_command_in_the_wrong_order_or_with_a_slip_leads_to_it(path: str) -> None:
+    words = path.split()
+    assert path in unknown.nearest(words[::-1], PATHS)
+    if len(words) > 1:
+        assert unknown.looks_like_a_command(words[::-1], PATHS)
+    if len(words[0]) > 5:
+        slip = words[0][:2] + words[0][3:]
+        assert unknown.looks_like_a_command([slip, *words[1:]], PATHS)
+        assert words[0] in " ".join(unknown.nearest([slip, *words[1:]], PATHS))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["What is the capital of Mongolia?"],
+        ["what", "is", "the", "capital", "of", "Mongolia"],
+        ["say:hi"],
+        ["今天天气怎么样"],
+        ["hello!"],
+        ["please", "tell", "me", "more"],
+    ],
+)
+def test_a_message_is_a_message(words: list[str]) -> None:
+    assert not unknown.looks_like_a_command(words, PATHS)
+
+
+@pytest.mark.parametrize("word", ["hello", "LIST", "x", "foo-bar", "logs2"])
+def test_a_single_word_is_no_message_and_how_to_say_it_is_told(word: str) -> None:
+    assert unknown.looks_like_a_command([word, "--json"], PATHS)
+    assert f'nanobot agent -m "{word}"' in unknown.refusal([word, "--json"], PATHS)
+
+
+def test_what_other_programs_call_it_leads_to_commands_there_are() -> None:
+    named = {path for paths in unknown._ELSEWHERE.values() for path in paths}
+    assert named <= set(PATHS)
