@@ -70,16 +70,15 @@ def test_following_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> N
     file = log_file_of(tmp_path)
     log = LogFile(file)
     log.write("before\n")
-    steps = iter(
-        [
-            lambda: log.write("one\n"),
-            lambda: log.write("two"),
-            lambda: log.write(" halves\n"),
-            lambda: file.replace(file.with_name("gateway.log.1")),
-            lambda: log.write("anew\n"),
-        ]
-    )
-    with closing(following(file, lambda _: next(steps)())) as lines:
+    written = iter(["one\n", "two", " halves\n", "", "anew\n"])
+
+    def sleep(_: float) -> None:
+        if text := next(written):
+            log.write(text)
+        else:
+            file.replace(file.with_name("gateway.log.1"))
+
+    with closing(following(file, sleep)) as lines:
         assert list(islice(lines, 3)) == ["one", "two halves", "anew"]
 
 
