@@ -98,8 +98,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
     becomes a file, where the channel is Filing (0: never).
 
-    More of it is said by what else an adapter is: Probing, Editing, Drafting, Streaming, Confiding,
-    Telling, Fetching, Filing, Reacting, Recalling, Commanding.
+    More of it is said by what else an adapter is: Probing, Editing, Deleting, Drafting, Streaming,
+    Confiding, Telling, Fetching, Filing, Reacting, Recalling, Commanding.
     """
 
     waits: bool = False
@@ -278,6 +278,15 @@ class Editing(Protocol):
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message of ours; that it already reads so is no error. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class Deleting(Protocol):
+    """A channel whose messages can be deleted: a preview that can no longer become its answer."""
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete a message of ours. Raises as `send`: Refused when it is gone or may not be."""
         ...
 
 

@@ -150,6 +150,13 @@ class TelegramChannel:
         else:
             await self._messages.edit(address, message_id, part, plain=plain)
 
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete a message sent within the last 48 hours. Raises as `send`."""
+        if is_personal(message_id):
+            raise Refused("what one person was shown is not deleted")
+        params = {"chat_id": address.chat_id, "message_id": message_id}
+        await self._messages.call("delete_Message", params)
+
     def confides(self, address: Address, person: str) -> bool:
         """Whether somebody of a group can be shown an ephemeral message; see ports.Confiding."""
         return self._personal.confides(address, person)

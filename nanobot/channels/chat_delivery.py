@@ -227,6 +227,7 @@ class ChatDelivery:
                 if row.message.replaces:
                     return row.standing
                 logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
+                await self._sender.discard(row.message.address, row.standing)
                 await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
         await self._clear()
         return await self._sender.send_of(row.message, parts[idx])

@@ -29,6 +29,7 @@ from nanobot.ports import (
     Channel,
     Clock,
     Confiding,
+    Deleting,
     Drafting,
     Editing,
     Filing,
@@ -138,6 +139,17 @@ class PartSender:
         except OutcomeUnknown as error:
             raise NotSent(str(error)) from error
         return message_id
+
+    async def discard(self, address: Address, message_id: str) -> None:
+        """Delete a message of ours that its answer cannot replace. One that cannot be deleted stays
+        in the chat."""
+        channel, there = self._channel, self.moved.there(address)
+        if not isinstance(channel, Deleting):
+            return
+        try:
+            await self._contained(address, lambda: channel.delete(there, message_id))
+        except DeliveryError as error:
+            logger.info("{}: {} stays there: {}", address, message_id, error)
 
     def drafts(self, address: Address) -> bool:
         """Whether drafts are shown in that chat."""

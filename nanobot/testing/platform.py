@@ -188,10 +188,11 @@ class ArrivedFile(msgspec.Struct, frozen=True):
 
 
 class FakePlatform(FakeChannel):
-    """A FakeChannel that can do all that a platform may: see ports.Editing, Filing, Reacting and
-    Commanding. What was edited reads so in `sent`, and `edits` lists it. `edit_failures` are how
-    the next edits end. Previews look at the clock while a model is held: give the gateway a home
-    with `ManualClock(instant=False)` then."""
+    """A FakeChannel that can do all that a platform may: see ports.Editing, Deleting, Filing,
+    Reacting and Commanding. What was edited reads so in `sent`, and `edits` lists it.
+    `edit_failures` are how the next edits end, `delete_failures` the next deletions. Previews look
+    at the clock while a model is held: give the gateway a home with `ManualClock(instant=False)`
+    then."""
 
     def __init__(
         self,
@@ -203,6 +204,7 @@ class FakePlatform(FakeChannel):
         super().__init__(name, limit=limit, capabilities=capabilities)
         self.edits: list[ArrivedMessage] = []
         self.edit_failures: deque[Exception] = deque()
+        self.delete_failures: deque[Exception] = deque()
         self.files: list[ArrivedFile] = []
         self.marks: list[tuple[str, Reaction]] = []
         self.menus: list[tuple[MenuCommand, ...]] = []
@@ -223,6 +225,16 @@ class FakePlatform(FakeChannel):
         self.sent[place] = now
         self.edits.append(now)
         self._unread = [now if m.id == message_id else m for m in self._unread]
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Be gone, or fail as told. Refused for what is not there."""
+        self._change()
+        if self.delete_failures:
+            raise self.delete_failures.popleft()
+        if not any(message.id == message_id for message in self.sent):
+            raise Refused("message to delete not found")
+        self.sent = [message for message in self.sent if message.id != message_id]
+        self._unread = [message for message in self._unread if message.id != message_id]
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Arrive in `files`, or fail as `send` does."""

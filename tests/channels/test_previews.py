@@ -9,10 +9,18 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
+from nanobot.agent.settings import RunSettings
 from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
 from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
-from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwritable
+from nanobot.errors import (
+    ChatGone,
+    ModelUnreachable,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    StoreUnwritable,
+)
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import Completion, ToolCall
@@ -228,6 +236,7 @@ async def test_where_no_edit_is_ever_taken_two_runs_have_a_preview_and_then_none
     async with standing() as home, gateway(ScriptedProvider(*helds), platform, home=home) as bot:
         for number, held in enumerate(helds):
             platform.edit_failures.extend([Refused("unknown method")] * 20)
+            platform.delete_failures.extend([Refused("unknown method")] * 20)
             await bot.channel.push("hello", chat="2" if number == 3 else "1")
             await held.reached.wait()
             await pass_seconds(bot, 2)
@@ -259,6 +268,41 @@ async def test_an_edit_that_is_taken_makes_up_for_one_that_was_not() -> None:
             await bot.settle()
         assert seen(bot) == [f"I think {number} so." for number in range(4)]
         assert len(platform.edits) >= 4
+
+
+async def test_a_preview_that_cannot_be_edited_is_deleted_when_its_answer_is_sent() -> None:
+    async with thinking() as (bot, held, platform):
+        platform.edit_failures.extend([Refused("message can't be edited")] * 2)
+        await settled(bot, held)
+        assert states(bot) == ["sent"]
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_words_of_a_discarded_attempt_are_marked_when_the_next_one_asks(
+    crashes: bool,
+) -> None:
+    """The stream breaks, or the process dies, after a preview; the model is asked again, says
+    nothing, and makes a call that a person has to allow."""
+    acts = msgspec.structs.replace(Recorder().tool("act"), risk="high", danger=lambda _: "it acts")
+    call = Completion(text="", tool_calls=(ToolCall("c", "act", '{"text":"now"}'),))
+    held, platform = Held("I think"), FakePlatform()
+    options = Options(settings=RunSettings(fallback_models=("test/second",)))
+    async with standing() as home:
+        provider = ScriptedProvider(held, call)
+        async with gateway(provider, platform, tools=[acts], home=home, options=options) as bot:
+            await asked(bot, held)
+            if crashes:
+                bot.crash()
+            else:
+                held.answer(ModelUnreachable("the stream broke"))
+                await pass_seconds(bot, 30)
+            await bot.settle()
+        if crashes:
+            async with gateway(ScriptedProvider(call), platform, tools=[acts], home=home) as bot:
+                await pass_seconds(bot, 30)
+        half, question = (message.text for message in platform.sent)
+        assert half == f"I think\n\n{STOPPED_LINE}"
+        assert "May I do this?" in question
 
 
 async def test_an_answer_whose_preview_is_gone_is_sent_anew() -> None:

@@ -71,7 +71,9 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
         for entry in entries
         if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
     ]
-    message = msgspec.structs.replace(row.message, text=(texts or [row.message.text])[-1], key=key)
+    # What no recorded reply says came from an attempt that was discarded, so it is marked as such.
+    text = texts[-1] if texts else f"{row.message.text}\n\n{STOPPED_LINE}"
+    message = msgspec.structs.replace(row.message, text=text, key=key)
     outbox.owe(connection, writer, run.session_key, run.id, [message])
     return True
 
