@@ -1,0 +1,55 @@
+"""The seams: what the core needs from stores, channels and the machine, on one page each.
+
+An obligation in a docstring here is tested by the port's contract suite, for every implementation.
+"""
+
+from nanobot.ports.abilities import (
+    Commanding,
+    CommandingByChat,
+    Confiding,
+    Deleting,
+    Drafting,
+    Editing,
+    Fetching,
+    Filing,
+    MenuCommand,
+    Probing,
+    Reacting,
+    Reaction,
+    Recalling,
+    Streaming,
+    Telling,
+)
+from nanobot.ports.channel import Capabilities, Channel, Intake, OutboundPart, Rate
+from nanobot.ports.machine import BlobReader, Clock, Ids
+from nanobot.ports.setup import Checked, SelfChecking, Setup, SetupField
+
+__all__ = [
+    "BlobReader",
+    "Capabilities",
+    "Channel",
+    "Checked",
+    "Clock",
+    "Commanding",
+    "CommandingByChat",
+    "Confiding",
+    "Deleting",
+    "Drafting",
+    "Editing",
+    "Fetching",
+    "Filing",
+    "Ids",
+    "Intake",
+    "MenuCommand",
+    "OutboundPart",
+    "Probing",
+    "Rate",
+    "Reacting",
+    "Reaction",
+    "Recalling",
+    "SelfChecking",
+    "Setup",
+    "SetupField",
+    "Streaming",
+    "Telling",
+]
