@@ -117,10 +117,16 @@ class Budgets:
     def __init__(
         self, settings: BudgetSettings, local: str = "UTC", max_run_cost: float = 0.0
     ) -> None:
+        self._local = local
+        self.configure(settings, max_run_cost)
+
+    def configure(self, settings: BudgetSettings, max_run_cost: float) -> None:
+        """Have other limits from now on. Raises ConfigError, and then nothing is changed."""
+        zone_name = settings.zone or self._local
+        self._zone = _zone(zone_name, given=bool(settings.zone))
+        self._zone_name = zone_name
         self._settings = settings
         self.max_run_cost = max_run_cost
-        self._zone_name = settings.zone or local
-        self._zone = _zone(self._zone_name, given=bool(settings.zone))
         self._period = Period("", 0.0, "")
         self.limits = lru_cache(1_000)(self._limits)
         own = {"person": "people", "chat": "chats", "job": "jobs"}

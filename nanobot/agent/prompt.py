@@ -36,6 +36,10 @@ class PromptBuilder:
         self._source = source or PromptParts(workspace)
         self.lasting = lasting
 
+    def configure(self, name: str, persona: str) -> None:
+        """Who the assistant is in prompts that are made from now on."""
+        self._source.configure(name, persona)
+
     async def shown(
         self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
     ) -> PromptSnapshot:
@@ -184,10 +188,14 @@ class PromptParts:
         memory_chars: int = FILE_LIMIT,
     ) -> None:
         self._workspace = workspace
-        self._name = " ".join(name.split()) or "nanobot"
-        self._persona = persona
+        self.configure(name, persona)
         self._skills = skills or Skills(workspace)
         self._limits = {MEMORY: memory_chars}
+
+    def configure(self, name: str, persona: str) -> None:
+        """Who the assistant is in prompts that are made from now on."""
+        self._name = " ".join(name.split()) or "nanobot"
+        self._persona = persona
 
     @property
     def short(self) -> str:

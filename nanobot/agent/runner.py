@@ -14,6 +14,7 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
 from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.summaries import latest
 from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
@@ -53,9 +54,13 @@ class Runner:
         self._model_calls = model_calls
         self._tool_calls = tool_calls
         self._clock = clock
-        self.settings = model_calls.settings
         self._types = types
         self._before = before
+
+    @property
+    def settings(self) -> RunSettings:
+        """How runs are made now."""
+        return self._model_calls.settings
 
     def begin(self, claim: Claim) -> ActiveRun:
         return ActiveRun(claim, self._bus, self._clock)

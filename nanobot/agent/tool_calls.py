@@ -81,8 +81,8 @@ class ToolExecutor:
     ) -> None:
         self._tools = tools
         self._clock = clock
-        self._max_run_seconds = max_run_seconds
-        self._retries = retries
+        self.max_run_seconds = max_run_seconds
+        self.retries = retries
         self._receipt = receipt
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
@@ -187,7 +187,7 @@ class ToolExecutor:
         name, arguments = pending.call.name, pending.call.arguments
         key = active.call_key(pending.model_call, pending.index)
         active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=arguments)
-        seconds = active.options.max_run_seconds or self._max_run_seconds
+        seconds = active.options.max_run_seconds or self.max_run_seconds
         output, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
             left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
@@ -236,13 +236,13 @@ class ToolExecutor:
         """The call, made again as often as that is harmless and wanted; all within `seconds`."""
         name, tries = pending.call.name, 1
         if self._tools.effect(name) is Effect.NONE:
-            tries += self._retries.count
+            tries += self.retries.count
         limit, text = asyncio.timeout(seconds), ""
         try:
             async with limit:
                 for number in range(tries):
                     if number:
-                        await self._clock.sleep(self._retries.delay)
+                        await self._clock.sleep(self.retries.delay)
                     with boundary(f"tool {name} of run {active.run.id}") as caught:
                         try:
                             arguments = pending.call.arguments

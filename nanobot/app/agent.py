@@ -52,6 +52,14 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     preview: ContextPreview
     run_service: RunService
+    model_calls: ModelCaller
+    tool_calls: ToolExecutor
+
+    def configure(self, settings: RunSettings, retries: Retries) -> None:
+        """Make runs so from now on, those that are under way too."""
+        self.model_calls.settings = settings
+        self.tool_calls.max_run_seconds = settings.limits.max_run_seconds
+        self.tool_calls.retries = retries
 
 
 def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
@@ -72,6 +80,8 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     client = RunClient(bus, worker, clock, lambda: False)
     return AgentParts(
         worker=worker,
+        model_calls=models,
+        tool_calls=calls,
         preview=ContextPreview(bus, models, dependencies.models, clock),
         run_service=RunService(
             client, bus.journal, tools, dependencies.received, clock, dependencies.ids

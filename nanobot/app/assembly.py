@@ -21,6 +21,7 @@ from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
+from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     archives_of,
@@ -36,15 +37,13 @@ from nanobot.app.parts import (
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
 from nanobot.app.roles import Roles
-from nanobot.app.scheduler import LEASE as SCHEDULER
-from nanobot.app.scheduler import Scheduler, side_by_side
+from nanobot.app.scheduler import Scheduler, scheduler_over, side_by_side
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
-from nanobot.channels.lease import ChannelLease
 from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
 from nanobot.messages import TERMINAL
@@ -119,6 +118,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     starter: ChannelStarter
     scheduler: Scheduler
     peers: PeerProcesses | None
+    live: LiveSettings
 
 
 def assemble(
@@ -147,6 +147,7 @@ class _Assembly:
         roles: Roles,
     ) -> None:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
+        self.live = LiveSettings(config)
         self.program, self.roles, self.peer_state = program, roles, PeerState()
         self.channels = HostedChannels()
         agent = config.agent
@@ -239,7 +240,12 @@ class _Assembly:
             starter=self._starter(agent.worker, operations),
             scheduler=scheduler,
             peers=self.peer_state.peers,
+            live=self.live,
         )
+
+    def _auditor(self) -> SecurityAuditor:
+        parts = (self.tools, self.records, self.taint, self.walls)
+        return SecurityAuditor(lambda: self.live.config, *parts)
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -259,13 +265,10 @@ class _Assembly:
         )
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
-        clock, lease = self.machine.clock, None
-        if self.store.shared:
-            lease = ChannelLease(SCHEDULER, self.bus.journal, clock)
-        triggered = partial(supervise, triggers, clock)
+        triggered = partial(supervise, triggers, self.machine.clock)
         archiving = retention_of(self.config, self.store, self.eraser, self.archives).run
         work = partial(side_by_side, self.cron.run, triggered, archiving)
-        return Scheduler(work, lease)
+        return scheduler_over(self.bus.journal, self.machine.clock, work, shared=self.store.shared)
 
     def _engine(
         self,
@@ -295,16 +298,19 @@ class _Assembly:
             skills=self.skills,
             mcp=mcp,
             webhooks=http,
-            security=SecurityAuditor(self.config, self.tools, self.records, self.taint, self.walls),
+            security=SecurityAuditor(
+                lambda: self.live.config, self.tools, self.records, self.taint, self.walls
+            ),
             web=http.access,
             home=LocalHome(
-                self.config,
+                self.live,
                 self.machine.environ,
                 files=self.files,
                 taint=self.taint,
                 skills=self.skills,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
+                forget_prompts=self.records.forget_prompts,
             ),
             facts=facts,
             clock=self.machine.clock,
@@ -329,6 +335,7 @@ class _Assembly:
             sandbox=sandbox,
             commands=commands,
             hosts=AllowedHosts(self.records.rules),
+            policy=lambda: self.tools.policy,
             files=self.files,
             taint=self.taint,
             blobs=self.blobs,
@@ -361,18 +368,19 @@ class _Assembly:
         return stages_of(self.config.agent, dependencies, self.tools)
 
     def _agent(self, background: BackgroundRuns, stages: AssembledStages) -> AgentParts:
-        settings = self.config.agent
+        settings, prompt = self.config.agent, prompt_of(self.config, self.skills, self.memory)
+        machine, models, budgets, tools = self.machine, self.models, self.budgets, self.tools
 
         def serves(channel: str) -> bool:
             return self.channels.is_up(channel) or channel in self.peer_state.served()
 
-        return assemble_agent(
+        agent = assemble_agent(
             AgentDependencies(
                 bus=self.bus,
                 records=self.records,
                 models=VisionModels(self.models, self.blobs),
                 tools=self.tools,
-                prompt=prompt_of(self.config, self.skills, self.memory),
+                prompt=prompt,
                 clock=self.machine.clock,
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
@@ -384,3 +392,6 @@ class _Assembly:
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
             )
         )
+        following = (machine, models, budgets, tools, self.skills, prompt, agent, self.bus)
+        follow_all(self.live, FollowingParts(*following))
+        return agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -66,7 +66,7 @@ class SecurityAuditor:
 
     def __init__(
         self,
-        config: Config,
+        config: Callable[[], Config],
         tools: ToolRegistry,
         records: Records,
         taint: TaintedFiles,
@@ -81,17 +81,18 @@ class SecurityAuditor:
     async def audit(self) -> list[Exposure]:
         """What each kind of attacker could reach, attacker by attacker, the worst first."""
         bare = await self._bare()
+        config = self._config()
         exposures = [
-            *_strangers(self._config),
-            *_rules(self._config),
-            *_guests(self._config),
+            *_strangers(config),
+            *_rules(config),
+            *_guests(config),
             *self._unasked("member", Role.MEMBER, bare),
-            *_members(self._config),
+            *_members(config),
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
             *await self._allowed_for_good(),
-            *_pages(self._config, bare),
-            *await server_exposures(self._config.mcp, self._walls),
-            *_machine(self._config),
+            *_pages(config, bare),
+            *await server_exposures(config.mcp, self._walls),
+            *_machine(config),
         ]
         return sorted(
             exposures, key=lambda row: (_ORDER.index(row.attacker), _LEVELS.index(row.level))

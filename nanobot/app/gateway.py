@@ -13,6 +13,7 @@ from loguru import logger
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import Parts, Program, assemble
 from nanobot.app.home import prepare_home
+from nanobot.app.live_settings import follow_quiet
 from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
 from nanobot.app.roles import Roles
@@ -143,15 +144,16 @@ class Gateway:
         logger.configure(patcher=machine.redact.patch)
         personas.check(config.agent.persona, config.workspace)
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
-        store = self._store(command, budgets)
+        quiet = QuietHours(config.quiet, machine.zone)
+        store = self._store(command, budgets, quiet)
         stack.push_async_callback(store.close)
         parts = assemble(config, store, budgets, machine, self._program, self._roles)
         stack.push_async_callback(parts.models.close)
+        follow_quiet(parts.live, quiet, machine.zone)
         return parts
 
-    def _store(self, command: str, budgets: Budgets) -> Store:
+    def _store(self, command: str, budgets: Budgets, quiet: QuietHours) -> Store:
         config, machine = self.config, self._machine
-        quiet = QuietHours(config.quiet, machine.zone)
         voice = None if config.voice.answers == "off" else config.voice
         return open_store(
             config.home,
@@ -206,7 +208,7 @@ class Gateway:
         `drain_seconds`; deliveries go on meanwhile, because runs that end owe something; what is
         left is given back and resumes at the next start."""
         parts.channels.stop_intake()
-        seconds = self.config.drain_seconds
+        seconds = parts.live.config.drain_seconds
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(parts.http.drain(), name="web")
             drained = tasks.create_task(parts.worker.drain(seconds), name="drain")

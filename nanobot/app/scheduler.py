@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from loguru import logger
 
 from nanobot.channels.lease import ChannelLease
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
 
 LEASE = "(scheduler)"
 """Among the leases of channels; no channel is called so."""
@@ -37,6 +39,13 @@ class Scheduler:
             await self._schedule()
         finally:
             self.schedules = False
+
+
+def scheduler_over(
+    journal: Journal, clock: Clock, work: Callable[[], Awaitable[None]], *, shared: bool
+) -> Scheduler:
+    """The scheduler of one process; of those that share a store one holds the lease."""
+    return Scheduler(work, ChannelLease(LEASE, journal, clock) if shared else None)
 
 
 async def side_by_side(*works: Callable[[], Awaitable[None]]) -> None:

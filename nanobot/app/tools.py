@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import msgspec
 
@@ -16,6 +16,7 @@ from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.tools.policy import Policy
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
@@ -32,12 +33,14 @@ from nanobot.workspace.taint import TaintedFiles
 
 
 class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """What tools of a gateway need. `chats` are the channels that `message` may write to."""
+    """What tools of a gateway need. `policy` is the one that holds then, `chats` are the channels
+    that `message` may write to."""
 
     config: Config
     sandbox: Sandbox
     commands: BackgroundCommands
     hosts: AllowedHosts
+    policy: Callable[[], Policy]
     files: ConfinedFiles
     taint: TaintedFiles
     blobs: Blobs
@@ -54,7 +57,7 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
     options = exec_options(config.tools.exec)
     sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
     return [
-        *web_tools(config.tools.web, config.policy.hosts),
+        *web_tools(config.tools.web, lambda: needs.policy().settings.hosts),
         ask_tool(),
         cron_tool(needs.jobs),
         *workspace_tools(needs.files, taint, needs.blobs, needs.chats),

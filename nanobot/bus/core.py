@@ -129,7 +129,7 @@ class Bus:
         self.busy = busy or Busy()
         self.peers = Peers()
         self.drives = True
-        self._lane_limit = lane_limit
+        self.lane_limit = lane_limit
         self._lanes = {kind: WakeUps() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._mail: dict[str, int] = {}
@@ -158,7 +158,7 @@ class Bus:
         waited for where somebody fetches them (see `files_came`)."""
         if channel in self._files:
             admissions = [_with_files(admission) for admission in admissions]
-        done = await self.journal.admit(channel, admissions, cursor, self._lane_limit, self.busy)
+        done = await self.journal.admit(channel, admissions, cursor, self.lane_limit, self.busy)
         for admission, admitted in zip(admissions, done, strict=True):
             if admission.awaiting_files:
                 self.files_came(channel).set()

@@ -60,13 +60,13 @@ def put(
 ) -> None:
     """Write a key into config.toml.
 
-    Comments stay, and what would be wrong is refused.
+    Comments stay, and a wrong value is refused. A gateway that runs takes the change over at once
+    where it can; otherwise the answer says that it needs a restart.
     """
-    from nanobot.config import file as configfile  # noqa: PLC0415
+    from nanobot.cli.settings import set_key  # noqa: PLC0415
 
     with errors():
-        file = configfile.put(context.obj, {key: value})
-        say(f"{key} is set in {file}. It holds from the next start of nanobot on.")
+        say(set_key(context.obj, key, value))
 
 
 def check(context: typer.Context, json: Json = False) -> None:

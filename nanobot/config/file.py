@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 import tomlkit
@@ -16,10 +15,11 @@ import tomlkit
 from nanobot.config.loader import Config, home_of, load, survey
 from nanobot.config.reader import OPEN
 from nanobot.config.settings import ConfigFile
-from nanobot.config.values import Source, from_text, masked, masked_arguments
+from nanobot.config.values import Source, base_of, from_text, masked, masked_arguments, variable_of
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
+_OF_THE_KEY = ("default", "description", "unit", "applies")
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _NOT_WRITTEN = frozenset({"home", "file", "warnings"})
 _ARGUMENTS = re.compile(r"mcp\.[^.]+\.args$")
@@ -101,8 +101,13 @@ def put(environ: Mapping[str, str], changes: Mapping[str, str | list[str] | bool
     return change(environ, with_them)
 
 
-def change(environ: Mapping[str, str], edit: Callable[[str], str]) -> Path:
-    """Write what `edit` makes of config.toml. Returns the file; raises as `put` does."""
+def change(
+    environ: Mapping[str, str],
+    edit: Callable[[str], str],
+    check: Callable[[Config], None] | None = None,
+) -> Path:
+    """Write what `edit` makes of config.toml. Returns the file; raises as `put` does, or what
+    `check` raises of the configuration that it would be."""
     file = home_of(environ) / "config.toml"
     before = file.read_bytes() if file.exists() else b""
     after = edit(before.decode("utf-8-sig", "replace")).encode()
@@ -115,6 +120,8 @@ def change(environ: Mapping[str, str], edit: Callable[[str], str]) -> Path:
         unknown = [warning for warning in new if "is not a known key" in warning]
         if unknown:
             raise UsageError(unknown[0])
+    if check is not None and now[1] is not None:
+        check(now[1])
     write(file, after)
     return file
 
@@ -171,7 +178,7 @@ def _added(text: str, table: str, line: str) -> str:
 def typed_value(key: str, text: str) -> Any:
     """What was typed as the type that the key wants; for a channel's own keys, as TOML reads it."""
     hint = _hint(key)
-    base = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    base = base_of(hint)
     if base is None:
         return _toml(text)
     if get_origin(base) is tuple:
@@ -196,6 +203,7 @@ def _hint(key: str) -> Any:
     """The type of a key; None where only an adapter knows it, or nobody."""
     kind: Any = ConfigFile
     for part in key.split("."):
+        kind = base_of(kind)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             kind = {field.name: field.type for field in msgspec.structs.fields(kind)}.get(part)
             kind = None if part == OPEN else kind
@@ -203,8 +211,6 @@ def _hint(key: str) -> Any:
             kind = get_args(kind)[1]
         else:
             return None
-        if get_origin(kind) in (UnionType, Union):
-            kind = next(member for member in get_args(kind) if member is not NoneType)
     return kind
 
 
@@ -247,10 +253,10 @@ def schema() -> dict[str, Any]:
 
 
 def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:
-    default = {"default": rule.pop("default")} if "default" in rule else {}
+    told = {name: rule.pop(name) for name in _OF_THE_KEY if name in rule}
     if rule.get("type") in ("number", "integer", "boolean") or "enum" in rule:
-        return {"anyOf": [rule, _SECRET]} | default
-    return rule | default
+        return {"anyOf": [rule, _SECRET]} | told
+    return rule | told
 
 
 def sourced(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, Source]]:
@@ -259,8 +265,7 @@ def sourced(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, Source]]:
     file = home_of(environ) / "config.toml"
     written = set(_keys(tree(file.read_text("utf-8-sig", "replace")))) if file.exists() else set()
     for key, value in values(environ).items():
-        variable = "NANOBOT_" + key.upper().replace(".", "__").replace("-", "_")
-        if environ.get(variable):
+        if environ.get(variable_of(key)):
             yield key, value, "environment"
         else:
             yield key, value, "file" if key in written else "default"

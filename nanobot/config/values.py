@@ -57,6 +57,11 @@ def home_of(environ: Mapping[str, str]) -> Path:
         raise ConfigError(f"NANOBOT_HOME: {error}. Set it to the path of a folder.") from None
 
 
+def variable_of(key: str) -> str:
+    """The variable of the environment that sets a key."""
+    return "NANOBOT_" + key.upper().replace(".", "__").replace("-", "_")
+
+
 def is_secret(key: str) -> bool:
     """Whether a value of this key (dotted or not) must not be shown."""
     return _SECRET_NAME.search(key) is not None
@@ -275,11 +280,20 @@ def base_of(hint: Any) -> Any:
     return hint
 
 
+def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
+    """What is said about a type, from the outside in."""
+    yield from (
+        meta for meta in getattr(hint, "__metadata__", ()) if isinstance(meta, msgspec.Meta)
+    )
+    if hasattr(hint, "__metadata__"):
+        yield from metas_of(hint.__origin__)
+    elif get_origin(hint) in (UnionType, Union):
+        yield from metas_of(next(member for member in get_args(hint) if member is not NoneType))
+
+
 def _range(hint: Any) -> str:
-    if get_origin(hint) in (UnionType, Union):
-        return _range(next(member for member in get_args(hint) if member is not NoneType))
-    for bounds in getattr(hint, "__metadata__", ()):
-        if isinstance(bounds, msgspec.Meta):
+    for bounds in metas_of(hint):
+        if bounds.gt is not None or bounds.ge is not None:
             low = f" above {bounds.gt}" if bounds.gt is not None else f" from {bounds.ge}"
             return low if bounds.le is None else f"{low} up to {bounds.le}"
     return ""

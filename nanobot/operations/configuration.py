@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from nanobot.config.values import variable_of
 from nanobot.operations.home import (
     ChangedSettings,
     FoundModel,
@@ -23,9 +24,17 @@ def _settings_text(settings: list[SettingView], _: float) -> str:
     return "\n".join(f"{setting.key} = {setting.value!r}" for setting in settings)
 
 
-def _changed_text(changed: ChangedSettings, _: float) -> str:
-    keys = ", ".join(changed.keys)
-    return f"{keys}: written into {changed.file}. It holds from the next start of nanobot on."
+def changed_text(changed: ChangedSettings, _: float = 0.0) -> str:
+    """What became of keys that were written."""
+    lines = [f"{', '.join(changed.keys)}: written into {changed.file}."]
+    if changed.overridden:
+        names = ", ".join(map(variable_of, changed.overridden))
+        lines.append(f"It has no effect while the environment sets {names}.")
+    if changed.applied:
+        lines.append("It is in effect now.")
+    if changed.restart:
+        lines.append("Restart the gateway for it to take effect (`restart`).")
+    return " ".join(lines)
 
 
 @operation("config get", reads=True, text=_settings_text, own_command=True, example="agent.model")
@@ -47,7 +56,7 @@ async def show_schema(context: OperationContext, _: Caller) -> dict[str, Any]:
 
 @operation(
     "config set",
-    text=_changed_text,
+    text=changed_text,
     own_command=True,
     example="agent.model openai/gpt-5-mini",
 )
@@ -62,7 +71,7 @@ async def set_setting(
     return await context.engine.home.change({key: text})
 
 
-@operation("config unset", text=_changed_text, example="agent.model")
+@operation("config unset", text=changed_text, example="agent.model")
 async def unset_setting(
     context: OperationContext,
     caller: Caller,

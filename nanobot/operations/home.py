@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from nanobot.config.keys import Applies, Kind
 from nanobot.config.values import Source
 
 if TYPE_CHECKING:  # `--help` would load asyncio with it
@@ -26,19 +27,34 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
     """A key of the configuration with what holds now, secrets as ***. `source`: default, file or
     environment, which wins over the file. `written`: what the next start reads in the file, where
-    that differs."""
+    that differs. `applies`: when a change takes effect. `about` says what the key is for; `kind` is
+    its type, with all `choices`, or the range from `least` (without it, if `above`) to `most`."""
 
     key: str
     value: Any
     source: Source
     written: Any = None
+    applies: Applies = "restart"
+    about: str = ""
+    kind: Kind | Literal[""] = ""
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+    default: Any = None
 
 
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys that were written, and into which file. They hold from the next start on."""
+    """Keys that were written, and into which file. Of these, `applied` took effect at once;
+    `restart` take effect with the next start; `overridden` have no effect, because the environment
+    sets them too. The others are as they were."""
 
     keys: list[str]
     file: str
+    applied: list[str] = []
+    restart: list[str] = []
+    overridden: list[str] = []
 
 
 class ModelOption(msgspec.Struct, frozen=True, kw_only=True):

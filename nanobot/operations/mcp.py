@@ -32,16 +32,16 @@ async def _switched(
 
 
 def _text(changed: ChangedSettings, _: float) -> str:
-    return f"Written into {changed.file}. It holds from the next start on (`restart`)."
+    return f"Written into {changed.file}. Restart the gateway for it to take effect (`restart`)."
 
 
 @operation("mcp enable", text=_text, example="github")
 async def enable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """Connect an MCP server again, from the next start on."""
+    """Connect an MCP server again after a restart."""
     return await _switched(context, caller, name, enabled=True)
 
 
 @operation("mcp disable", text=_text, example="github")
 async def disable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """No longer connect an MCP server, from the next start on."""
+    """No longer connect an MCP server after a restart."""
     return await _switched(context, caller, name, enabled=False)

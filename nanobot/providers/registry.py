@@ -56,19 +56,34 @@ class ProviderRegistry:
         clock: Clock,
         brought: Plugins | OneProvider | None = None,
     ) -> None:
-        self._model = model
-        self._settings = providers
         self._environ = environ
         self._home = home
         self._clock = clock
         self._plugins = brought if isinstance(brought, Plugins) else Plugins()
         self._only = brought if isinstance(brought, OneProvider) else None
+        self._choosing = asyncio.Lock()
+        self._retired: list[dict[str, LLMProvider]] = []
+        self._begin(model, providers)
+
+    def _begin(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
+        self._model = model
+        self._settings = providers
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
-        self._choosing = asyncio.Lock()
         self._model_table = ModelTable(providers)
         self._prices: dict[str, Price | None] = {}
         self._asked_at: dict[str, float] = {}
+
+    def configure(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
+        """Have another default, and reach models so from now on. Calls that are under way end as
+        they began."""
+        if providers == self._settings:
+            self._model = model
+            # What `auto` found is looked for again.
+            self._choices = {}
+        else:
+            self._retired.append(self._providers)
+            self._begin(model, providers)
 
     async def choice(self, label: str | None = None) -> ModelChoice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
@@ -76,15 +91,16 @@ class ProviderRegistry:
         Raises ConfigError naming the key and the remedy.
         """
         label = label or self._model
-        choice = self._choices.get(label)
+        choices, settings = self._choices, self._settings
+        choice = choices.get(label)
         if choice is not None:
             return choice
         async with self._choosing:
-            if label not in self._choices:
-                choice = await choose(label, self._settings, self._environ)
+            if label not in choices:
+                choice = await choose(label, settings, self._environ)
                 logger.info("{}", choice.why)
-                self._choices[label] = choice
-        return self._choices[label]
+                choices[label] = choice
+        return choices[label]
 
     @property
     def line(self) -> str:
@@ -99,17 +115,18 @@ class ProviderRegistry:
         ModelError or ConfigError."""
         if self._only is not None:
             return await self._only.pick(label)
+        providers = self._providers
         choice = await self.choice(label)
         price = await self._price_of(choice)
-        if choice.client == "lean" and choice.provider_name not in self._providers:
+        if choice.client == "lean" and choice.provider_name not in providers:
             # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
             # half of it certificates, for which other threads do not have to wait.
             await asyncio.to_thread(_imported, "nanobot.providers.openai_compat")
         await self._ask_about(choice)
-        provider = self._providers.get(choice.provider_name)
+        provider = providers.get(choice.provider_name)
         if provider is None:
             provider = self._make(choice)
-            self._providers[choice.provider_name] = provider
+            providers[choice.provider_name] = provider
         profile = provider.profile(choice.model)
         return provider, replace(profile, price=profile.price if price is None else price)
 
@@ -274,9 +291,11 @@ class ProviderRegistry:
 
     async def close(self) -> None:
         """End connections and child processes."""
-        for provider in self._providers.values():
-            await provider.close()
-        self._providers.clear()
+        for providers in (*self._retired, self._providers):
+            for provider in providers.values():
+                await provider.close()
+            providers.clear()
+        self._retired.clear()
 
 
 @sparing_authorities()

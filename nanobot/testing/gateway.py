@@ -21,6 +21,7 @@ from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.live_settings import LiveSettings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
@@ -273,6 +274,8 @@ class FakeGateway:
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock, skills = self.home.clock, Skills(Path("/nonexistent"))
+        live = LiveSettings(load({"NANOBOT_HOME": str(options.workspace)}))
+        live.follow("skills.disabled", take=lambda config: skills.hide(config.skills.disabled))
         return Engine(
             bus=self.bus,
             worker=agent.worker,
@@ -290,13 +293,14 @@ class FakeGateway:
             context_preview=agent.preview,
             skills=skills,
             home=LocalHome(
-                load({"NANOBOT_HOME": str(options.workspace)}),
+                live,
                 {"NANOBOT_HOME": str(options.workspace)},
                 files=ConfinedFiles(options.workspace),
                 taint=TaintedFiles(options.workspace, MemoryMarks()),
                 skills=skills,
                 states=dict,
                 restart=None,
+                forget_prompts=self.records.forget_prompts,
             ),
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
             webhooks=NoWebhooks(),

@@ -40,11 +40,16 @@ class QuietHours:
     """What `[quiet]` allows. Raises ConfigError for hours and zones that cannot be."""
 
     def __init__(self, settings: QuietSettings, machine: str = "UTC") -> None:
+        self._machine = machine
+        self.configure(settings)
+
+    def configure(self, settings: QuietSettings) -> None:
+        """Allow something else from now on. Raises ConfigError, and then nothing is changed."""
+        zone = zone_given(settings.zone, self._machine, "quiet")
+        hours = hours_of(settings.quiet_from, settings.quiet_until, zone, "quiet")
+        self.zone = zone
+        self._hours: Hours | None = hours
         self._settings = settings
-        self.zone = zone_given(settings.zone, machine, "quiet")
-        self._hours: Hours | None = hours_of(
-            settings.quiet_from, settings.quiet_until, self.zone, "quiet"
-        )
 
     def asleep(self, now: float) -> bool:
         """Whether nothing is said unasked now."""

@@ -107,6 +107,10 @@ class Skills:
             by_name[name] = msgspec.structs.replace(by_name[name], disabled=True)
         return [by_name[name] for name in sorted(by_name)]
 
+    def hide(self, names: Collection[str]) -> None:
+        """Show the model all but these from now on."""
+        self.disabled = set(names)
+
     def shown(self) -> list[Skill]:
         """Those that the model may be shown."""
         return [skill for skill in self.all() if not skill.disabled]

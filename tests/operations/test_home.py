@@ -71,15 +71,47 @@ async def test_settings_say_where_they_come_from_and_keep_their_secrets(
     assert every["agent.max_iterations"].source == "default"
     assert (every["drain_seconds"].source, every["drain_seconds"].value) == ("environment", 7.0)
     assert every["providers.groq.api_key"].value == "***"
-    assert "secret" not in repr(every)
+    assert "gsk-secret" not in repr(every)
 
 
 async def test_what_is_written_is_told_beside_what_holds_until_the_next_start(
     operations: Dispatcher,
 ) -> None:
-    await operations.call("config set", {"key": "agent.max_iterations", "text": "9"})
+    changed = await operations.call("config set", {"key": "agent.recall_top_k", "text": "9"})
+    assert (changed.applied, changed.restart) == ([], ["agent.recall_top_k"])
+    (view,) = await operations.call("config get", {"key": "agent.recall_top_k"})
+    assert (view.value, view.written, view.source) == (5, 9, "file")
+
+
+async def test_a_key_that_applies_at_once_holds_and_nothing_waits_for_a_restart(
+    operations: Dispatcher,
+) -> None:
+    changed = await operations.call("config set", {"key": "agent.max_iterations", "text": "9"})
+    assert (changed.applied, changed.restart) == (["agent.max_iterations"], [])
     (view,) = await operations.call("config get", {"key": "agent.max_iterations"})
-    assert (view.value, view.written, view.source) == (25, 9, "file")
+    assert (view.value, view.written, view.source) == (9, None, "file")
+    changed = await operations.call("config unset", {"key": "agent.max_iterations"})
+    assert changed.applied == ["agent.max_iterations"]
+
+
+async def test_a_key_that_the_environment_sets_is_said_to_have_no_effect(
+    operations: Dispatcher,
+) -> None:
+    changed = await operations.call("config set", {"key": "drain_seconds", "text": "9"})
+    assert (changed.applied, changed.overridden) == ([], ["drain_seconds"])
+
+
+async def test_every_key_says_what_it_is_for(operations: Dispatcher) -> None:
+    views = await operations.call("config get", {})
+    silent = [view.key for view in views if not view.about or not view.kind]
+    assert silent == ["channels.telegram.token"]  # only its adapter knows it
+    tokens = next(view for view in views if view.key == "agent.max_tokens")
+    assert (tokens.kind, tokens.unit, tokens.default) == ("integer", "tokens", 4096)
+    assert (tokens.least, tokens.most, tokens.above) == (1, 1_000_000, False)
+    busy = next(view for view in views if view.key == "agent.when_busy")
+    assert (busy.kind, busy.choices[0]) == ("choice", "steer")
+    unset = next(view for view in views if view.key == "budgets.person.tokens_per_day")
+    assert (unset.value, unset.kind) == (None, "integer")
 
 
 async def test_a_secret_that_is_set_goes_into_a_file_of_its_owners_alone(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from nanobot.app.setup.config_template import written
 from nanobot.app.setup.new_channel import NewChannel
 from nanobot.config import file as configfile
-from nanobot.config.loader import home_of
+from nanobot.config.loader import Config, home_of
 from nanobot.config.values import is_secret
 from nanobot.errors import NanobotError, UsageError
 
@@ -48,15 +48,17 @@ class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
         removed = tuple(key for key, text in values.items() if text is None)
         return cls(keys=keys, removed=removed, secrets=secrets)
 
-    def write(self, environ: Mapping[str, str]) -> Path:
-        """Write it all. Returns config.toml. Raises as `configfile.put` does; then nothing of it is
-        there."""
+    def write(
+        self, environ: Mapping[str, str], check: Callable[[Config], None] | None = None
+    ) -> Path:
+        """Write it all. Returns config.toml. Raises as `configfile.put` does, or as `check` does of
+        the configuration that it would be; then nothing of it is there."""
         home = home_of(environ)
         before = {name: _content(home / name) for name in self.secrets}
         for name, secret in self.secrets.items():
             configfile.write(home / name, f"{secret}\n".encode())
         try:
-            return configfile.change(environ, self._edited)
+            return configfile.change(environ, self._edited, check)
         except NanobotError:
             for name, content in before.items():
                 if content is None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from nanobot.app.live_settings import LiveSettings, renew_prompts
 from nanobot.app.setup.prompt_files import PromptFiles
+from nanobot.app.setup.setting_changes import changed_settings
 from nanobot.config.loader import ChannelSettings, Config, load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
@@ -68,12 +70,13 @@ class _LatestOnly:
 
 
 class LocalHome:
-    """The operations.home.HomeAdmin of one process. `states` says how its channels are; `restart`
+    """The operations.home.HomeAdmin of one process. `live` is the configuration that it
+    works by, `states` says how its channels are; `restart`
     begins its end, None where it cannot start again by itself."""
 
     def __init__(  # noqa: PLR0913 - each is one part of the home
         self,
-        config: Config,
+        live: LiveSettings,
         environ: Mapping[str, str],
         *,
         files: ConfinedFiles,
@@ -81,34 +84,30 @@ class LocalHome:
         skills: Skills,
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
+        forget_prompts: Callable[[], Awaitable[int]],
     ) -> None:
-        self._config = config
+        self._live = live
         self._environ = environ
         self.files = SharedFiles(files)
-        self._prompts = PromptFiles(config.workspace, files, taint)
+        self._prompts = PromptFiles(live.config.workspace, files, taint)
         self._skills = skills
         self._states = states
         self._restart = restart
+        self._forget_prompts = forget_prompts
         self._changing = asyncio.Lock()
         self._meeting = _LatestOnly()
+
+    @property
+    def _config(self) -> Config:
+        """The configuration that holds now."""
+        return self._live.config
 
     # The configuration
 
     def settings(self, key: str) -> list[SettingView]:
-        from nanobot.config import file  # noqa: PLC0415
+        from nanobot.app.setup.setting_views import setting_views  # noqa: PLC0415
 
-        holds = dict(file.shown(self._config))
-        picked = file.chosen(self._environ, key)
-        return [
-            SettingView(
-                key=name,
-                value=holds.get(name, value),
-                source=source,
-                written=value if holds.get(name, value) != value else None,
-            )
-            for name, value, source in file.sourced(self._environ)
-            if name in picked
-        ]
+        return setting_views(self._config, self._environ, key)
 
     def schema(self) -> dict[str, Any]:
         from nanobot.config import file  # noqa: PLC0415
@@ -120,8 +119,10 @@ class LocalHome:
 
         changes = SettingChanges.of(values)
         async with self._changing:
-            file = await asyncio.to_thread(changes.write, self._environ)
-        return ChangedSettings(keys=list(values), file=str(file))
+            file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
+            changed = self._live.take(await asyncio.to_thread(load, self._environ))
+        await renew_prompts(changed, self._forget_prompts)
+        return changed_settings(list(values), file, changed, self._environ)
 
     # Health
 
@@ -221,7 +222,6 @@ class LocalHome:
         self._skills.named(name)
         disabled = self._skills.disabled - {name} if enabled else self._skills.disabled | {name}
         await self.change({"skills.disabled": ",".join(sorted(disabled))})
-        self._skills.disabled = disabled
 
     # Channels
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.config.settings.agent import AgentSettings, MemorySettings, ProviderSettings
-from nanobot.config.settings.base import Settings
+from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.events import EventsSettings
@@ -35,34 +35,70 @@ from nanobot.config.settings.voice import VoiceSettings
 class Tables(Settings, frozen=True, kw_only=True):
     """The tables, and the keys above them that are taken as they stand."""
 
-    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
-    agent: AgentSettings = AgentSettings()
-    providers: Mapping[str, ProviderSettings] = {}
-    channels: Mapping[str, ChannelSettings] = {}
-    voice: VoiceSettings = VoiceSettings()
-    web: WebSettings = WebSettings()
-    tools: ToolsSettings = ToolsSettings()
-    memory: MemorySettings = MemorySettings()
-    policy: PolicySettings = PolicySettings()
-    lifecycle: LifecycleSettings = LifecycleSettings()
-    budgets: BudgetSettings = BudgetSettings()
-    skills: SkillsSettings = SkillsSettings()
-    mcp: Mapping[str, McpSettings] = {}
-    heartbeat: HeartbeatSettings = HeartbeatSettings()
-    hooks: Mapping[str, HookSettings] = {}
-    events: EventsSettings = EventsSettings()
-    quiet: QuietSettings = QuietSettings()
-    triggers: Mapping[str, TriggerSettings] = {}
-    retention: RetentionSettings = RetentionSettings()
+    drain_seconds: Annotated[
+        float,
+        Meta(ge=0, le=3600),
+        about(
+            "How long running answers may continue when the gateway is told to stop.",
+            unit="s",
+            live=True,
+        ),
+    ] = 30.0
+    agent: Annotated[AgentSettings, about("Who answers, and the limits of a run.")] = (
+        AgentSettings()
+    )
+    providers: Annotated[
+        Mapping[str, ProviderSettings], about("Ways to reach models.", live=True)
+    ] = {}
+    channels: Annotated[Mapping[str, ChannelSettings], about("Chat platforms.")] = {}
+    voice: Annotated[VoiceSettings, about("Spoken answers.")] = VoiceSettings()
+    web: Annotated[WebSettings, about("The page and the HTTP API.")] = WebSettings()
+    tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
+    memory: Annotated[MemorySettings, about("What is remembered beyond a conversation.")] = (
+        MemorySettings()
+    )
+    policy: Annotated[PolicySettings, about("Which calls need an approval.", live=True)] = (
+        PolicySettings()
+    )
+    lifecycle: Annotated[LifecycleSettings, about("What happens at the start and the end.")] = (
+        LifecycleSettings()
+    )
+    budgets: Annotated[BudgetSettings, about("What may be spent in a day.", live=True)] = (
+        BudgetSettings()
+    )
+    skills: Annotated[SkillsSettings, about("Instructions that the model can load.", live=True)] = (
+        SkillsSettings()
+    )
+    mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
+    heartbeat: Annotated[HeartbeatSettings, about("Looking after HEARTBEAT.md.")] = (
+        HeartbeatSettings()
+    )
+    hooks: Annotated[Mapping[str, HookSettings], about("Webhooks from other services.")] = {}
+    events: Annotated[EventsSettings, about("What is watched on this machine.")] = EventsSettings()
+    quiet: Annotated[
+        QuietSettings, about("How many messages come that nobody asked for.", live=True)
+    ] = QuietSettings()
+    triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
+    retention: Annotated[
+        RetentionSettings, about("How long conversations are kept in the database.")
+    ] = RetentionSettings()
 
 
 class ConfigFile(Tables, frozen=True, kw_only=True):
     """nanobot's config.toml."""
 
-    database_url: str = ""
-    database_schema: str = ""
-    workspace: str = ""
-    blobs: str = ""
+    database_url: Annotated[
+        str, about("Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.")
+    ] = ""
+    database_schema: Annotated[str, about("Schema of this assistant in PostgreSQL.")] = ""
+    workspace: Annotated[str, about("The assistant's folder. Empty: workspace/ in the home.")] = ""
+    blobs: Annotated[
+        str,
+        about(
+            "Where files of messages are kept: a folder, or s3://BUCKET/PREFIX. Empty: "
+            "blobs/ in the home."
+        ),
+    ] = ""
 
 
 class Config(Tables, frozen=True, kw_only=True):

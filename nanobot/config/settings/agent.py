@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import URL, Count, Duration, LargeCount, Settings, Unfit, is_url
+from nanobot.config.settings.base import (
+    URL,
+    Count,
+    Duration,
+    LargeCount,
+    Settings,
+    Unfit,
+    about,
+    is_url,
+)
 
 RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_web", "index_repo"]
 
@@ -16,60 +25,169 @@ class DecisionSettings(Settings, frozen=True, kw_only=True):
     """`[agent.decision]`: how triage is done. `model` "" is the conversation's. Types of other
     packages may be allowed too."""
 
-    model: str = ""
-    allowed_run_types: tuple[str, ...] = get_args(RunType)
-    timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
-    fallback_mode: Literal["act", "reply-only"] = "act"
+    model: Annotated[str, about("Model that decides. Empty: the model of the conversation.")] = ""
+    allowed_run_types: Annotated[
+        tuple[str, ...], about("Kinds of background runs that triage may start.")
+    ] = get_args(RunType)
+    timeout_seconds: Annotated[
+        float, Meta(gt=0, le=3600), about("A decision that takes longer is ignored.", unit="s")
+    ] = 10.0
+    fallback_mode: Annotated[
+        Literal["act", "reply-only"],
+        about("What happens without a valid decision: act as usual, or only reply."),
+    ] = "act"
 
 
 class AgentSettings(Settings, frozen=True, kw_only=True):
     """`[agent]`: who answers, and the limits of a run."""
 
-    model: str = "auto"
-    name: Annotated[str, Meta(min_length=1, max_length=64)] = "nanobot"
-    persona: Annotated[str, Meta(min_length=1, max_length=64)] = "default"
-    fallback_models: tuple[str, ...] = ()
-    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.7
-    max_tokens: LargeCount = 4096
-    max_iterations: Count = 25
-    max_tool_rounds: Count = 20
-    max_tool_calls: LargeCount = 100
-    max_run_seconds: Duration = 300.0
-    max_history: Annotated[int, Meta(ge=2, le=100_000)] = 200
-    max_concurrent_runs: Annotated[int, Meta(ge=1, le=10_000)] = 64
-    max_background_runs: Count = 8
-    when_busy: Literal["steer", "queue", "collect", "interrupt"] = "steer"
-    collect_seconds: Annotated[float, Meta(gt=0, le=60)] = 2.0
-    lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
-    tool_retries: Annotated[int, Meta(ge=0, le=100)] = 3
-    tool_retry_delay: Annotated[float, Meta(ge=0, le=3600)] = 1.0
-    session_policy: Literal["chat", "thread", "sender"] = "chat"
-    transcription_model: str = ""
-    triage: Literal["off", "decision"] = "off"
+    model: Annotated[
+        str,
+        about(
+            "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.",
+            live=True,
+        ),
+    ] = "auto"
+    name: Annotated[
+        str,
+        Meta(min_length=1, max_length=64),
+        about("Name that the assistant uses for itself.", live=True),
+    ] = "nanobot"
+    persona: Annotated[
+        str,
+        Meta(min_length=1, max_length=64),
+        about("How the assistant talks: the name of a persona.", live=True),
+    ] = "default"
+    fallback_models: Annotated[
+        tuple[str, ...], about("Models to try in this order when the model fails.", live=True)
+    ] = ()
+    temperature: Annotated[
+        float, Meta(ge=0, le=2), about("How freely the model chooses its words.", live=True)
+    ] = 0.7
+    max_tokens: Annotated[
+        LargeCount, about("Longest answer of one model call.", unit="tokens", live=True)
+    ] = 4096
+    max_iterations: Annotated[Count, about("Most model calls in one run.", live=True)] = 25
+    max_tool_rounds: Annotated[Count, about("Most rounds of tool calls in one run.", live=True)] = (
+        20
+    )
+    max_tool_calls: Annotated[LargeCount, about("Most tool calls in one run.", live=True)] = 100
+    max_run_seconds: Annotated[
+        Duration,
+        about(
+            "Longest working time of one run. Waiting for a person does not count.",
+            unit="s",
+            live=True,
+        ),
+    ] = 300.0
+    max_history: Annotated[
+        int,
+        Meta(ge=2, le=100_000),
+        about(
+            "Most messages that the model sees; older ones are left out.",
+            unit="messages",
+            live=True,
+        ),
+    ] = 200
+    max_concurrent_runs: Annotated[
+        int,
+        Meta(ge=1, le=10_000),
+        about("Most answers that are made at the same time, over all chats."),
+    ] = 64
+    max_background_runs: Annotated[
+        Count, about("Most background tasks that run at the same time.")
+    ] = 8
+    when_busy: Annotated[
+        Literal["steer", "queue", "collect", "interrupt"],
+        about(
+            "What happens to a message that arrives during an answer: it joins the answer, "
+            "waits for an answer of its own, is collected with those that follow, or "
+            "interrupts.",
+            live=True,
+        ),
+    ] = "steer"
+    collect_seconds: Annotated[
+        float,
+        Meta(gt=0, le=60),
+        about("How long `collect` waits for more messages.", unit="s", live=True),
+    ] = 2.0
+    lane_limit: Annotated[
+        int,
+        Meta(ge=1, le=100_000),
+        about("Most messages that may wait in one conversation.", unit="messages", live=True),
+    ] = 50
+    tool_retries: Annotated[
+        int,
+        Meta(ge=0, le=100),
+        about("How often a failed tool call without effects is repeated.", live=True),
+    ] = 3
+    tool_retry_delay: Annotated[
+        float,
+        Meta(ge=0, le=3600),
+        about("Pause before each repeated tool call.", unit="s", live=True),
+    ] = 1.0
+    session_policy: Annotated[
+        Literal["chat", "thread", "sender"],
+        about("What is one conversation: a chat, each thread, or each sender."),
+    ] = "chat"
+    transcription_model: Annotated[
+        str, about("Model that transcribes voice messages. Empty: recordings stay files.")
+    ] = ""
+    triage: Annotated[
+        Literal["off", "decision"],
+        about("Whether a model decides before each answer how to handle the message."),
+    ] = "off"
     decision: DecisionSettings = DecisionSettings()
-    recall: Literal["off", "auto", "ask"] = "auto"
-    recall_top_k: Annotated[int, Meta(ge=1, le=50)] = 5
-    max_cognition_rounds: Annotated[int, Meta(ge=1, le=100)] = 3
-    remember: Literal["off", "summary"] = "summary"
-    max_run_cost: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
+    recall: Annotated[
+        Literal["off", "auto", "ask"],
+        about("What memory adds to a message: nothing, what fits, or what the model asks for."),
+    ] = "auto"
+    recall_top_k: Annotated[
+        int, Meta(ge=1, le=50), about("Most memories that are added at a time.")
+    ] = 5
+    max_cognition_rounds: Annotated[
+        int, Meta(ge=1, le=100), about("How often the model may ask memory before it answers.")
+    ] = 3
+    remember: Annotated[
+        Literal["off", "summary"], about("Whether a quiet conversation is summarized for memory.")
+    ] = "summary"
+    max_run_cost: Annotated[
+        float,
+        Meta(ge=0, le=1_000_000),
+        about(
+            "Most that one run may cost, with everything it starts. 0: no limit.",
+            unit="USD",
+            live=True,
+        ),
+    ] = 0.0
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model costs: US dollars for a million tokens. `cached`: of the provider's cache."""
 
-    prompt: Annotated[float, Meta(ge=0)]
-    completion: Annotated[float, Meta(ge=0)]
-    cached: Annotated[float, Meta(ge=0)] | None = None
+    prompt: Annotated[
+        float, Meta(ge=0), about("Price of a million input tokens.", unit="USD", live=True)
+    ]
+    completion: Annotated[
+        float, Meta(ge=0), about("Price of a million output tokens.", unit="USD", live=True)
+    ]
+    cached: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        about("Price of a million input tokens from the provider's cache.", unit="USD", live=True),
+    ] = None
 
 
 class ModelSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[providers.NAME.models."MODEL"]`: what a model can do and costs, where the tables are wrong
     about it or do not know it. `context` is in tokens."""
 
-    context: Annotated[int, Meta(ge=512, le=100_000_000)] | None = None
-    tools: bool | None = None
-    images: bool | None = None
-    price: PriceSettings | None = None
+    context: Annotated[
+        Annotated[int, Meta(ge=512, le=100_000_000)] | None,
+        about("Size of the model's context window.", unit="tokens", live=True),
+    ] = None
+    tools: Annotated[bool | None, about("Whether the model can call tools.", live=True)] = None
+    images: Annotated[bool | None, about("Whether the model can see pictures.", live=True)] = None
+    price: Annotated[PriceSettings | None, about("What the model costs.", live=True)] = None
 
 
 CLIENTS = frozenset({"auto", "lean", "litellm"})
@@ -81,13 +199,42 @@ class ProviderSettings(Settings, frozen=True):
     resolved. `first_token_seconds`: how long an answer may take to begin; 0: 120 s, or 600 s where
     the address is local."""
 
-    api_key: str = ""
-    api_base: str = ""
-    client: Annotated[str, Meta(min_length=1, max_length=64)] = "auto"
-    prices: Mapping[str, PriceSettings] = {}
-    models: Mapping[str, ModelSettings] = {}
-    first_token_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
-    settings: Mapping[str, Any] = {}
+    api_key: Annotated[str, about("API key of this provider.", live=True)] = ""
+    api_base: Annotated[
+        str,
+        about("Base URL of an OpenAI-compatible endpoint. Empty: the provider's own.", live=True),
+    ] = ""
+    client: Annotated[
+        str,
+        Meta(min_length=1, max_length=64),
+        about(
+            "How nanobot talks to the provider: `auto`, `lean`, `litellm`, or a package's client.",
+            live=True,
+        ),
+    ] = "auto"
+    prices: Annotated[
+        Mapping[str, PriceSettings],
+        about("Prices of models, where the built-in table is wrong or has none.", live=True),
+    ] = {}
+    models: Annotated[
+        Mapping[str, ModelSettings],
+        about(
+            "Abilities and prices of models, where the built-in table is wrong or has none.",
+            live=True,
+        ),
+    ] = {}
+    first_token_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400),
+        about(
+            "How long an answer may take to begin. 0: 120 s, or 600 s for a local address.",
+            unit="s",
+            live=True,
+        ),
+    ] = 0.0
+    settings: Annotated[
+        Mapping[str, Any], about("Further keys of a package's client.", live=True)
+    ] = {}
 
     def __post_init__(self) -> None:
         if self.api_base and not is_url(self.api_base):
@@ -102,8 +249,27 @@ class ProviderSettings(Settings, frozen=True):
 class MemorySettings(Settings, frozen=True, kw_only=True):
     """`[memory]`: what is remembered beyond a conversation, and how it is found."""
 
-    enabled: bool = True
-    accept: Literal["auto", "ask"] = "auto"
-    embedding_model: str = ""
-    min_similarity: Annotated[float, Meta(ge=0, le=1)] = 0.0
-    max_file_chars: Annotated[int, Meta(ge=500, le=200_000)] = 8_000
+    enabled: Annotated[
+        bool, about("Whether the assistant remembers things beyond a conversation.")
+    ] = True
+    accept: Annotated[
+        Literal["auto", "ask"],
+        about("Whether new memories are kept at once or wait for your approval."),
+    ] = "auto"
+    embedding_model: Annotated[
+        str,
+        about(
+            "Model that finds memories by meaning. Empty: words alone; `local`: a small one"
+            " on this machine."
+        ),
+    ] = ""
+    min_similarity: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        about("How similar a memory must be to be found. 0: the model's usual value."),
+    ] = 0.0
+    max_file_chars: Annotated[
+        int,
+        Meta(ge=500, le=200_000),
+        about("Longest memory file that is part of a prompt.", unit="characters"),
+    ] = 8_000

@@ -47,3 +47,10 @@ class Settings(msgspec.Struct, frozen=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [(name, masked(name, getattr(self, name))) for name in self.__struct_fields__]
+
+
+def about(text: str, *, unit: str = "", live: bool = False) -> Meta:
+    """What people are told of a key: a sentence, and the unit of its value. `live`: a change of it
+    takes effect at once, else with the next start."""
+    more = {"applies": "now" if live else "restart"} | ({"unit": unit} if unit else {})
+    return Meta(description=text, extra_json_schema=more)

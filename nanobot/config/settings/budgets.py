@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Settings
+from nanobot.config.settings.base import Settings, about
 
 Tokens: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
 Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000_000)]
@@ -16,9 +16,15 @@ Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 class AllowanceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What may be spent in a day; 0 is no limit, None as the level above has it."""
 
-    tokens_per_day: Tokens | None = None
-    cost_per_day: Dollars | None = None
-    requests_per_day: Tokens | None = None
+    tokens_per_day: Annotated[
+        Tokens | None, about("Most tokens a day. 0: no limit.", unit="tokens", live=True)
+    ] = None
+    cost_per_day: Annotated[
+        Dollars | None, about("Most dollars a day. 0: no limit.", unit="USD", live=True)
+    ] = None
+    requests_per_day: Annotated[
+        Tokens | None, about("Most model calls a day. 0: no limit.", unit="calls", live=True)
+    ] = None
 
 
 class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
@@ -26,19 +32,48 @@ class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
     them; `people`, `chats`, `jobs`, `model`: by those named. At the share `soft` of a limit people
     are warned. A day begins at `reset_hour` in `zone` (empty: this machine's)."""
 
-    tokens_per_day: Tokens | None = 2_000_000
-    cost_per_day: Dollars | None = 5.0
-    requests_per_day: Tokens | None = 0
-    soft: Annotated[float, Meta(gt=0, le=1)] = 0.8
-    zone: str = ""
-    reset_hour: Annotated[int, Meta(ge=0, le=23)] = 0
-    person: AllowanceSettings = AllowanceSettings()
-    chat: AllowanceSettings = AllowanceSettings()
-    job: AllowanceSettings = AllowanceSettings()
-    people: Mapping[str, AllowanceSettings] = {}
-    chats: Mapping[str, AllowanceSettings] = {}
-    jobs: Mapping[str, AllowanceSettings] = {}
-    model: Mapping[str, AllowanceSettings] = {}
+    tokens_per_day: Annotated[
+        Tokens | None,
+        about("Most tokens a day for everything together. 0: no limit.", unit="tokens", live=True),
+    ] = 2_000_000
+    cost_per_day: Annotated[
+        Dollars | None,
+        about("Most dollars a day for everything together. 0: no limit.", unit="USD", live=True),
+    ] = 5.0
+    requests_per_day: Annotated[
+        Tokens | None,
+        about(
+            "Most model calls a day for everything together. 0: no limit.", unit="calls", live=True
+        ),
+    ] = 0
+    soft: Annotated[
+        float, Meta(gt=0, le=1), about("Share of a limit at which people are warned.", live=True)
+    ] = 0.8
+    zone: Annotated[
+        str, about("Time zone in which a day begins. Empty: that of this machine.", live=True)
+    ] = ""
+    reset_hour: Annotated[
+        int, Meta(ge=0, le=23), about("Hour at which a day begins.", unit="h", live=True)
+    ] = 0
+    person: Annotated[AllowanceSettings, about("Limits of each person.", live=True)] = (
+        AllowanceSettings()
+    )
+    chat: Annotated[AllowanceSettings, about("Limits of each chat.", live=True)] = (
+        AllowanceSettings()
+    )
+    job: Annotated[AllowanceSettings, about("Limits of each job.", live=True)] = AllowanceSettings()
+    people: Annotated[
+        Mapping[str, AllowanceSettings], about("Limits of single people.", live=True)
+    ] = {}
+    chats: Annotated[
+        Mapping[str, AllowanceSettings], about("Limits of single chats.", live=True)
+    ] = {}
+    jobs: Annotated[
+        Mapping[str, AllowanceSettings], about("Limits of single jobs.", live=True)
+    ] = {}
+    model: Annotated[
+        Mapping[str, AllowanceSettings], about("Limits of single models.", live=True)
+    ] = {}
 
 
 UNLIMITED = BudgetSettings(tokens_per_day=0, cost_per_day=0.0)

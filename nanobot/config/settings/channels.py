@@ -9,15 +9,18 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import URL, Settings, Unfit, is_url
+from nanobot.config.settings.base import URL, Settings, Unfit, about, is_url
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
     """`[channels.NAME.chats.ID]`: one group. Empty `groups`: as its channel has it. `members` are
     members in this group only."""
 
-    groups: Literal["", "mention", "all", "off"] = ""
-    members: tuple[str, ...] = ()
+    groups: Annotated[
+        Literal["", "mention", "all", "off"],
+        about("What the assistant hears in this group. Empty: as its channel has it."),
+    ] = ""
+    members: Annotated[tuple[str, ...], about("People who are members in this group only.")] = ()
 
 
 class ChannelSettings(Settings, frozen=True, kw_only=True):
@@ -32,21 +35,37 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     belongs to the adapter (token, api_root ...), as written, references resolved.
     """
 
-    type: str
-    enabled: bool = True
-    owners: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
-    guests: tuple[str, ...] = ()
-    pairing: bool = True
-    groups: Literal["mention", "all", "off"] = "mention"
-    prefix: Annotated[str, Meta(max_length=64)] = ""
-    chats: Mapping[str, ChatSettings] = {}
-    preview: bool = True
-    show_tools: bool = False
-    marks: bool = False
-    link_previews: bool = False
-    max_attachment_mb: Annotated[int, Meta(ge=1, le=2_000)] = 20
-    settings: Mapping[str, Any] = {}
+    type: Annotated[str, about("Adapter of this channel.")]
+    enabled: Annotated[bool, about("Whether this channel is served.")] = True
+    owners: Annotated[tuple[str, ...], about("Ids of people who may do everything.")] = ()
+    members: Annotated[
+        tuple[str, ...], about("Ids of people who may talk to the assistant. `*`: everyone.")
+    ] = ()
+    guests: Annotated[
+        tuple[str, ...],
+        about("Ids of people who may talk to the assistant without tools. `*`: everyone."),
+    ] = ()
+    pairing: Annotated[
+        bool, about("Whether strangers get a code with which an owner can let them in.")
+    ] = True
+    groups: Annotated[
+        Literal["mention", "all", "off"],
+        about("What the assistant hears in groups: mentions, everything, or nothing."),
+    ] = "mention"
+    prefix: Annotated[
+        str,
+        Meta(max_length=64),
+        about("How a message in a group begins that is meant for the assistant."),
+    ] = ""
+    chats: Annotated[Mapping[str, ChatSettings], about("Groups with settings of their own.")] = {}
+    preview: Annotated[bool, about("Whether answers are shown while they are written.")] = True
+    show_tools: Annotated[bool, about("Whether a preview shows the tool at work.")] = False
+    marks: Annotated[bool, about("Whether messages get reactions that show their state.")] = False
+    link_previews: Annotated[bool, about("Whether links in answers show a preview.")] = False
+    max_attachment_mb: Annotated[
+        int, Meta(ge=1, le=2_000), about("Largest file that is fetched.", unit="MB")
+    ] = 20
+    settings: Annotated[Mapping[str, Any], about("Further keys of the adapter.")] = {}
 
     def __post_init__(self) -> None:
         if "*" in self.owners:
@@ -75,15 +94,32 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     another one than this machine; `base_path` the path below which that proxy serves the gateway
     (empty: the path of `public_url`)."""
 
-    enabled: bool = True
-    host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535)] = WEB_PORT
-    token: str = ""
-    hosts: tuple[str, ...] = ()
-    health_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    trusted_proxies: tuple[str, ...] = ()
-    public_url: str = ""
-    base_path: str = ""
+    enabled: Annotated[bool, about("Whether the page and the HTTP API are served.")] = True
+    host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535), about("Port to listen on. 0: any free one.")] = (
+        WEB_PORT
+    )
+    token: Annotated[
+        str, about("Token of the owner for the API. Empty: made at the first start.")
+    ] = ""
+    hosts: Annotated[
+        tuple[str, ...],
+        about("Names that the gateway is reached by, besides addresses and localhost."),
+    ] = ()
+    health_port: Annotated[
+        int,
+        Meta(ge=0, le=65_535),
+        about("Port for health checks of a process without the role web. 0: none."),
+    ] = 0
+    trusted_proxies: Annotated[
+        tuple[str, ...], about("Addresses of proxies whose X-Forwarded headers count.")
+    ] = ()
+    public_url: Annotated[
+        str, about("Address that people use, if a proxy has another one than this machine.")
+    ] = ""
+    base_path: Annotated[
+        str, about("Path below which a proxy serves the gateway. Empty: the path of `public_url`.")
+    ] = ""
 
     def __post_init__(self) -> None:
         if self.public_url and not _is_public(self.public_url):

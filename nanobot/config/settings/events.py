@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta
 from msgspec.structs import fields
 
-from nanobot.config.settings.base import Count, Duration, Settings, Unfit
+from nanobot.config.settings.base import Count, Duration, Settings, Unfit, about
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=100)]
 Load: TypeAlias = Annotated[float, Meta(gt=0, le=10_000)]
@@ -24,16 +24,16 @@ _LITTER = (
 class WatchSettings(Settings, frozen=True, kw_only=True):
     """What every watch has. `prompt`: what the model is to do about what it tells."""
 
-    enabled: bool = True
-    prompt: str = ""
+    enabled: Annotated[bool, about("Whether this is watched.")] = True
+    prompt: Annotated[str, about("What the model is asked to do about it.")] = ""
 
 
 class LevelSettings(WatchSettings, frozen=True, kw_only=True):
     """A watch of a level: something begins `over` one and ends `under` another. One that is not
     written is no higher than the first."""
 
-    over: float
-    under: float
+    over: Annotated[float, about("Value above which it begins.", unit="%")]
+    under: Annotated[float, about("Value below which it ends.", unit="%")]
 
     def __post_init__(self) -> None:
         if self.under > self.over:
@@ -48,53 +48,58 @@ class LevelSettings(WatchSettings, frozen=True, kw_only=True):
 class DiskSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.disk]`: what is used of each of `mounts` (none: all disks of this machine)."""
 
-    mounts: tuple[str, ...] = ()
-    over: Share = 90.0
-    under: Share = 85.0
-    for_seconds: Lasting = 60.0
+    mounts: Annotated[tuple[str, ...], about("Mount points to watch. Empty: all disks.")] = ()
+    over: Annotated[Share, about("Disk use at which it begins.", unit="%")] = 90.0
+    under: Annotated[Share, about("Disk use at which it ends.", unit="%")] = 85.0
+    for_seconds: Annotated[Lasting, about("How long it must last.", unit="s")] = 60.0
 
 
 class MemoryWatchSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.memory]`: what is used of the memory, without what caches would give back."""
 
-    over: Share = 90.0
-    under: Share = 80.0
-    for_seconds: Lasting = 120.0
+    over: Annotated[Share, about("Memory use at which it begins.", unit="%")] = 90.0
+    under: Annotated[Share, about("Memory use at which it ends.", unit="%")] = 80.0
+    for_seconds: Annotated[Lasting, about("How long it must last.", unit="s")] = 120.0
 
 
 class SwapSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.swap]`: what is used of the swap space."""
 
-    over: Share = 80.0
-    under: Share = 60.0
-    for_seconds: Lasting = 300.0
+    over: Annotated[Share, about("Swap use at which it begins.", unit="%")] = 80.0
+    under: Annotated[Share, about("Swap use at which it ends.", unit="%")] = 60.0
+    for_seconds: Annotated[Lasting, about("How long it must last.", unit="s")] = 300.0
 
 
 class LoadSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.load]`: the load of the last minute for each core; 100: all are busy."""
 
-    over: Load = 200.0
-    under: Load = 120.0
-    for_seconds: Lasting = 300.0
+    over: Annotated[
+        Load,
+        about("Load of each core at which it begins; 100 means that all cores are busy.", unit="%"),
+    ] = 200.0
+    under: Annotated[Load, about("Load of each core at which it ends.", unit="%")] = 120.0
+    for_seconds: Annotated[Lasting, about("How long it must last.", unit="s")] = 300.0
 
 
 class UnitsSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.units]`: units of systemd that failed. Names are globs; `user`: those of the user
     that nanobot runs as, too."""
 
-    include: tuple[str, ...] = ("*",)
-    ignore: tuple[str, ...] = ()
-    user: bool = False
-    every_seconds: Duration = 60.0
+    include: Annotated[tuple[str, ...], about("Names of systemd units to watch.")] = ("*",)
+    ignore: Annotated[tuple[str, ...], about("Names of systemd units to ignore.")] = ()
+    user: Annotated[bool, about("Whether units of nanobot's own user are watched too.")] = False
+    every_seconds: Annotated[Duration, about("How often to look.", unit="s")] = 60.0
 
 
 class ProcessSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.processes.NAME]`: a program that should run, by its `process` (as `ps` calls it;
     empty: the table's name) or by the file that holds its number."""
 
-    process: str = ""
-    pid_file: str = ""
-    every_seconds: Duration = 10.0
+    process: Annotated[
+        str, about("Name of the program as `ps` shows it. Empty: the name of the table.")
+    ] = ""
+    pid_file: Annotated[str, about("File that holds the number of the process.")] = ""
+    every_seconds: Annotated[Duration, about("How often to look.", unit="s")] = 10.0
 
     def __post_init__(self) -> None:
         if self.process and self.pid_file:
@@ -106,10 +111,10 @@ class FilesSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.files.NAME]`: changes of files and of all that is in folders. Globs of `include`
     and `ignore` are matched with names, those with a slash with paths below the folder."""
 
-    paths: tuple[str, ...] = ()
-    include: tuple[str, ...] = ("*",)
-    ignore: tuple[str, ...] = _LITTER
-    recursive: bool = True
+    paths: Annotated[tuple[str, ...], about("Files and folders to watch.")] = ()
+    include: Annotated[tuple[str, ...], about("Patterns of files that count.")] = ("*",)
+    ignore: Annotated[tuple[str, ...], about("Patterns of files that do not count.")] = _LITTER
+    recursive: Annotated[bool, about("Whether folders within folders are watched.")] = True
 
     def __post_init__(self) -> None:
         if not self.paths or not all(self.paths):
@@ -119,10 +124,10 @@ class FilesSettings(WatchSettings, frozen=True, kw_only=True):
 class LogSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.logs.NAME]`: new lines of the file `path` in which `pattern` is found."""
 
-    path: str = ""
-    pattern: str = ""
-    ignore_case: bool = False
-    every_seconds: Duration = 2.0
+    path: Annotated[str, about("Log file to read.")] = ""
+    pattern: Annotated[str, about("Regular expression that finds the lines that count.")] = ""
+    ignore_case: Annotated[bool, about("Whether capital and small letters are the same.")] = False
+    every_seconds: Annotated[Duration, about("How often to look.", unit="s")] = 2.0
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -137,20 +142,24 @@ class EventsSettings(Settings, frozen=True, kw_only=True):
     What happens within `fold_seconds` is told at once, and there are no more than
     `prompts_per_hour`; what is over waits and is told with the next."""
 
-    enabled: bool = False
-    to: str = ""
-    prompt: str = ""
-    prompts_per_hour: Count = 12
-    fold_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10.0
-    sample_seconds: Duration = 30.0
-    disk: DiskSettings = DiskSettings()
-    memory: MemoryWatchSettings = MemoryWatchSettings()
-    swap: SwapSettings = SwapSettings()
-    load: LoadSettings = LoadSettings()
-    units: UnitsSettings = UnitsSettings()
-    processes: Mapping[str, ProcessSettings] = {}
-    files: Mapping[str, FilesSettings] = {}
-    logs: Mapping[str, LogSettings] = {}
+    enabled: Annotated[bool, about("Whether this machine is watched.")] = False
+    to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (
+        ""
+    )
+    prompt: Annotated[str, about("What the model is asked to do about an event.")] = ""
+    prompts_per_hour: Annotated[Count, about("Most events that reach the model in an hour.")] = 12
+    fold_seconds: Annotated[
+        float, Meta(ge=0, le=3600), about("Events within this time are told together.", unit="s")
+    ] = 10.0
+    sample_seconds: Annotated[Duration, about("How often levels are measured.", unit="s")] = 30.0
+    disk: Annotated[DiskSettings, about("Use of disks.")] = DiskSettings()
+    memory: Annotated[MemoryWatchSettings, about("Use of memory.")] = MemoryWatchSettings()
+    swap: Annotated[SwapSettings, about("Use of swap space.")] = SwapSettings()
+    load: Annotated[LoadSettings, about("Load of the processors.")] = LoadSettings()
+    units: Annotated[UnitsSettings, about("Failed units of systemd.")] = UnitsSettings()
+    processes: Annotated[Mapping[str, ProcessSettings], about("Programs that should run.")] = {}
+    files: Annotated[Mapping[str, FilesSettings], about("Changes of files.")] = {}
+    logs: Annotated[Mapping[str, LogSettings], about("New lines of logs.")] = {}
 
 
 def _check_pattern(pattern: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import URL, Duration, Settings, Unfit, is_url
+from nanobot.config.settings.base import URL, Duration, Settings, Unfit, about, is_url
 
 REGISTRIES = "registries"
 """What stands for the usual package registries in a list of hosts."""
@@ -29,11 +29,20 @@ class ExecSettings(Settings, frozen=True, kw_only=True):
     """`[tools.exec]`: how commands of the model run. `network`: no host, those of `hosts`, or
     whatever this machine reaches."""
 
-    sandbox: Literal["auto", "bwrap", "off"] = "auto"
-    network: Literal["hosts", "none", "all"] = "hosts"
-    hosts: tuple[str, ...] = (REGISTRIES,)
-    timeout: Duration = 60.0
-    background_timeout: Annotated[float, Meta(gt=0, le=30 * 86_400)] = 3600.0
+    sandbox: Annotated[
+        Literal["auto", "bwrap", "off"], about("Whether commands run in a sandbox.")
+    ] = "auto"
+    network: Annotated[
+        Literal["hosts", "none", "all"],
+        about("What commands reach: the listed hosts, nothing, or everything."),
+    ] = "hosts"
+    hosts: Annotated[tuple[str, ...], about("Hosts that commands reach without asking.")] = (
+        REGISTRIES,
+    )
+    timeout: Annotated[Duration, about("How long a command may run.", unit="s")] = 60.0
+    background_timeout: Annotated[
+        float, Meta(gt=0, le=30 * 86_400), about("How long a background command may run.", unit="s")
+    ] = 3600.0
 
     def __post_init__(self) -> None:
         _check_hosts(self.hosts)
@@ -42,15 +51,22 @@ class ExecSettings(Settings, frozen=True, kw_only=True):
 class WebToolSettings(Settings, frozen=True, kw_only=True):
     """`[tools.web]`: how the model searches the web and reads its pages."""
 
-    fetch: bool = True
-    search: Literal["auto", "ddgs", "brave", "tavily", "searxng", "off"] = "auto"
-    brave_api_key: str = ""
-    brave_api_root: str = "https://api.search.brave.com"
-    tavily_api_key: str = ""
-    tavily_api_root: str = "https://api.tavily.com"
-    searxng_url: str = ""
-    allow_private: tuple[str, ...] = ()
-    proxy: str = ""
+    fetch: Annotated[bool, about("Whether the model may fetch web pages.")] = True
+    search: Annotated[
+        Literal["auto", "ddgs", "brave", "tavily", "searxng", "off"],
+        about("Search service of the model."),
+    ] = "auto"
+    brave_api_key: Annotated[str, about("API key of Brave Search.")] = ""
+    brave_api_root: Annotated[str, about("Base URL of Brave Search.")] = (
+        "https://api.search.brave.com"
+    )
+    tavily_api_key: Annotated[str, about("API key of Tavily.")] = ""
+    tavily_api_root: Annotated[str, about("Base URL of Tavily.")] = "https://api.tavily.com"
+    searxng_url: Annotated[str, about("Address of a SearXNG server.")] = ""
+    allow_private: Annotated[
+        tuple[str, ...], about("Private addresses that the model may reach.")
+    ] = ()
+    proxy: Annotated[str, about("Proxy for web pages.")] = ""
 
     def __post_init__(self) -> None:
         for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
@@ -65,14 +81,16 @@ class WebToolSettings(Settings, frozen=True, kw_only=True):
 class ToolsSettings(Settings, frozen=True, kw_only=True):
     """`[tools]`."""
 
-    exec: ExecSettings = ExecSettings()
-    web: WebToolSettings = WebToolSettings()
+    exec: Annotated[ExecSettings, about("Commands of the model.")] = ExecSettings()
+    web: Annotated[WebToolSettings, about("Web search and web pages.")] = WebToolSettings()
 
 
 class SkillsSettings(Settings, frozen=True, kw_only=True):
     """`[skills]`. Those named in `disabled` are not shown to the model."""
 
-    disabled: tuple[str, ...] = ()
+    disabled: Annotated[
+        tuple[str, ...], about("Skills that are not shown to the model.", live=True)
+    ] = ()
 
 
 class McpSettings(Settings, frozen=True, kw_only=True):
@@ -84,20 +102,27 @@ class McpSettings(Settings, frozen=True, kw_only=True):
     at all then, "off" always without): of files it sees the system, itself, and what it may `read`
     and `write`, of the network what `network` and `hosts` say."""
 
-    enabled: bool = True
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = {}
-    sandbox: Literal["auto", "bwrap", "off"] = "auto"
-    read: tuple[str, ...] = ()
-    write: tuple[str, ...] = ()
-    network: Literal["hosts", "none", "all"] = "hosts"
-    hosts: tuple[str, ...] = (REGISTRIES,)
-    url: str = ""
-    headers: Mapping[str, str] = {}
-    timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
-    allow: tuple[str, ...] = ("*",)
-    members: bool = False
+    enabled: Annotated[bool, about("Whether this server is connected.")] = True
+    command: Annotated[str, about("Program to start.")] = ""
+    args: Annotated[tuple[str, ...], about("Arguments of the program.")] = ()
+    env: Annotated[Mapping[str, str], about("Environment of the program.")] = {}
+    sandbox: Annotated[
+        Literal["auto", "bwrap", "off"], about("Whether the program runs in a sandbox.")
+    ] = "auto"
+    read: Annotated[tuple[str, ...], about("Folders that the program may read.")] = ()
+    write: Annotated[tuple[str, ...], about("Folders that the program may write to.")] = ()
+    network: Annotated[
+        Literal["hosts", "none", "all"],
+        about("What the program reaches: the listed hosts, nothing, or everything."),
+    ] = "hosts"
+    hosts: Annotated[tuple[str, ...], about("Hosts that the program reaches.")] = (REGISTRIES,)
+    url: Annotated[str, about("Address of the server.")] = ""
+    headers: Annotated[Mapping[str, str], about("Headers that go with every request.")] = {}
+    timeout: Annotated[float, Meta(gt=0, le=3600), about("How long a call may take.", unit="s")] = (
+        60.0
+    )
+    allow: Annotated[tuple[str, ...], about("Patterns of the tools that are offered.")] = ("*",)
+    members: Annotated[bool, about("Whether members may use the tools too.")] = False
 
     def __post_init__(self) -> None:
         if not self.enabled:
@@ -126,15 +151,26 @@ class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One rule of `[policy]`: `tool` is a pattern, and so are `channels`, `chats` and the values of
     `args`; what is left out fits everything."""
 
-    verdict: Literal["allow", "ask", "deny"]
-    tool: str = "*"
-    args: Mapping[str, str] = {}
-    roles: tuple[Literal["owner", "member", "guest"], ...] = ()
-    channels: tuple[str, ...] = ()
-    chats: tuple[str, ...] = ()
-    tainted: bool | None = None
-    elsewhere: bool | None = None
-    why: str = ""
+    verdict: Annotated[
+        Literal["allow", "ask", "deny"],
+        about("What happens to a call: it is allowed, asked about, or denied.", live=True),
+    ]
+    tool: Annotated[str, about("Pattern of the tool's name.", live=True)] = "*"
+    args: Annotated[Mapping[str, str], about("Patterns of arguments.", live=True)] = {}
+    roles: Annotated[
+        tuple[Literal["owner", "member", "guest"], ...],
+        about("Roles of the person who asks. Empty: any.", live=True),
+    ] = ()
+    channels: Annotated[tuple[str, ...], about("Patterns of channels. Empty: any.", live=True)] = ()
+    chats: Annotated[tuple[str, ...], about("Patterns of chats. Empty: any.", live=True)] = ()
+    tainted: Annotated[
+        bool | None,
+        about("Whether the conversation has content from outside. Unset: either.", live=True),
+    ] = None
+    elsewhere: Annotated[
+        bool | None, about("Whether the call writes to another chat. Unset: either.", live=True)
+    ] = None
+    why: Annotated[str, about("Reason that people are told.", live=True)] = ""
 
 
 class PolicySettings(Settings, frozen=True, kw_only=True):
@@ -143,11 +179,27 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
     `hosts` are patterns of those that conversations with content from outside may ask anything.
     `approvers`: besides owners; "members", or CHANNEL:ID."""
 
-    rules: tuple[RuleSettings, ...] = ()
-    hosts: tuple[str, ...] = ()
-    approvers: tuple[str, ...] = ()
-    approval_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
-    question_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+    rules: Annotated[
+        tuple[RuleSettings, ...],
+        about("Rules for calls of tools; the first that matches decides.", live=True),
+    ] = ()
+    hosts: Annotated[
+        tuple[str, ...],
+        about("Hosts that even conversations with content from outside may ask.", live=True),
+    ] = ()
+    approvers: Annotated[
+        tuple[str, ...], about("People who may approve calls besides owners.", live=True)
+    ] = ()
+    approval_seconds: Annotated[
+        float,
+        Meta(gt=0, le=2_592_000),
+        about("How long an approval waits for an answer.", unit="s", live=True),
+    ] = 86_400.0
+    question_seconds: Annotated[
+        float,
+        Meta(gt=0, le=2_592_000),
+        about("How long a question of the assistant waits for an answer.", unit="s", live=True),
+    ] = 86_400.0
 
     def __post_init__(self) -> None:
         if any(not host or set(host) & set("/:@?# ") for host in self.hosts):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Count, Duration, LargeCount, Settings, Unfit
+from nanobot.config.settings.base import Count, Duration, LargeCount, Settings, Unfit, about
 
 _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 
@@ -15,10 +15,10 @@ _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 class LifecycleSettings(Settings, frozen=True, kw_only=True):
     """`[lifecycle]`: what the model does when the gateway starts and stops."""
 
-    enabled: bool = True
-    boot_seconds: Duration = 120.0
-    shutdown_seconds: Duration = 30.0
-    wait_for_boot: bool = False
+    enabled: Annotated[bool, about("Whether BOOT.md and SHUTDOWN.md are carried out.")] = True
+    boot_seconds: Annotated[Duration, about("Longest time for BOOT.md.", unit="s")] = 120.0
+    shutdown_seconds: Annotated[Duration, about("Longest time for SHUTDOWN.md.", unit="s")] = 30.0
+    wait_for_boot: Annotated[bool, about("Whether channels wait until BOOT.md is done.")] = False
 
 
 class HeartbeatSettings(Settings, frozen=True, kw_only=True):
@@ -28,38 +28,70 @@ class HeartbeatSettings(Settings, frozen=True, kw_only=True):
     chat within `active_seconds`. After `greet_after_seconds` of silence there is a greeting (0:
     never)."""
 
-    enabled: bool = True
-    interval_seconds: Annotated[float, Meta(ge=60, le=86_400)] = 1_800.0
-    to: str = ""
-    quiet_from: str = ""
-    quiet_until: str = ""
-    zone: str = ""
-    active_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 300.0
-    model: str = ""
-    max_iterations: Count = 10
-    max_run_seconds: Duration = 120.0
-    greet_after_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] = 0.0
+    enabled: Annotated[
+        bool, about("Whether the assistant looks after HEARTBEAT.md from time to time.")
+    ] = True
+    interval_seconds: Annotated[
+        float, Meta(ge=60, le=86_400), about("How often the assistant looks.", unit="s")
+    ] = 1_800.0
+    to: Annotated[
+        str, about("Chat that hears of it, as CHANNEL:ID. Empty: where an owner wrote last.")
+    ] = ""
+    quiet_from: Annotated[str, about("When quiet hours begin, as 22:00. Empty: none.")] = ""
+    quiet_until: Annotated[str, about("When quiet hours end, as 08:00.")] = ""
+    zone: Annotated[str, about("Time zone of the quiet hours. Empty: that of this machine.")] = ""
+    active_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400),
+        about("Nothing happens this long after somebody wrote in the chat.", unit="s"),
+    ] = 300.0
+    model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
+    max_iterations: Annotated[Count, about("Most model calls each time.")] = 10
+    max_run_seconds: Annotated[Duration, about("Longest working time each time.", unit="s")] = 120.0
+    greet_after_seconds: Annotated[
+        float,
+        Meta(ge=0, le=2_592_000),
+        about("Silence after which the assistant says hello. 0: never.", unit="s"),
+    ] = 0.0
 
 
 class HookSettings(Settings, frozen=True, kw_only=True):
     """`[hooks.NAME]`: what other services tell by HTTP. `secret` is what they sign with, or show.
     The answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
 
-    enabled: bool = True
-    style: Literal["auto", "github", "stripe", "standard", "generic", "bearer"] = "auto"
-    secret: str = ""
-    to: str = ""
-    prompt: str = ""
-    events: tuple[str, ...] = ()
-    session: Literal["own", "chat"] = "own"
-    role: Literal["owner", "member", "guest"] = "member"
-    model: str = ""
-    tools: tuple[str, ...] = ()
-    max_iterations: Annotated[int, Meta(ge=0, le=1000)] = 0
-    max_body: Annotated[int, Meta(ge=1, le=25_000_000)] = 1_000_000
-    per_minute: LargeCount = 600
-    signature_header: Annotated[str, Meta(max_length=100)] = "X-Signature-256"
-    timestamp_header: Annotated[str, Meta(max_length=100)] = "X-Timestamp"
+    enabled: Annotated[bool, about("Whether this webhook accepts deliveries.")] = True
+    style: Annotated[
+        Literal["auto", "github", "stripe", "standard", "generic", "bearer"],
+        about("How the sender signs its deliveries."),
+    ] = "auto"
+    secret: Annotated[str, about("Secret that the sender signs with or shows.")] = ""
+    to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (
+        ""
+    )
+    prompt: Annotated[str, about("What the model is asked to do with a delivery.")] = ""
+    events: Annotated[tuple[str, ...], about("Kinds of events that count. Empty: all.")] = ()
+    session: Annotated[
+        Literal["own", "chat"],
+        about("Where runs happen: in a conversation of their own, or in that of the chat."),
+    ] = "own"
+    role: Annotated[Literal["owner", "member", "guest"], about("Role that the sender has.")] = (
+        "member"
+    )
+    model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
+    tools: Annotated[tuple[str, ...], about("Tools that may be used. Empty: all.")] = ()
+    max_iterations: Annotated[
+        int, Meta(ge=0, le=1000), about("Most model calls for one delivery. 0: as usual.")
+    ] = 0
+    max_body: Annotated[
+        int, Meta(ge=1, le=25_000_000), about("Largest delivery that is accepted.", unit="bytes")
+    ] = 1_000_000
+    per_minute: Annotated[LargeCount, about("Most deliveries in a minute.")] = 600
+    signature_header: Annotated[
+        str, Meta(max_length=100), about("Header that holds the signature.")
+    ] = "X-Signature-256"
+    timestamp_header: Annotated[str, Meta(max_length=100), about("Header that holds the time.")] = (
+        "X-Timestamp"
+    )
 
     def __post_init__(self) -> None:
         if not self.enabled:
@@ -81,8 +113,20 @@ Messages: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
 class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much one of them may hear unasked; 0 is no limit, None as all others have it."""
 
-    max_per_hour: Messages | None = None
-    max_per_day: Messages | None = None
+    max_per_hour: Annotated[
+        Messages | None,
+        about(
+            "Most messages in an hour that nobody asked for. 0: no limit.",
+            unit="messages",
+            live=True,
+        ),
+    ] = None
+    max_per_day: Annotated[
+        Messages | None,
+        about(
+            "Most messages in a day that nobody asked for. 0: no limit.", unit="messages", live=True
+        ),
+    ] = None
 
 
 class QuietSettings(Settings, frozen=True, kw_only=True):
@@ -90,13 +134,35 @@ class QuietSettings(Settings, frozen=True, kw_only=True):
     within an hour and a day (0: no limit); `chats` and `people`: those named. In quiet hours there
     are none. What is held back comes as one message later."""
 
-    max_per_hour: Messages = 6
-    max_per_day: Messages = 30
-    quiet_from: str = ""
-    quiet_until: str = ""
-    zone: str = ""
-    chats: Mapping[str, QuietLimitSettings] = {}
-    people: Mapping[str, QuietLimitSettings] = {}
+    max_per_hour: Annotated[
+        Messages,
+        about(
+            "Most messages in an hour that nobody asked for, in each chat. 0: no limit.",
+            unit="messages",
+            live=True,
+        ),
+    ] = 6
+    max_per_day: Annotated[
+        Messages,
+        about(
+            "Most messages in a day that nobody asked for, in each chat. 0: no limit.",
+            unit="messages",
+            live=True,
+        ),
+    ] = 30
+    quiet_from: Annotated[
+        str, about("When quiet hours begin, as 22:00. Empty: none.", live=True)
+    ] = ""
+    quiet_until: Annotated[str, about("When quiet hours end, as 08:00.", live=True)] = ""
+    zone: Annotated[
+        str, about("Time zone of the quiet hours. Empty: that of this machine.", live=True)
+    ] = ""
+    chats: Annotated[
+        Mapping[str, QuietLimitSettings], about("Limits of single chats.", live=True)
+    ] = {}
+    people: Annotated[
+        Mapping[str, QuietLimitSettings], about("Limits of single people.", live=True)
+    ] = {}
 
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):
@@ -104,10 +170,12 @@ class TriggerSettings(Settings, frozen=True, kw_only=True):
     table's unless set), `to` the chat that hears the answers, as CHANNEL:ID ("": nobody does).
     `settings` holds what belongs to it, as written, references resolved."""
 
-    type: str
-    enabled: bool = True
-    to: str = ""
-    settings: Mapping[str, Any] = {}
+    type: Annotated[str, about("Trigger of a package.")]
+    enabled: Annotated[bool, about("Whether this trigger is on.")] = True
+    to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (
+        ""
+    )
+    settings: Annotated[Mapping[str, Any], about("Further keys of the trigger.")] = {}
 
     def __post_init__(self) -> None:
         if self.enabled and self.to and not all(self.to.partition(":")):

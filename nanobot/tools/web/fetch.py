@@ -231,7 +231,7 @@ def _textual(text: str) -> bool:
 class _Fetcher:
     """Pages by their address, the last few kept so that reading on does not fetch again."""
 
-    def __init__(self, web: Web, room: int, hosts: Sequence[str]) -> None:
+    def __init__(self, web: Web, room: int, hosts: Callable[[], Sequence[str]]) -> None:
         self._web = web
         self._room = room
         self._hosts = hosts
@@ -264,7 +264,7 @@ class _Fetcher:
     def _may_lead_to(self, url: URL, target: URL) -> bool:
         host, other = url.host or "", target.host or ""
         same = host.removeprefix("www.") == other.removeprefix("www.")
-        return same or among(other, self._hosts)
+        return same or among(other, self._hosts())
 
     def _keep(self, url: str, page: Page) -> None:
         self._kept[url] = page
@@ -295,7 +295,7 @@ class _Fetcher:
 
 
 def web_fetch_tool(
-    web: Web, result_chars: int = MAX_RESULT_CHARS, hosts: Sequence[str] = ()
+    web: Web, result_chars: int = MAX_RESULT_CHARS, hosts: Callable[[], Sequence[str]] = tuple
 ) -> Tool[WebFetch]:
     """web_fetch, for owners and members. `result_chars` is what the registry lets through; `hosts`
     are patterns of those that tainted conversations may ask anything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.tools.base import AnyTool
@@ -11,9 +11,11 @@ from nanobot.tools.web.fetch import Web, web_fetch_tool
 from nanobot.tools.web.search import engines, web_search_tool
 
 
-def web_tools(settings: WebToolSettings, hosts: Sequence[str] = ()) -> list[AnyTool]:
-    """web_fetch and web_search, unless they are off; `hosts`: `policy.hosts`. Raises
-    ConfigError."""
+def web_tools(
+    settings: WebToolSettings, hosts: Callable[[], Sequence[str]] = tuple
+) -> list[AnyTool]:
+    """web_fetch and web_search, unless they are off; `hosts`: `policy.hosts`, as they are then.
+    Raises ConfigError."""
     # Read even if nothing is fetched: a wrong entry is told at once.
     addresses = Addresses(settings.allow_private)
     tools: list[AnyTool] = []

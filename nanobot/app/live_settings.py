@@ -1,0 +1,151 @@
+"""Settings that take effect while the gateway runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nanobot.agent.budgets import Budgets
+from nanobot.agent.tool_calls import Retries
+from nanobot.app.settings import run_settings
+from nanobot.config.keys import Applies, differing, with_live_keys
+from nanobot.config.loader import Config
+from nanobot.session.inbox import Busy
+from nanobot.tools.policy import Policy
+from nanobot.tools.redact import secrets_of
+from nanobot.triggers.quiet import QuietHours
+from nanobot.workspace import personas
+
+if TYPE_CHECKING:
+    from nanobot.agent.prompt import PromptBuilder
+    from nanobot.app.agent import AgentParts
+    from nanobot.app.machine import Machine
+    from nanobot.bus.core import Bus
+    from nanobot.providers.registry import ProviderRegistry
+    from nanobot.tools.registry import ToolRegistry
+    from nanobot.workspace.skills import Skills
+
+
+class _Follower(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the gateway that takes over changes of the keys that begin with one of `keys`."""
+
+    keys: tuple[str, ...]
+    take: Callable[[Config], None]
+    check: Callable[[Config], object] | None
+
+
+class LiveSettings:
+    """The configuration that a process works by. A key whose declaration says that it applies at
+    once is taken over by the parts that follow it; all others stay as they were at the start."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._followers: list[_Follower] = []
+
+    def follow(
+        self,
+        *keys: str,
+        take: Callable[[Config], None],
+        check: Callable[[Config], object] | None = None,
+    ) -> None:
+        """Have `take` called when a key changes that begins so. `check` is asked before anything is
+        written, and raises ConfigError for what cannot be."""
+        self._followers.append(_Follower(keys=keys, take=take, check=check))
+
+    def check(self, new: Config) -> None:
+        """Raises ConfigError for a configuration that could not be taken over."""
+        for follower in self._followers:
+            if follower.check is not None:
+                follower.check(new)
+
+    def take(self, new: Config) -> Mapping[str, Applies]:
+        """Take over what applies at once. Returns every key that differs from what the process
+        worked by, with when its change takes effect."""
+        changed = differing(self.config, new)
+        now = [key for key, applies in changed.items() if applies == "now"]
+        self.config = with_live_keys(self.config, new)
+        for follower in self._followers:
+            if any(_below(key, follower.keys) for key in now):
+                follower.take(self.config)
+        return changed
+
+
+def _below(key: str, beginnings: tuple[str, ...]) -> bool:
+    return any(key == start or key.startswith(f"{start}.") for start in beginnings)
+
+
+class FollowingParts(msgspec.Struct, frozen=True):
+    """The parts of a gateway that take over changes."""
+
+    machine: Machine
+    models: ProviderRegistry
+    budgets: Budgets
+    tools: ToolRegistry
+    skills: Skills
+    prompt: PromptBuilder
+    agent: AgentParts
+    bus: Bus
+
+
+def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
+    """Have the parts follow the configuration."""
+    environ = parts.machine.environ
+
+    def redact(config: Config) -> None:
+        for secret in secrets_of(config, environ):
+            parts.machine.redact.also(secret)
+
+    def policy(config: Config) -> None:
+        parts.tools.policy = Policy(config.policy)
+
+    def runs(config: Config) -> None:
+        agent = config.agent
+        retries = Retries(count=agent.tool_retries, delay=agent.tool_retry_delay)
+        parts.agent.configure(run_settings(agent, environ), retries)
+        parts.bus.lane_limit = agent.lane_limit
+        parts.bus.busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
+
+    live.follow("providers", take=redact)
+    live.follow(
+        "agent.model",
+        "providers",
+        take=lambda config: parts.models.configure(config.agent.model, config.providers),
+    )
+    live.follow(
+        "budgets",
+        "agent.max_run_cost",
+        take=lambda config: parts.budgets.configure(config.budgets, config.agent.max_run_cost),
+        check=lambda config: Budgets(config.budgets, parts.machine.zone),
+    )
+    live.follow("policy", take=policy, check=lambda config: Policy(config.policy))
+    live.follow("skills.disabled", take=lambda config: parts.skills.hide(config.skills.disabled))
+    live.follow(
+        "agent.name",
+        "agent.persona",
+        take=lambda config: parts.prompt.configure(config.agent.name, config.agent.persona),
+        check=lambda config: personas.check(config.agent.persona, config.workspace),
+    )
+    live.follow("agent", take=runs)
+
+
+def follow_quiet(live: LiveSettings, quiet: QuietHours, zone: str) -> None:
+    """Have the quiet hours follow the configuration."""
+    live.follow(
+        "quiet",
+        take=lambda config: quiet.configure(config.quiet),
+        check=lambda config: QuietHours(config.quiet, zone),
+    )
+
+
+IN_PROMPTS = ("agent.name", "agent.persona", "skills.disabled")
+"""Keys that are part of prompts, which conversations keep."""
+
+
+async def renew_prompts(
+    changed: Mapping[str, Applies], forget: Callable[[], Awaitable[int]]
+) -> None:
+    """Have every conversation get a new prompt, if the changes are part of it."""
+    if any(_below(key, IN_PROMPTS) for key in changed):
+        await forget()

@@ -1,0 +1,24 @@
+"""`nanobot config set`: through the gateway that runs, else into the file alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+
+from nanobot.config import file as configfile
+from nanobot.config.values import home_of
+from nanobot.operations.configuration import changed_text
+from nanobot.operations.home import ChangedSettings
+from nanobot.server.client import call
+
+
+def set_key(environ: Mapping[str, str], key: str, value: str) -> str:
+    """Write a key, and say when it takes effect. Raises ConfigError and UsageError."""
+    socket = home_of(environ) / "control.sock"
+    raw = asyncio.run(call(socket, "config set", {"key": key, "text": value}))
+    if raw is None:
+        file = configfile.put(environ, {key: value})
+        return f"{key}: written into {file}. It takes effect when nanobot starts."
+    return changed_text(msgspec.json.decode(raw, type=ChangedSettings))

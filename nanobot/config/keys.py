@@ -1,0 +1,157 @@
+"""What is declared of each key of the configuration: what it is for, its type and limits, and
+whether a change of it takes effect at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, TypeAlias, get_args, get_origin
+
+import msgspec
+
+from nanobot.config.reader import OPEN
+from nanobot.config.settings import Config, ConfigFile, Tables
+from nanobot.config.settings.base import Settings
+from nanobot.config.values import base_of, is_secret, metas_of
+
+Applies: TypeAlias = Literal["now", "restart"]
+Kind: TypeAlias = Literal[
+    "text", "secret", "number", "integer", "boolean", "choice", "list", "table"
+]
+
+
+class KeyDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A key as its table declares it. `about`: a sentence for people. `choices`: all values that
+    there may be, of a list those of its items. `least` and `most`: the range of a number; `above`:
+    it has to be more than `least`. `applies`: when a change takes effect."""
+
+    about: str
+    kind: Kind
+    applies: Applies
+    default: Any
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """A key with its value. `declared` None: only the adapter or package that it belongs to knows
+    it."""
+
+    name: str
+    value: Any
+    declared: KeyDeclaration | None
+    applies: Applies
+
+
+def keys_of(config: Config) -> Iterator[Key]:
+    """Every key of a configuration, those without a value too; secrets as they are."""
+    declared = declarations(ConfigFile)
+    for name in (name for name in ConfigFile.__struct_fields__ if hasattr(config, name)):
+        yield from _keys(name, getattr(config, name), ConfigFile, declared[name])
+
+
+def differing(old: Config, new: Config) -> dict[str, Applies]:
+    """The keys whose values differ, with when such a change takes effect."""
+    before = {key.name: key for key in keys_of(old)}
+    after = {key.name: key for key in keys_of(new)}
+    nothing = object()
+    return {
+        name: (after.get(name) or before[name]).applies
+        for name in before | after
+        if _value(before.get(name), nothing) != _value(after.get(name), nothing)
+    }
+
+
+def with_live_keys(old: Config, new: Config) -> Config:
+    """The old configuration with the keys of the new one that take effect at once."""
+    tables = {name: _merged(getattr(old, name), getattr(new, name)) for name in _tables()}
+    declared = declarations(ConfigFile)
+    for name, table in tables.items():
+        if table is None:
+            source = new if declared[name].applies == "now" else old
+            tables[name] = getattr(source, name)
+    return msgspec.structs.replace(old, **tables)
+
+
+@cache
+def declarations(table: type[Settings]) -> Mapping[str, KeyDeclaration]:
+    """The keys of a table."""
+    return {field.name: _declaration(field) for field in msgspec.structs.fields(table)}
+
+
+def _tables() -> tuple[str, ...]:
+    return Tables.__struct_fields__
+
+
+def _value(key: Key | None, nothing: object) -> Any:
+    return nothing if key is None else key.value
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """A table with the keys of the new one that take effect at once; None: it is no table."""
+    if not isinstance(old, Settings):
+        return None
+    values = {}
+    for name, declared in declarations(type(old)).items():
+        table = _merged(getattr(old, name), getattr(new, name))
+        source = new if declared.applies == "now" else old
+        values[name] = getattr(source, name) if table is None else table
+    return msgspec.structs.replace(old, **values)
+
+
+def _keys(path: str, value: Any, table: type[Settings], declared: KeyDeclaration) -> Iterator[Key]:
+    if isinstance(value, Settings):
+        for name, own in declarations(type(value)).items():
+            # What belongs to an adapter stands in its table, beside what all of them have.
+            below = path if name == OPEN else f"{path}.{name}"
+            yield from _keys(below, getattr(value, name), type(value), own)
+    elif isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from _keys(f"{path}.{name}", item, table, _unknown(declared))
+    elif not isinstance(value, Mapping):
+        known = None if declared.kind == "table" and not declared.about else declared
+        yield Key(name=path, value=value, declared=known, applies=declared.applies)
+
+
+def _unknown(declared: KeyDeclaration) -> KeyDeclaration:
+    """What holds for what a table by names has below it, if that declares nothing itself."""
+    return KeyDeclaration(about="", kind="table", applies=declared.applies, default=None)
+
+
+def _declaration(field: msgspec.structs.FieldInfo) -> KeyDeclaration:
+    metas = list(metas_of(field.type))
+    more = {name: value for meta in metas for name, value in (meta.extra_json_schema or {}).items()}
+    kind, choices = _kind(field.name, base_of(field.type))
+    bounds = next((meta for meta in metas if meta.ge is not None or meta.gt is not None), None)
+    least = None if bounds is None else bounds.gt if bounds.ge is None else bounds.ge
+    default = None if field.default is msgspec.NODEFAULT else field.default
+    if field.default_factory is not msgspec.NODEFAULT:
+        default = field.default_factory()
+    return KeyDeclaration(
+        about=next((meta.description for meta in metas if meta.description), ""),
+        kind=kind,
+        applies=more.get("applies", "restart"),
+        default=None if kind == "table" else default,
+        unit=more.get("unit", ""),
+        choices=choices,
+        least=least,
+        most=None if bounds is None else bounds.le,
+        above=bounds is not None and bounds.gt is not None,
+    )
+
+
+def _kind(name: str, base: Any) -> tuple[Kind, tuple[str, ...]]:
+    if get_origin(base) is Literal:
+        return "choice", get_args(base)
+    if get_origin(base) is tuple:
+        item = base_of(get_args(base)[0])
+        if isinstance(item, type) and issubclass(item, Settings):
+            return "table", ()
+        return "list", get_args(item) if get_origin(item) is Literal else ()
+    if base is str:
+        return ("secret" if is_secret(name) else "text"), ()
+    kinds: dict[Any, Kind] = {bool: "boolean", int: "integer", float: "number"}
+    return kinds.get(base, "table"), ()
