@@ -13,6 +13,7 @@ from aiohttp import web
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
 from nanobot.server.admission import CSRF
+from nanobot.server.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.server.application import Route
 from nanobot.server.descriptions import DESCRIPTIONS, HOOKS
 from nanobot.server.openai_schemas import OpenAIError
@@ -87,7 +88,8 @@ def description(
     """The whole document, for a gateway with that cookie."""
     listed = [operation for operation in operations if operation.listed]
     routes = [*DESCRIPTIONS, HOOKS] if hooks else list(DESCRIPTIONS)
-    schemas = _Schemas([*(each.returns for each in listed), *_types(routes), Error, OpenAIError])
+    answers = [*(each.returns for each in listed), *_answers(routes), Error, OpenAIError, *BODIES]
+    schemas = _Schemas(answers, list(_taken(routes)))
     paths: _Json = {}
     for operation in listed:
         method = "get" if operation.reads else "post"
@@ -119,11 +121,14 @@ def description(
 class _Schemas:
     """The JSON Schemas of types."""
 
-    def __init__(self, types: Sequence[Any]) -> None:
+    def __init__(self, answers: Sequence[Any], taken: Sequence[Any]) -> None:
+        types = [*answers, *taken]
         schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
         self._schemas = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
         self._types = types  # whose ids these are
-        self.components = {name: _tidy(schema) for name, schema in components.items()}
+        exact = with_all_fields(components, answers, taken)
+        exact |= {"EntryView": by_kind(exact["EntryView"], _REFERENCE)}
+        self.components = {name: _tidy(schema) for name, schema in exact.items()}
 
     def of(self, kind: Any) -> _Json:
         """That of one of the types."""
@@ -134,12 +139,19 @@ class _Schemas:
         yield from self.components[struct.__name__]["properties"].items()
 
 
-def _types(routes: Sequence[RouteDescription]) -> Iterator[Any]:
+def _answers(routes: Sequence[RouteDescription]) -> Iterator[Any]:
     for route in routes:
-        for media in (*route.answers.values(), *route.takes.values()):
+        for media in route.answers.values():
+            yield from filter(None, (media.of, media.events))
+        yield from (kind for name, kind in route.websocket.items() if name != "request")
+
+
+def _taken(routes: Sequence[RouteDescription]) -> Iterator[Any]:
+    for route in routes:
+        for media in route.takes.values():
             yield from filter(None, (media.of, media.events))
         yield from filter(None, (route.query, route.headers))
-        yield from route.websocket.values()
+        yield from (kind for name, kind in route.websocket.items() if name == "request")
 
 
 def _tidy(schema: _Json) -> _Json:

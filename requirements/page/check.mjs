@@ -17,7 +17,6 @@ const OPTIONS = {
   allowJs: true,
   checkJs: true,
   strict: true,
-  noImplicitAny: false,
   noEmit: true,
   target: "es2024",
   lib: ["es2024", "dom", "dom.iterable"],
@@ -36,6 +35,12 @@ for (const name of readdirSync(PAGE, { recursive: true })) {
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, toJsx(readFileSync(join(PAGE, name), "utf8")));
 }
+const types = spawnSync(process.env.PYTHON ?? "python3", [join(HERE, "api_types.py")], {
+  encoding: "utf8",
+  stdio: ["ignore", "pipe", "inherit"],
+});
+if (types.status !== 0) process.exit(1);
+writeFileSync(join(JSX, "gateway.d.ts"), types.stdout);
 cpSync(join(HERE, "vendor"), join(JSX, "vendor"), { recursive: true });
 writeFileSync(join(JSX, "tsconfig.json"), JSON.stringify({ compilerOptions: OPTIONS }));
 
@@ -44,7 +49,7 @@ const { status, stdout, stderr } = spawnSync(command, ["--project", JSX], {
   cwd: JSX,
   encoding: "utf8",
 });
-const shown = relative(process.cwd(), PAGE);
+const shown = relative(join(HERE, "../.."), PAGE);
 process.stdout.write(stdout.replaceAll(/^(\S+\.js)x(?=\(\d+,\d+\))/gm, `${shown}/$1`));
 process.stderr.write(stderr);
 process.exit(status ?? 1);

@@ -38,7 +38,8 @@ def _machine_has_node(path: str) -> bool:
 def _environment() -> dict[str, str]:
     """The environment in which `node` is the one to use."""
     path = os.environ.get("PATH", os.defpath)
-    return {**os.environ, "PATH": path if _machine_has_node(path) else f"{OWN}/bin:{path}"}
+    path = path if _machine_has_node(path) else f"{OWN}/bin:{path}"
+    return {**os.environ, "PATH": path, "PYTHON": sys.executable}
 
 
 def _run(*command: str) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+from nanobot.operations.catalogue import OPERATIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
 CHECKS = PAGE.parents[2] / "requirements" / "page"
@@ -59,6 +63,15 @@ def test_no_line_is_over_100_characters() -> None:
         if len(line) > 100 and not alone.fullmatch(line)
     ]
     assert long == []
+
+
+def test_the_checks_know_each_operation_by_its_arguments_and_its_result() -> None:
+    command = [sys.executable, str(CHECKS / "api_types.py")]
+    types = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert '"cron run": { takes: { "job": string; }; gives: JobView };' in types
+    assert re.search(r"export type RuleView = { [^}]*\"subject\": string;", types)
+    for operation in OPERATIONS:
+        assert not operation.listed or f'"{operation.name}": {{ takes: ' in types, operation.name
 
 
 def test_nothing_stands_in_the_page_that_its_policy_forbids() -> None:

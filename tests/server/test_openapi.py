@@ -73,6 +73,26 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
     assert served_ones == listed
 
 
+async def test_answers_have_all_their_fields(served: House) -> None:
+    """Those with a default too: the gateway leaves none out. What a client sends may lack them."""
+    schemas = (await document(await served.stranger()))["components"]["schemas"]
+    for name in ("JobView", "SettingView", "FileText", "TakenMessage", "Me"):
+        assert set(schemas[name]["required"]) == set(schemas[name]["properties"]), name
+    assert schemas["NewMessage"]["required"] == []
+    assert "reasoning" not in schemas["ReplyEntry"]["required"]
+
+
+async def test_what_an_entry_of_a_log_has_depends_on_its_kind(served: House) -> None:
+    described = await document(await served.stranger())
+    judge = validator(described, {"$ref": "#/components/schemas/EntryView"})
+    entry = {"seq": 1, "run_id": "r", "at": 1.0}
+    body = {"type": "cancel", "by": "local"}
+    assert judge.is_valid({**entry, "kind": "cancel", "body": body})
+    assert judge.is_valid({**entry, "kind": "cancel", "body": None})
+    assert not judge.is_valid({**entry, "kind": "cancel", "body": {"type": "cancel"}})
+    assert not judge.is_valid({**entry, "kind": "reply", "body": body})
+
+
 async def test_it_says_how_to_get_in(served: House) -> None:
     described = await document(await served.stranger())
     schemes = described["components"]["securitySchemes"]

@@ -3,11 +3,24 @@
 import { computed, signal } from "./lib.js";
 
 /**
- * Who asks, as the gateway sees it.
- * @type {import("./vendor/signals-core.js").Signal<{ name: string, role: string, session: string,
- *   csrf: string, page: string } | null>}
+ * The types of the gateway's own OpenAPI document, which `make rules` writes before it checks.
+ * @typedef {import("./gateway.js").Reads} Reads
+ * @typedef {import("./gateway.js").Changes} Changes
+ * @typedef {import("./gateway.js").Gets} Gets
+ * @typedef {import("./gateway.js").Posts} Posts
+ * @typedef {import("./gateway.js").SessionGets} SessionGets
+ * @typedef {import("./gateway.js").SessionPosts} SessionPosts
+ * @typedef {{ signal?: AbortSignal }} Options
  */
-export const me = signal(null);
+
+/**
+ * The arguments of a request: they may be left out where all of them may.
+ * @template T
+ * @typedef {{} extends T ? [values?: T, options?: Options] : [values: T, options?: Options]} Given
+ */
+
+/** Who asks, as the gateway sees it. */
+export const me = signal(/** @type {import("./gateway.js").Me | null} */ (null));
 
 const OWN = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1] ?? "";
 
@@ -27,7 +40,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @param {Record<string, unknown>} values */
+/** @param {object} values */
 function query(values) {
   const given = Object.entries(values).filter(
     ([, value]) => value !== undefined && value !== "" && value !== null,
@@ -79,7 +92,7 @@ export async function request(path, options = {}) {
   return judged(response);
 }
 
-/** @param {Record<string, unknown>} values */
+/** @param {object} values */
 const json = (values) => ({
   method: "POST",
   headers: { "Content-Type": "application/json" },
@@ -87,14 +100,17 @@ const json = (values) => ({
 });
 
 /**
- * Something posted beside the operations.
  * @param {string} path
- * @param {Record<string, unknown>} values
+ * @param {object} values
  */
-export const post = async (path, values) => (await request(path, json(values))).json();
+const posted = async (path, values) => (await request(path, json(values))).json();
 
-/** What is got beside the operations. @param {string} path */
-export async function get(path, values = {}, options = {}) {
+/**
+ * @param {string} path
+ * @param {object} [values]
+ * @param {Options} [options]
+ */
+async function got(path, values = {}, options = {}) {
   const whole = `${path}${query(values)}`;
   const early = await taken(whole);
   if (!early) return (await request(whole, options)).json();
@@ -102,22 +118,69 @@ export async function get(path, values = {}, options = {}) {
   return early.value;
 }
 
-/** The path of a conversation's own resources. @param {string} key */
-export const conversation = (key) => `/api/sessions/${encodeURIComponent(key)}`;
+/**
+ * Something posted that is no operation.
+ * @template {keyof Posts} P
+ * @param {P} path
+ * @param {Posts[P]["takes"]} values
+ * @returns {Promise<Posts[P]["gives"]>}
+ */
+export const post = (path, values) => posted(path, values);
+
+/**
+ * Something got that is no operation.
+ * @template {keyof Gets} P
+ * @param {P} path
+ * @returns {Promise<Gets[P]["gives"]>}
+ */
+export const get = (path) => got(path);
+
+/** @param {string} key @param {string} part */
+const pathIn = (key, part) => `/api/sessions/${encodeURIComponent(key)}/${part}`;
+
+/**
+ * A part of a conversation.
+ * @template {keyof SessionGets} P
+ * @param {string} key
+ * @param {P} part
+ * @param {SessionGets[P]["takes"]} values
+ * @returns {Promise<SessionGets[P]["gives"]>}
+ */
+export const readIn = (key, part, values) => got(pathIn(key, part), values);
+
+/**
+ * Something posted to a conversation.
+ * @template {keyof SessionPosts} P
+ * @param {string} key
+ * @param {P} part
+ * @param {SessionPosts[P]["takes"]} values
+ * @returns {Promise<SessionPosts[P]["gives"]>}
+ */
+export const postIn = (key, part, values) => posted(pathIn(key, part), values);
 
 /** Where a file of the workspace is saved from. @param {string} path */
 export const workspaceFile = (path) => `/api/workspace?path=${encodeURIComponent(path)}`;
 
-/** An operation that only reads. @param {string} name as in the list: "runs list" */
-export const read = (name, values = {}, options = {}) =>
-  get(`/api/${name.replaceAll(" ", "/")}`, values, options);
+/** @param {string} name */
+const pathOf = (name) => `/api/${name.replaceAll(" ", "/")}`;
+
+/**
+ * An operation that only reads.
+ * @template {keyof Reads} N
+ * @param {N} name as in the list: "runs list"
+ * @param {Given<Reads[N]["takes"]>} given
+ * @returns {Promise<Reads[N]["gives"]>}
+ */
+export const read = (name, ...given) => got(pathOf(name), ...given);
 
 /**
  * An operation that changes something.
- * @param {string} name
- * @param {Record<string, unknown>} values
+ * @template {keyof Changes} N
+ * @param {N} name
+ * @param {Given<Changes[N]["takes"]>} given
+ * @returns {Promise<Changes[N]["gives"]>}
  */
-export const change = (name, values = {}) => post(`/api/${name.replaceAll(" ", "/")}`, values);
+export const change = (name, ...given) => posted(pathOf(name), given[0] ?? {});
 
 /** Learn who asks; whether anybody may. */
 export async function known() {

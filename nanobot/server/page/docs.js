@@ -19,7 +19,7 @@ function meantBy(thing) {
   return thing.$ref
     .slice(2)
     .split("/")
-    .reduce((within, name) => within[name], document_);
+    .reduce((/** @type {any} */ within, /** @type {string} */ name) => within[name], document_);
 }
 
 /** @param {any} schema @returns {string | undefined} */
@@ -32,7 +32,7 @@ function resolved(schema, depth = 0) {
   const meant = meantBy(schema);
   if (!meant || depth > 3) return nameOf(schema) ?? {};
   if (meant.type === "array") return [resolved(meant.items ?? {}, depth + 1)];
-  if (meant.anyOf) return meant.anyOf.map((one) => kind(one)).join(" | ");
+  if (meant.anyOf) return meant.anyOf.map((/** @type {any} */ one) => kind(one)).join(" | ");
   if (!meant.properties) return kind(meant);
   const fields = Object.entries(meant.properties);
   return Object.fromEntries(fields.map(([key, value]) => [key, resolved(value, depth + 1)]));
@@ -41,7 +41,8 @@ function resolved(schema, depth = 0) {
 /** @param {any} schema @returns {string | undefined} */
 function kind(schema) {
   if (schema.$ref) return nameOf(schema);
-  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.enum)
+    return schema.enum.map((/** @type {unknown} */ one) => JSON.stringify(one)).join(" | ");
   if (schema.anyOf) return schema.anyOf.map(kind).join(" | ");
   if (schema.contentSchema) return kind(schema.contentSchema);
   if ("const" in schema) return JSON.stringify(schema.const);
@@ -82,7 +83,7 @@ function table(rows) {
 
 /** @param {any} operation */
 function neededBy(operation) {
-  const ways = (operation.security ?? document_.security).map((way) =>
+  const ways = (operation.security ?? document_.security).map((/** @type {object} */ way) =>
     Object.keys(way).join(" and "),
   );
   const role = operation["x-least-role"];

@@ -18,7 +18,9 @@ export const waiting = signal(0);
 /** Counts up whenever something changed anywhere. */
 export const changed = signal(0);
 
-/** @type {Map<string, { after: string, hear: (item: any) => void }>} */
+/** @typedef {import("./gateway.js").Socket["item"]} SessionItem */
+
+/** @type {Map<string, { after: string, hear: (item: SessionItem) => void }>} */
 const followed = new Map();
 /** @type {WebSocket | null} */
 let socket = null;
@@ -89,7 +91,7 @@ export function follow() {
 
 /**
  * Hear of one conversation, also over lost connections. Returns how to stop.
- * @param {string} session @param {(item: any) => void} listener
+ * @param {string} session @param {(item: SessionItem) => void} listener
  */
 export function watch(session, listener) {
   followed.set(session, { after: "", hear: listener });

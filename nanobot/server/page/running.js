@@ -1,15 +1,13 @@
 /** What a run is doing now, by its events. Pure: an event and what was, to what is. */
 
 /**
- * @typedef {{
- *   run_id: string, session_key: string, model_call: number, seq: number, kind: string,
- *   at: number, payload: any,
- * }} RunEvent
+ * @typedef {import("./gateway.js").RunEvent} RunEvent
+ * @typedef {import("./gateway.js").RunPayload} Payload
  * @typedef {{
  *   id: string, seq: number, call: number, state: string, text: string, reasoning: string,
  *   since: number,
  *   tools: { key: string, name: string, arguments: string, ok?: boolean, ms?: number }[],
- *   approval: any, told: string, ended: boolean,
+ *   approval: Payload | null, told: string, ended: boolean,
  * }} Running
  */
 
@@ -28,9 +26,9 @@ const fresh = (event) => ({
   ended: false,
 });
 
-/** @type {Record<string, (run: Running, payload: any) => Running>} */
+/** @type {Partial<Record<RunEvent["kind"], (run: Running, payload: Payload) => Running>>} */
 const CHANGES = {
-  status: (run, { state, why, text, model }) => ({
+  status: (run, { state = run.state, why = "", text, model }) => ({
     ...run,
     state,
     told: state === "retrying" ? why : state === "fallback" ? `${model}: ${why}` : (text ?? ""),
@@ -44,7 +42,7 @@ const CHANGES = {
     reasoning: run.reasoning + (reasoning ?? ""),
   }),
   assistant_message: (run, { text }) => ({ ...run, text: text ?? run.text }),
-  tool_call: (run, { key, name, arguments: given }) => ({
+  tool_call: (run, { key = "", name = "", arguments: given = "" }) => ({
     ...run,
     state: "tool",
     tools: [...run.tools.filter((tool) => tool.key !== key), { key, name, arguments: given }],
@@ -54,8 +52,8 @@ const CHANGES = {
     tools: run.tools.map((tool) => (tool.key === key ? { ...tool, ok, ms } : tool)),
   }),
   approval: (run, payload) => ({ ...run, state: "waiting", approval: payload }),
-  error: (run, { text }) => ({ ...run, told: text }),
-  end: (run, { state }) => ({ ...run, state, ended: true }),
+  error: (run, { text = "" }) => ({ ...run, told: text }),
+  end: (run, { state = "completed" }) => ({ ...run, state, ended: true }),
 };
 
 /**
@@ -64,9 +62,9 @@ const CHANGES = {
  * @param {Running | null} before @param {RunEvent} event @returns {Running}
  */
 export function after(before, event) {
-  const same = before?.id === event.run_id;
-  if (same && event.seq <= before.seq) return before;
-  let run = same ? before : fresh(event);
+  const same = before?.id === event.run_id ? before : null;
+  if (same && event.seq <= same.seq) return same;
+  let run = same ?? fresh(event);
   if (event.model_call > run.call)
     run = { ...run, call: event.model_call, text: "", reasoning: "", tools: [] };
   const change = CHANGES[event.kind];

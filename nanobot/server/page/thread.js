@@ -1,49 +1,65 @@
 /** A conversation's log as people read it. Pure: entries go in, what is drawn comes out. */
 
 /**
- * @typedef {{ seq: number, run_id: string, at: number, kind: string, body: any }} Entry
- * @typedef {{
- *   id: number, key: string, at: number, said: string, by: string, text: string,
- * }} Notice a command with its answer, or a refusal
+ * @typedef {import("./gateway.js").EntryView} Entry
+ * @typedef {import("./gateway.js").NoticeView} Notice a command with its answer, or a refusal
+ * @typedef {import("./gateway.js").Attachment} Attachment
  * @typedef {{
  *   call: number, index: number, name: string, arguments: string, result?: string, ok?: boolean,
  *   ms?: number, tainted?: boolean, started?: boolean,
  * }} Tool
- * @typedef {{
- *   type: "person" | "answer" | "post" | "note" | "tools" | "divider" | "summary" | "erased"
- *     | "notice",
- *   key: string, at: number, seq: number, runId: string, text?: string, name?: string,
- *   files?: any[], tools?: Tool[], partial?: boolean, tone?: string, model?: string,
- *   reasoning?: string, origin?: string, ms?: number, more?: string,
- * }} Item
+ * @typedef {{ key: string, at: number, seq: number, runId: string }} Base
+ * @typedef {Base & {
+ *   type: "person", text: string, name: string, files: Attachment[], origin: string,
+ * }} PersonItem
+ * @typedef {Base & {
+ *   type: "answer", text: string, reasoning?: string, partial?: boolean, model?: string,
+ *   ms?: number,
+ * }} AnswerItem
+ * @typedef {Base & { type: "post" | "notice" | "summary", text: string }} TextItem
+ * @typedef {Base & { type: "note", tone: string, text: string, more?: string }} NoteItem
+ * @typedef {Base & { type: "tools", tools: Tool[] }} ToolsItem
+ * @typedef {Base & { type: "divider" | "erased" }} MarkItem
+ * @typedef {PersonItem | AnswerItem | TextItem | NoteItem | ToolsItem | MarkItem} Item
  */
 
-/** @type {Record<string, (body: any) => string[]>} */
-const NOTES = {
-  fallback: (body) => ["warning", body.text],
-  overflow: (body) => ["plain", body.text],
-  failed: (body) => ["bad", body.text],
-  undelivered: (body) => ["bad", body.text],
-  denied: (body) => ["plain", body.text],
-  auxiliary_failed: (body) => ["plain", body.text],
-  cancel: () => ["plain", "Cancelled"],
-  decision: (body) => [body.verdict === "denied" ? "bad" : "good", body.verdict, body.by],
-  recall: (body) => ["plain", "Added from memory", body.text],
-};
+/** How some entries read as a note: its tone, its text, and more. @param {Entry["body"]} body */
+function noteOf(body) {
+  switch (body?.type) {
+    case "fallback":
+      return ["warning", body.text];
+    case "failed":
+    case "undelivered":
+      return ["bad", body.text];
+    case "overflow":
+    case "denied":
+    case "auxiliary_failed":
+      return ["plain", body.text];
+    case "cancel":
+      return ["plain", "Cancelled"];
+    case "decision":
+      return [body.verdict === "denied" ? "bad" : "good", body.verdict, body.by];
+    case "recall":
+      return ["plain", "Added from memory", body.text];
+    default:
+      return null;
+  }
+}
 
 /**
  * What the calls of a reply have become so far, by the results behind it.
- * @param {Entry} entry
- * @param {Map<string, any>} results
+ * @param {string} runId
+ * @param {import("./gateway.js").ReplyEntry} reply
+ * @param {Map<string, import("./gateway.js").ToolResultEntry>} results
  * @param {Set<string>} started
  * @returns {Tool[]}
  */
-function calls(entry, results, started) {
-  return (entry.body.tool_calls ?? []).map((call, index) => {
-    const id = `${entry.run_id}:${entry.body.call}:${index}`;
+function calls(runId, reply, results, started) {
+  return (reply.tool_calls ?? []).map((call, index) => {
+    const id = `${runId}:${reply.call}:${index}`;
     const result = results.get(id);
     return {
-      call: entry.body.call,
+      call: reply.call,
       index,
       name: call.name,
       arguments: call.arguments,
@@ -102,7 +118,7 @@ export function itemsOf(entries) {
           ms: body.ms,
         });
       }
-      const tools = calls(entry, results, started);
+      const tools = calls(runId, body, results, started);
       for (const tool of tools) shownResults.add(`${runId}:${tool.call}:${tool.index}`);
       if (tools.length) items.push({ ...base, key: `${seq}-tools`, type: "tools", tools });
     } else if (kind === "tool_result" && !shownResults.has(`${runId}:${body.call}:${body.index}`)) {
@@ -115,9 +131,9 @@ export function itemsOf(entries) {
       items.push({ ...base, type: "summary", text: body.text });
     } else if (kind === "window_reset") {
       items.push({ ...base, type: "divider" });
-    } else if (kind in NOTES) {
-      const [tone, text, more] = NOTES[kind](body);
-      items.push({ ...base, type: "note", tone, text, more });
+    } else {
+      const note = noteOf(body);
+      if (note) items.push({ ...base, type: "note", tone: note[0], text: note[1], more: note[2] });
     }
   }
   return items;

@@ -15,8 +15,11 @@
 export function timelineOf(run, entries, now = Date.now() / 1000) {
   /** @type {Bar[]} */
   const bars = [];
+  /** @type {Map<number, { at: number, name: string }>} */
   const open = new Map();
+  /** @type {Map<number, { at: number, seq: number }>} */
   const asked = new Map();
+  let latest = 0;
   const from = run.created_at;
   const to = Math.max(run.ended_at ?? now, from + 0.001);
   const [first] = entries;
@@ -24,9 +27,14 @@ export function timelineOf(run, entries, now = Date.now() / 1000) {
     bars.push({ lane: "wait", name: "queued", from, to: first.at, ok: true, seq: 0 });
   for (const { kind, body, at, seq } of entries) {
     if (!body) continue;
-    if (kind === "model_call") open.set(body.call, { at, name: body.profile?.name ?? "model" });
+    if (kind === "model_call") {
+      open.set(body.call, { at, name: body.profile.name });
+      latest = body.call;
+    }
     if (kind === "reply" || kind === "fallback") {
-      const call = open.get(body.call) ?? { at: at - (body.ms ?? 0) / 1_000, name: "model" };
+      // A fallback is about the call before it.
+      const number = kind === "reply" ? body.call : latest;
+      const call = open.get(number) ?? { at: at - (body.ms ?? 0) / 1_000, name: "model" };
       bars.push({
         lane: "model",
         name: call.name,
@@ -35,7 +43,7 @@ export function timelineOf(run, entries, now = Date.now() / 1000) {
         ok: kind === "reply" && !body.partial,
         seq,
       });
-      open.delete(body.call);
+      open.delete(number);
     }
     if (kind === "tool_result")
       bars.push({

@@ -500,4 +500,7 @@ export default {
   "Say who you are": "介绍你自己",
   "What stands there is in every conversation.": "其中的内容会出现在每个会话中。",
   "Correct it": "更正",
+  "It is paused.": "已暂停。",
+  "It is resumed.": "已恢复。",
+  "also with content from outside": "也适用于外部内容",
 };

@@ -7,11 +7,13 @@ import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { tell } from "./notices.js";
 
+/** @typedef {import("../vendor/preact.js").ComponentChildren} Children */
+
 /**
  * A button that shows that it is at work, and tells what went wrong.
  * @param {{
- *   onClick?: (event: any) => unknown, kind?: string, icon?: string, label?: string,
- *   children?: any, title?: string, disabled?: boolean, type?: "button" | "submit",
+ *   onClick?: (event: MouseEvent) => unknown, kind?: string, icon?: string, label?: string,
+ *   children?: Children, title?: string, disabled?: boolean, type?: "button" | "submit",
  * }} props
  */
 export function Button({
@@ -25,7 +27,7 @@ export function Button({
   type = "button",
 }) {
   const [busy, setBusy] = useState(false);
-  const press = async (event) => {
+  const press = async (/** @type {MouseEvent} */ event) => {
     if (!onClick) return;
     setBusy(true);
     try {
@@ -126,7 +128,7 @@ export function State({ state }) {
 
 /**
  * What stands where there is nothing.
- * @param {{ icon?: string, title: string, children?: any }} props
+ * @param {{ icon?: string, title: string, children?: Children }} props
  */
 export const Empty = ({ icon = "info", title, children }) => html`
   <div class="empty">
@@ -138,7 +140,7 @@ export const Empty = ({ icon = "info", title, children }) => html`
 
 /**
  * The head of a view: its name, what it is for, and what can be done.
- * @param {{ title: string, children?: any, about?: string }} props
+ * @param {{ title: string, children?: Children, about?: string }} props
  */
 export const Head = ({ title, children, about }) => html`
   <header class="head">
@@ -159,7 +161,10 @@ export const Head = ({ title, children, about }) => html`
  */
 export function useFetched(fetching, watched, every = 0) {
   const [state, setState] = useState(
-    /** @type {{ value: T | undefined, error: any }} */ ({ value: undefined, error: undefined }),
+    /** @type {{ value: T | undefined, error: unknown }} */ ({
+      value: undefined,
+      error: undefined,
+    }),
   );
   const [turn, setTurn] = useState(0);
   // Asked before the next frame is drawn, and not after it.
@@ -189,8 +194,10 @@ export const Loading = ({ rows = 6 }) => html`
 
 /**
  * What was fetched, or that it is on its way, or why it did not come.
+ * @template T
  * @param {{
- *   of: { value: any, error: any, again: () => void }, children?: any, rows?: number,
+ *   of: { value: T | undefined, error: unknown, again: () => void },
+ *   children: (value: T) => Children, rows?: number,
  * }} props
  */
 export function Fetched({ of, children, rows = 6 }) {
@@ -234,7 +241,7 @@ export function Missing({ error }) {
 
 /**
  * A dialog over the page; Escape and a click beside it close it.
- * @param {{ title: string, onClose: () => void, children?: any, wide?: boolean }} props
+ * @param {{ title: string, onClose: () => void, children?: Children, wide?: boolean }} props
  */
 export function Dialog({ title, onClose, children, wide = false }) {
   const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
@@ -262,8 +269,19 @@ export function Dialog({ title, onClose, children, wide = false }) {
 }
 
 /**
+ * @typedef {import("../vendor/preact.js").TargetedEvent<
+ *   HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>} FormEvent
+ */
+
+/** What a control of a form holds now. @param {FormEvent} event */
+export const valueOf = ({ currentTarget: control }) =>
+  control instanceof HTMLInputElement && control.type === "checkbox"
+    ? control.checked
+    : control.value;
+
+/**
  * A field of a form with its name and what it is for.
- * @param {{ name: any, about?: any, children?: any }} props
+ * @param {{ name: Children, about?: Children, children?: Children }} props
  */
 export const Field = ({ name, about, children }) => html`
   <label class="field">
@@ -275,8 +293,9 @@ export const Field = ({ name, about, children }) => html`
 
 /**
  * A switch between a few ways to look at something.
+ * @template {string} T
  * @param {{
- *   value: string, options: string[][], onChange: (value: string) => void, label: string,
+ *   value: T, options: (readonly [T, string])[], onChange: (value: T) => void, label: string,
  * }} props
  */
 export const Choice = ({ value, options, onChange, label }) => html`

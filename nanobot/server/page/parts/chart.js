@@ -4,7 +4,13 @@ import { t } from "../i18n.js";
 import { asset, html, useEffect, useRef } from "../lib.js";
 import { theme } from "../theme.js";
 
-/** @type {Promise<any> | undefined} */
+/**
+ * @typedef {typeof import("../vendor/uplot.js").default} Plot
+ * @typedef {import("../vendor/uplot.js").default.Series} SeriesOptions
+ * @typedef {{ name: string, tint: string, values: number[] }} Series
+ */
+
+/** @type {Promise<Plot> | undefined} */
 let library;
 
 async function load() {
@@ -24,8 +30,9 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 const HEIGHT = 220;
 
 /**
- * @param {any} plot
- * @param {{ width: number, series: any[], value: (value: number) => string }} shown
+ * @param {Plot} plot
+ * @param {{ width: number, series: Series[], value: (value: number) => string }} shown
+ * @returns {import("../vendor/uplot.js").default.Options}
  */
 function options(plot, { width, series, value }) {
   const axis = {
@@ -38,21 +45,29 @@ function options(plot, { width, series, value }) {
     width,
     height: HEIGHT,
     cursor: { points: { show: false }, drag: { x: false, y: false } },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    scales: {
+      x: { time: true },
+      y: {
+        range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1],
+      },
+    },
     axes: [
       { ...axis, space: 60 },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(value) },
     ],
     series: [
       { label: t("Day"), value: (_, at) => (at ? new Date(at * 1_000).toLocaleDateString() : "") },
-      ...series.map(({ name, tint }) => ({
-        label: name,
-        stroke: colour(tint),
-        fill: colour(tint),
-        paths: plot.paths.bars({ size: [0.6, 40], radius: 0.15 }),
-        points: { show: false },
-        value: (_, amount) => (amount === null || amount === undefined ? "" : value(amount)),
-      })),
+      ...series.map(
+        ({ name, tint }) =>
+          /** @type {SeriesOptions} */ ({
+            label: name,
+            stroke: colour(tint),
+            fill: colour(tint),
+            paths: plot.paths.bars?.({ size: [0.6, 40], radius: 0.15 }),
+            points: { show: false },
+            value: (_, amount) => (amount === null || amount === undefined ? "" : value(amount)),
+          }),
+      ),
     ],
   };
 }
@@ -60,14 +75,14 @@ function options(plot, { width, series, value }) {
 /**
  * Bars by day.
  * @param {{
- *   title: string, days: number[], series: { name: string, tint: string, values: number[] }[],
+ *   title: string, days: number[], series: Series[],
  *   value: (amount: number) => string,
  * }} props
  */
 export function Bars({ title, days, series, value }) {
   const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   useEffect(() => {
-    /** @type {any} */
+    /** @type {InstanceType<Plot> | undefined} */
     let chart;
     let gone = false;
     const watching = new ResizeObserver(([{ contentRect }]) =>
@@ -75,6 +90,7 @@ export function Bars({ title, days, series, value }) {
     );
     load().then((Plot) => {
       if (gone || !element.current) return;
+      /** @type {import("../vendor/uplot.js").default.AlignedData} */
       const data = [days, ...series.map(({ values }) => values)];
       chart = new Plot(
         options(Plot, { width: element.current.clientWidth, series, value }),

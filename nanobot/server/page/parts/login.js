@@ -7,10 +7,10 @@ import { said } from "./basics.js";
 
 export function Login() {
   const [error, setError] = useState("");
-  const submit = async (event) => {
+  const submit = async (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
     event.preventDefault();
     try {
-      await enter(String(new FormData(event.target).get("token")));
+      await enter(String(new FormData(event.currentTarget).get("token")));
       location.reload();
     } catch (problem) {
       setError(said(problem));

@@ -110,17 +110,20 @@ function withCopy(block) {
  * @param {{ text: string, still?: boolean }} props
  */
 export function Markdown({ text, still = true }) {
-  const element = useRef(/** @type {any} */ (null));
+  const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   const content = useMemo(() => clean(text), [text]);
   useEffect(() => {
-    if (!still) return;
-    const blocks = [...element.current.querySelectorAll("pre > code")];
+    const shown = element.current;
+    if (!still || !shown) return;
+    const blocks = [...shown.querySelectorAll("pre > code")].filter(
+      (block) => block instanceof HTMLElement,
+    );
     for (const block of blocks) withCopy(block);
     const named = blocks.filter(
       (block) => block.className.includes("language-") && block.textContent.length < 50_000,
     );
     if (named.length) colour(named);
-    for (const table of element.current.querySelectorAll("table")) {
+    for (const table of shown.querySelectorAll("table")) {
       const frame = document.createElement("div");
       frame.className = "scroll";
       frame.tabIndex = 0;

@@ -9,7 +9,9 @@ import { tell } from "../parts/notices.js";
 import { link } from "../router.js";
 import { Setup } from "./channels/setup.js";
 
-const ROLES = ["guest", "member", "owner"];
+/** @typedef {import("../gateway.js").Role} Role */
+
+const ROLES = /** @type {const} */ (["guest", "member", "owner"]);
 
 function Health() {
   const status = useFetched((signal) => read("status", {}, { signal }), [changed.value], 10_000);
@@ -60,12 +62,24 @@ function Health() {
   `;
 }
 
-/** @param {{ who: any, again: () => void }} props */
+/**
+ * @typedef {import("../gateway.js").PairingView} PairingView
+ * @typedef {import("../gateway.js").OutboxView} OutboxView
+ * @typedef {import("../gateway.js").Reads} Reads
+ */
+
+/** @param {{ who: PairingView, again: () => void }} props */
 function Person({ who, again }) {
-  const [role, setRole] = useState("member");
-  const act = (name, values, done) => async () => {
-    await change(name, values);
-    tell(done);
+  const [role, setRole] = useState(/** @type {Role} */ ("member"));
+  const name = who.name || who.who;
+  const letIn = async () => {
+    await change("pair approve", { code: who.code, role });
+    tell(t("{name} is let in.", { name }));
+    again();
+  };
+  const revoke = async () => {
+    await change("pair revoke", { who: who.who });
+    tell(t("{name} is not let in any more.", { name }));
     again();
   };
   return html`
@@ -86,30 +100,16 @@ function Person({ who, again }) {
             <select
               aria-label=${t("Role")}
               value=${role}
-              onChange=${(event) => setRole(event.currentTarget.value)}
+              onChange=${(event) => setRole(/** @type {Role} */ (event.currentTarget.value))}
             >
               ${ROLES.map((each) => html`<option value=${each}>${t(each)}</option>`)}
             </select>
-            <${Button}
-              kind="main small"
-              onClick=${act(
-                "pair approve",
-                { code: who.code, role },
-                t("{name} is let in.", { name: who.name || who.who }),
-              )}
-            >
+            <${Button} kind="main small" onClick=${letIn}>
               ${t("Let in")}
             <//>
           ` : (
             who.state === "approved" && html`
-              <${Button}
-                kind="small"
-                onClick=${act(
-                  "pair revoke",
-                  { who: who.who },
-                  t("{name} is not let in any more.", { name: who.name || who.who }),
-                )}
-              >
+              <${Button} kind="small" onClick=${revoke}>
                 ${t("Revoke")}
               <//>
             `
@@ -159,6 +159,7 @@ function People() {
   `;
 }
 
+/** @type {[NonNullable<Reads["outbox list"]["takes"]["state"]>, string][]} */
 const OWED = [
   ["", "All"],
   ["dead", "Undelivered"],
@@ -167,14 +168,18 @@ const OWED = [
 ];
 
 function Outbox() {
-  const [state, setState] = useState("dead");
+  const [state, setState] = useState(OWED[1][0]);
   const messages = useFetched(
     (signal) => read("outbox list", { state, limit: 100 }, { signal }),
     [state, changed.value],
     10_000,
   );
-  const act = (name, id) => async () => {
-    await change(name, { id });
+  const retry = async (/** @type {OutboxView} */ { id }) => {
+    await change("outbox retry", { id });
+    messages.again();
+  };
+  const drop = async (/** @type {OutboxView} */ { id }) => {
+    await change("outbox drop", { id });
     messages.again();
   };
   return html`
@@ -184,7 +189,7 @@ function Outbox() {
         <${Choice}
           label=${t("State")}
           value=${state}
-          options=${OWED.map(([key, name]) => [key, t(name)])}
+          options=${OWED.map(([key, name]) => /** @type {const} */ ([key, t(name)]))}
           onChange=${setState}
         />
       </div>
@@ -222,7 +227,7 @@ function Outbox() {
                       </td>
                       <td class="number">
                         ${message.state === "dead" && html`
-                          <${Button} kind="small" onClick=${act("outbox retry", message.id)}>
+                          <${Button} kind="small" onClick=${() => retry(message)}>
                             ${t("Send again")}
                           <//>
                         `}
@@ -231,7 +236,7 @@ function Outbox() {
                             kind="bare"
                             icon="trash"
                             label=${t("Give it up")}
-                            onClick=${act("outbox drop", message.id)}
+                            onClick=${() => drop(message)}
                           />
                         `}
                       </td>

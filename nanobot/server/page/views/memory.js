@@ -25,10 +25,15 @@ const PATIENCE = 250;
 const MOST = 200;
 
 /**
+ * One as it is kept, or as it was found by words.
+ * @typedef {import("../gateway.js").MemoryView} MemoryView
+ * @typedef {import("../gateway.js").MemoryHit} MemoryHit
+ * @typedef {Omit<MemoryHit, "score"> & Partial<MemoryView> & { score?: number }} Memory
+ */
+
+/**
  * Where it came from: a run, a conversation, or a file that people edit.
- * @param {{
- *   provenance?: { run_id?: string, file?: string, session_key?: string, tainted?: boolean },
- * }} props
+ * @param {{ provenance?: MemoryHit["provenance"] }} props
  */
 function From({ provenance = {} }) {
   return html`
@@ -63,7 +68,7 @@ function Correcting({ memory, onDone, onCancel }) {
     tell(memory.state === "proposed" ? t("Remembered") : t("Corrected"));
     onDone();
   };
-  const press = (event) => {
+  const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape") onCancel();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
       save().catch((error) => tell(said(error), "bad"));
@@ -89,19 +94,13 @@ function Correcting({ memory, onDone, onCancel }) {
   `;
 }
 
-/**
- * @typedef {{
- *   id: number, text: string, scope?: string, kind?: string, state?: string, score?: number,
- *   created_at: number,
- *   provenance: { run_id?: string, session_key?: string, file?: string, tainted?: boolean },
- * }} Memory
- */
+/** @typedef {"memory accept" | "memory reject" | "memory forget"} Deed */
 
 /** @param {{ memory: Memory, again: () => void }} props */
 function Row({ memory, again }) {
   const [sure, setSure] = useState(false);
   const [correcting, setCorrecting] = useState(false);
-  const act = (name, done) => async () => {
+  const act = (/** @type {Deed} */ name, /** @type {string} */ done) => async () => {
     await change(name, { id: memory.id });
     tell(done);
     again();
@@ -162,7 +161,7 @@ function Row({ memory, again }) {
 }
 
 function List() {
-  const [state, setState] = useState("");
+  const [state, setState] = useState(/** @type {"" | "active" | "proposed"} */ (""));
   const [text, setText] = useState("");
   const [wanted, setWanted] = useState("");
   useEffect(() => {
@@ -170,6 +169,7 @@ function List() {
     return () => clearTimeout(timer);
   }, [text]);
   const list = useFetched(
+    /** @returns {Promise<Memory[]>} */
     (signal) =>
       wanted
         ? read("memory search", { text: wanted, limit: 50 }, { signal })

@@ -9,6 +9,12 @@ import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from ".
 import { link } from "../router.js";
 import { Run } from "./runs/run.js";
 
+/**
+ * @typedef {import("../gateway.js").RunView} RunView
+ * @typedef {import("../gateway.js").Reads["runs list"]["takes"]} Wanted
+ */
+
+/** @type {[NonNullable<Wanted["state"]>, string][]} */
 const STATES = [
   ["", "All"],
   ["live", "Running"],
@@ -27,9 +33,9 @@ export const alive = (run) => LIVE.includes(run.state);
  */
 export const lasted = (run) => (run.ended_at ?? Date.now() / 1_000) - run.created_at;
 
-/** @param {{ run: any, again: () => void }} props */
+/** @param {{ run: RunView, again: () => void }} props */
 function Row({ run, again }) {
-  const usage = run.usage ?? {};
+  const { usage } = run;
   return html`
     <tr>
       <td>
@@ -45,7 +51,7 @@ function Row({ run, again }) {
       </td>
       <td class="number">${duration(lasted(run) * 1_000)}</td>
       <td class="number">
-        ${usage.prompt_tokens ? short(usage.prompt_tokens + usage.completion_tokens) : ""}
+        ${usage?.prompt_tokens ? short(usage.prompt_tokens + usage.completion_tokens) : ""}
       </td>
       <td class="number">
         ${alive(run) && html`
@@ -62,8 +68,8 @@ function Row({ run, again }) {
 }
 
 function List() {
-  const [state, setState] = useState("");
-  const [kind, setKind] = useState("");
+  const [state, setState] = useState(STATES[0][0]);
+  const [kind, setKind] = useState(/** @type {NonNullable<Wanted["kind"]>} */ (""));
   const [limit, setLimit] = useState(50);
   const runs = useFetched(
     (signal) => read("runs list", { state, kind, limit }, { signal }),
@@ -79,7 +85,7 @@ function List() {
         <${Choice}
           label=${t("State")}
           value=${state}
-          options=${STATES.map(([key, name]) => [key, t(name)])}
+          options=${STATES.map(([key, name]) => /** @type {const} */ ([key, t(name)]))}
           onChange=${setState}
         />
         <${Choice}

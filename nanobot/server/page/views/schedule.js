@@ -21,11 +21,16 @@ import { go, link } from "../router.js";
 import { JobForm } from "./schedule/form.js";
 import { Week } from "./schedule/week.js";
 
-/** @param {{ job: any, again: () => void, onEdit: (job: any) => void }} props */
+/**
+ * @typedef {import("../gateway.js").JobView} JobView
+ * @typedef {"cron run" | "cron pause" | "cron resume"} Deed
+ */
+
+/** @param {{ job: JobView, again: () => void, onEdit: (job: JobView) => void }} props */
 function Row({ job, again, onEdit }) {
-  const act = (name, done) => async () => {
-    await change(name, { [name === "cron edit" ? "job" : "text"]: String(job.id) });
-    if (done) tell(done);
+  const act = (/** @type {Deed} */ name, /** @type {string} */ done) => async () => {
+    await change(name, { job: String(job.id) });
+    tell(done);
     again();
   };
   const paused = job.state === "paused";
@@ -36,7 +41,7 @@ function Row({ job, again, onEdit }) {
         ${job.reason && html`<small class="reason">${job.reason}</small>`}
       </td>
       <td class="wide">
-        <a href=${link("schedule", job.id)}>${job.name}</a> <small>${job.text}</small>
+        <a href=${link("schedule", String(job.id))}>${job.name}</a> <small>${job.text}</small>
       </td>
       <td>
         <code>${job.schedule}</code> <small>${job.zone}</small>
@@ -56,7 +61,11 @@ function Row({ job, again, onEdit }) {
             kind="bare"
             icon=${paused ? "play" : "pause"}
             label=${paused ? t("Resume") : t("Pause")}
-            onClick=${act(paused ? "cron resume" : "cron pause")}
+            onClick=${
+              paused
+                ? act("cron resume", t("It is resumed."))
+                : act("cron pause", t("It is paused."))
+            }
           />
           <${Button} kind="bare" icon="edit" label=${t("Change")} onClick=${() => onEdit(job)} />
         </div>
@@ -67,7 +76,9 @@ function Row({ job, again, onEdit }) {
 
 /**
  * One job with what became of its times.
- * @param {{ id: string, onClose: () => void, onEdit: (job: any) => void, again: () => void }} props
+ * @param {{
+ *   id: string, onClose: () => void, onEdit: (job: JobView) => void, again: () => void,
+ * }} props
  */
 function Job({ id, onClose, onEdit, again }) {
   const job = useFetched(
@@ -81,29 +92,31 @@ function Job({ id, onClose, onEdit, again }) {
     [id, changed.value],
   );
   const [sure, setSure] = useState(false);
-  const remove = async () => (await change("cron remove", { text: id }), again(), onClose());
+  const remove = async () => (await change("cron remove", { job: id }), again(), onClose());
   return html`
     <${Dialog} title=${job.value?.job?.name ?? t("Job {id}", { id })} onClose=${onClose} wide>
       <${Fetched} of=${job}>
         ${({ job: one, history }) =>
           !one ? html`<p>${t("There is no such job any more.")}</p>` : html`
             <dl class="facts">
-              ${[
-                ["State", html`<${State} state=${one.state} />`],
-                ["Schedule", html`<code>${one.schedule}</code>`],
-                ["Zone", one.zone],
-                ["Next", one.next_at && moment(one.next_at)],
-                ["Speaks in", one.to],
-                ["Missed times", one.misfire],
-                ["Overlap", one.overlap],
-              ]
-                .filter(([, value]) => value)
-                .map(([name, value]) => html`
-                  <div>
-                    <dt>${t(name)}</dt>
-                    <dd>${value}</dd>
-                  </div>
-                `)}
+              ${
+                /** @type {[string, import("../parts/basics.js").Children][]} */ ([
+                  ["State", html`<${State} state=${one.state} />`],
+                  ["Schedule", html`<code>${one.schedule}</code>`],
+                  ["Zone", one.zone],
+                  ["Next", one.next_at && moment(one.next_at)],
+                  ["Speaks in", one.to],
+                  ["Missed times", one.misfire],
+                  ["Overlap", one.overlap],
+                ])
+                  .filter(([, value]) => value)
+                  .map(([name, value]) => html`
+                    <div>
+                      <dt>${t(name)}</dt>
+                      <dd>${value}</dd>
+                    </div>
+                  `)
+              }
             </dl>
             <pre tabindex=${0}>${one.text}</pre>
             <div class="row">
@@ -165,14 +178,12 @@ function Job({ id, onClose, onEdit, again }) {
 /** @param {{ what: string }} props */
 export default function Schedule({ what }) {
   const [view, setView] = useState("list");
-  const [form, setForm] = useState(
-    /** @type {Partial<import("./schedule/form.js").Job> | null} */ (null),
-  );
+  const [form, setForm] = useState(/** @type {JobView | "new" | null} */ (null));
   const jobs = useFetched(
     (signal) => read("cron list", { limit: 500 }, { signal }),
     [changed.value],
   );
-  const edit = (job) => (go("schedule"), setForm(job));
+  const edit = (/** @type {JobView} */ job) => (go("schedule"), setForm(job));
   return html`
     <div class="view">
       <${Head}
@@ -188,7 +199,7 @@ export default function Schedule({ what }) {
           ]}
           onChange=${setView}
         />
-        <${Button} kind="main" icon="plus" onClick=${() => setForm({})}>
+        <${Button} kind="main" icon="plus" onClick=${() => setForm("new")}>
           ${t("New job")}
         <//>
       <//>
@@ -233,7 +244,7 @@ export default function Schedule({ what }) {
       `}
       ${form && html`
         <${JobForm}
-          job=${form}
+          job=${form === "new" ? null : form}
           onClose=${() => setForm(null)}
           onDone=${() => (setForm(null), jobs.again())}
         />

@@ -8,6 +8,14 @@ import { changed } from "../live.js";
 import { Choice, Empty, Fetched, Head, useFetched } from "../parts/basics.js";
 import { Bars } from "../parts/chart.js";
 
+/**
+ * @typedef {import("../gateway.js").UsageRow} UsageRow
+ * @typedef {import("../gateway.js").UsageReport} UsageReport
+ * @typedef {NonNullable<import("../gateway.js").Reads["usage"]["takes"]["by"]>} By
+ * @typedef {"requests" | "tokens_in" | "tokens_out" | "cost" | "unpriced"} Measure
+ */
+
+/** @type {[By, string][]} */
 const BY = [
   ["model", "Model"],
   ["chat", "Chat"],
@@ -23,7 +31,7 @@ const SPANS = [
 const DAY_MS = 86_400_000;
 const MUCH = 0.8;
 
-/** Every day of the span, those without use too. @param {any[]} rows @param {number} days */
+/** Every day of the span, those without use too. @param {UsageRow[]} rows @param {number} days */
 function everyDay(rows, days) {
   const byDay = new Map(rows.map((row) => [row.name, row]));
   const today = Date.parse(new Date().toISOString().slice(0, 10));
@@ -33,12 +41,12 @@ function everyDay(rows, days) {
   });
 }
 
-/** @param {{ rows: any[], days: number }} props */
+/** @param {{ rows: UsageRow[], days: number }} props */
 function Charts({ rows, days }) {
   const [what, setWhat] = useState("tokens");
   const { at, series, value } = useMemo(() => {
     const all = everyDay(rows, days);
-    const pick = (name) => all.map(({ row }) => row?.[name] ?? 0);
+    const pick = (/** @type {Measure} */ name) => all.map(({ row }) => row?.[name] ?? 0);
     const tokens = [
       {
         name: t("Tokens in"),
@@ -82,10 +90,10 @@ function Charts({ rows, days }) {
   `;
 }
 
-/** @param {any[]} rows @param {string} name */
+/** @param {UsageRow[]} rows @param {Measure} name */
 const sum = (rows, name) => rows.reduce((total, row) => total + row[name], 0);
 
-/** @param {{ report: any }} props */
+/** @param {{ report: UsageReport }} props */
 function Tiles({ report }) {
   const { rows, limits } = report;
   const unpriced = sum(rows, "unpriced");
@@ -143,7 +151,7 @@ function Tiles({ report }) {
   `;
 }
 
-/** @param {{ by: string, days: number }} props */
+/** @param {{ by: By, days: number }} props */
 function Table({ by, days }) {
   const report = useFetched(
     (signal) => read("usage", { by, days }, { signal }),
@@ -196,7 +204,7 @@ function Table({ by, days }) {
 
 export default function Usage() {
   const [days, setDays] = useState(30);
-  const [by, setBy] = useState("model");
+  const [by, setBy] = useState(BY[0][0]);
   const report = useFetched(
     (signal) => read("usage", { by: "day", days }, { signal }),
     [days, changed.value],
@@ -208,7 +216,7 @@ export default function Usage() {
           label=${t("Span")}
           value=${String(days)}
           options=${SPANS.map(([key, name]) => [key, t(name)])}
-          onChange=${(/** @type {string} */ chosen) => setDays(Number(chosen))}
+          onChange=${(chosen) => setDays(Number(chosen))}
         />
       <//>
       <${Fetched} of=${report}>
@@ -224,7 +232,7 @@ export default function Usage() {
                 <${Choice}
                   label=${t("By")}
                   value=${by}
-                  options=${BY.map(([key, name]) => [key, t(name)])}
+                  options=${BY.map(([key, name]) => /** @type {const} */ ([key, t(name)]))}
                   onChange=${setBy}
                 />
               </div>

@@ -5,16 +5,7 @@ import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Field } from "../../parts/basics.js";
 
-/**
- * @typedef {{
- *   key: string, asks: string, secret: boolean, optional: boolean, usual: string,
- *   variable: string,
- * }} ChannelField
- * @typedef {{
- *   name: string, title: string, steps: string, docs: string, person: string, only: string,
- *   knock: string, broken: string, fields: ChannelField[],
- * }} ChannelKind
- */
+/** @typedef {import("../../gateway.js").ChannelTypeView} ChannelKind */
 
 /**
  * `meet`: what the channel would be, to wait at; null: it is served already.
@@ -25,14 +16,12 @@ import { Button, Field } from "../../parts/basics.js";
  * }} props
  */
 export function Owners({ kind, people, meet, ready, onChange }) {
-  const [met, setMet] = useState(
-    /** @type {{ id: string, name: string, chat: string } | null} */ (null),
-  );
+  const [met, setMet] = useState(/** @type {import("../../gateway.js").MetPerson | null} */ (null));
   const [others, setOthers] = useState(/** @type {string[]} */ ([]));
   const wait = async (/** @type {string[]} */ strangers) => {
     setMet(null);
     setOthers(strangers);
-    setMet(await change("channels meet", { ...meet, others: strangers.join(",") }));
+    if (meet) setMet(await change("channels meet", { ...meet, others: strangers.join(",") }));
   };
   const agree = () => {
     if (met)

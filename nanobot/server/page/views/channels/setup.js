@@ -9,10 +9,8 @@ import { Owners } from "./owners.js";
 
 /**
  * @typedef {import("./owners.js").ChannelKind} ChannelKind
- * @typedef {{ name: string, type: string, owners: string[] }} Channel
- * @typedef {{
- *   who: string, lacking: string, owned: boolean, greeted: boolean, refused: string,
- * }} Connected
+ * @typedef {import("../../gateway.js").ChannelView} Channel
+ * @typedef {import("../../gateway.js").ConnectedChannel} Connected
  */
 
 /**
@@ -217,10 +215,7 @@ export function Connect({ name, quiet = false, onDone }) {
         read("channels types", {}, { signal }),
         read("channels list", {}, { signal }),
       ]);
-      return {
-        types: /** @type {ChannelKind[]} */ (types),
-        channels: /** @type {Channel[]} */ (channels),
-      };
+      return { types, channels };
     },
     [name],
   );

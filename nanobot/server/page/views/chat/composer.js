@@ -10,6 +10,12 @@ import { tell } from "../../parts/notices.js";
 
 const TALLEST = 240;
 
+/**
+ * @template {EventTarget} T
+ * @typedef {import("../../vendor/preact.js").TargetedEvent<T>} ChangeOf
+ */
+/** @typedef {import("../../gateway.js").SentFile} SentFile */
+
 /** The model that answers here, and those that could. @param {{ session: string }} props */
 function Model({ session }) {
   const model = useFetched(async () => {
@@ -20,9 +26,9 @@ function Model({ session }) {
     };
   }, [session]);
   if (!model.value) return null;
-  const choose = async (event) => {
+  const choose = async (/** @type {ChangeOf<HTMLSelectElement>} */ event) => {
     try {
-      const { model: name } = await change("model", { session, name: event.target.value });
+      const { model: name } = await change("model", { session, name: event.currentTarget.value });
       tell(t("{model} answers here from now on.", { model: name }));
     } catch (error) {
       tell(said(error), "bad");
@@ -39,7 +45,11 @@ function Model({ session }) {
   `;
 }
 
-/** A file goes up at once, and is named in the message. @param {File} file */
+/**
+ * A file goes up at once, and is named in the message.
+ * @param {File} file
+ * @returns {Promise<SentFile>}
+ */
 const upload = async (file) =>
   (
     await request(`/api/uploads?name=${encodeURIComponent(file.name)}`, {
@@ -51,33 +61,34 @@ const upload = async (file) =>
 
 /**
  * @param {{
- *   session: string, draft: { text: string, at: number, send?: boolean } | null, running: any,
- *   onSend: (message: { text: string, files: any[], key: string }) => Promise<void>,
+ *   session: string, draft: { text: string, at: number, send?: boolean } | null, running: boolean,
+ *   onSend: (message: { text: string, files: SentFile[], key: string }) => Promise<void>,
  *   onStop: () => unknown,
  * }} props
  */
 export function Composer({ session, draft, running, onSend, onStop }) {
   const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
-  const [files, setFiles] = useState(/** @type {any[]} */ ([]));
+  const [files, setFiles] = useState(/** @type {SentFile[]} */ ([]));
   const [over, setOver] = useState(false);
-  const area = useRef(/** @type {any} */ (null));
-  const picker = useRef(/** @type {any} */ (null));
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   useEffect(() => {
     if (!draft) return;
     if (draft.send) send(draft.text, []);
-    else (setText(draft.text), area.current.focus());
+    else (setText(draft.text), area.current?.focus());
   }, [draft]);
   useEffect(() => {
     sessionStorage.setItem(`draft:${session}`, text);
     const element = area.current;
+    if (!element) return;
     element.style.height = "auto";
     element.style.height = `${Math.min(element.scrollHeight, TALLEST)}px`;
   }, [text]);
   useEffect(() => {
-    if (matchMedia("(pointer: fine)").matches) area.current.focus();
+    if (matchMedia("(pointer: fine)").matches) area.current?.focus();
   }, [session]);
 
-  const take = async (list) => {
+  const take = async (/** @type {File[]} */ list) => {
     for (const file of list) {
       try {
         const taken = await upload(file);
@@ -99,7 +110,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
       setFiles(with_);
     }
   };
-  const press = (event) => {
+  const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       send();
@@ -107,14 +118,14 @@ export function Composer({ session, draft, running, onSend, onStop }) {
       onStop();
     }
   };
-  const paste = (event) => {
-    if (event.clipboardData.files.length)
-      (event.preventDefault(), take([...event.clipboardData.files]));
+  const paste = (/** @type {ClipboardEvent} */ event) => {
+    const pasted = [...(event.clipboardData?.files ?? [])];
+    if (pasted.length) (event.preventDefault(), take(pasted));
   };
-  const drop = (event) => (
+  const drop = (/** @type {DragEvent} */ event) => (
     event.preventDefault(),
     setOver(false),
-    take([...event.dataTransfer.files])
+    take([...(event.dataTransfer?.files ?? [])])
   );
   return html`
     <form
@@ -129,7 +140,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
           ${files.map((file) => html`
             <li>
               <${Icon} name="attach" size=${14} />
-              ${file.name} <small>${size(file.size)}</small>
+              ${file.name} <small>${size(file.size ?? 0)}</small>
               <button
                 type="button"
                 aria-label=${t("Take {name} away", { name: file.name })}
@@ -167,7 +178,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
           kind="bare"
           icon="attach"
           label=${t("Attach files")}
-          onClick=${() => picker.current.click()}
+          onClick=${() => picker.current?.click()}
         />
         <${Model} session=${session} />
         <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>

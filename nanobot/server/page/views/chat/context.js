@@ -6,13 +6,17 @@ import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Dialog, Fetched, useFetched } from "../../parts/basics.js";
 
-/** @param {any} message */
-const text = (message) =>
-  typeof message.content === "string"
-    ? message.content
-    : (message.content ?? []).map((part) => part.text ?? `[${part.mime}]`).join("\n");
+/**
+ * @typedef {import("../../gateway.js").ContextView} ContextView
+ */
 
-/** @param {{ view: any }} props */
+/** @param {ContextView["messages"][number]} message */
+const text = ({ content }) =>
+  typeof content === "string"
+    ? content
+    : content.map((part) => (part.type === "text" ? part.text : `[${part.mime}]`)).join("\n");
+
+/** @param {{ view: ContextView }} props */
 function Picture({ view }) {
   const whole = Math.max(view.context_tokens, view.tokens, 1);
   return html`
@@ -46,7 +50,7 @@ function Picture({ view }) {
   `;
 }
 
-/** @param {{ view: any }} props */
+/** @param {{ view: ContextView }} props */
 function Whole({ view }) {
   const [open, setOpen] = useState(false);
   return html`

@@ -10,10 +10,7 @@ import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
 
 /**
- * @typedef {{
- *   key: string, title: string, has_unread: boolean, updated_at: number, run: string | null,
- *   waiting: number,
- * }} Session
+ * @typedef {import("../../gateway.js").SessionView} Session
  */
 
 const ROW = 62;
@@ -76,11 +73,12 @@ function useList(unread, find) {
   const asked = useRef("");
   // Before anything is drawn: what came is there, and its rows are not.
   useLayoutEffect(() => {
-    if (!latest.value) return;
+    const came = latest.value;
+    if (!came) return;
     const same = asked.current === `${unread} ${find}`;
     asked.current = `${unread} ${find}`;
-    setRows((before) => (same ? renewed(before, latest.value) : latest.value));
-    setWhole((before) => latest.value.length < CHUNK || (same && before));
+    setRows((before) => (same ? renewed(before, came) : came));
+    setWhole((before) => came.length < CHUNK || (same && before));
   }, [latest.value]);
   const more = async () => {
     if (busy.current || whole) return;

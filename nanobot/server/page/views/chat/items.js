@@ -24,8 +24,10 @@ export function pretty(text) {
 /** A short line on what a call is about: its first word of text. @param {string} text */
 function gist(text) {
   try {
-    const value = Object.values(JSON.parse(text)).find((each) => typeof each === "string" && each);
-    return value ? value.replace(/\s+/g, " ").slice(0, 90) : "";
+    /** @type {unknown[]} */
+    const values = Object.values(JSON.parse(text));
+    const value = values.find((each) => typeof each === "string" && each);
+    return typeof value === "string" ? value.replace(/\s+/g, " ").slice(0, 90) : "";
   } catch {
     return text.slice(0, 90);
   }
@@ -59,7 +61,12 @@ function fileOf({ name, arguments: given }) {
 
 /**
  * A tool call, folded: what it was asked for, what it gave, how long it took.
- * @param {{ tool: any }} props
+ * @param {{
+ *   tool: {
+ *     name: string, arguments: string, result?: string, ok?: boolean, ms?: number,
+ *     tainted?: boolean,
+ *   },
+ * }} props
  */
 export function Tool({ tool }) {
   const state =
@@ -97,7 +104,7 @@ export function Tool({ tool }) {
   `;
 }
 
-/** @param {{ file: any }} props */
+/** @param {{ file: import("../../gateway.js").Attachment }} props */
 function File({ file }) {
   const address = file.blob
     ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}`
@@ -134,7 +141,19 @@ const copy = async (text) => {
   tell(t("Copied"));
 };
 
-/** @param {{ item: any, onRetry: (item: any) => void, onEdit: (text: string) => void }} props */
+/**
+ * @typedef {import("../../thread.js").Item} AnyItem
+ * @typedef {import("../../thread.js").PersonItem} PersonItem
+ * @typedef {import("../../thread.js").AnswerItem} AnswerItem
+ * @typedef {import("../../thread.js").TextItem} TextItem
+ * @typedef {import("../../thread.js").NoteItem} NoteItem
+ */
+
+/**
+ * @param {{
+ *   item: PersonItem, onRetry: (item: PersonItem) => void, onEdit: (text: string) => void,
+ * }} props
+ */
 function Person({ item, onRetry, onEdit }) {
   return html`
     <article class="message person" aria-label=${t("{name} said", { name: item.name })}>
@@ -174,7 +193,7 @@ export const Reasoning = ({ text, open = false }) => html`
   </details>
 `;
 
-/** @param {{ item: any }} props */
+/** @param {{ item: AnswerItem }} props */
 function Answer({ item }) {
   return html`
     <article class="message answer" aria-label=${t("Answer")}>
@@ -184,7 +203,7 @@ function Answer({ item }) {
       <footer>
         ${item.model && html`<span>${item.model}</span>`}
         <time title=${moment(item.at)}>${clock(item.at)}</time>
-        ${item.ms > 0 && html`<span>${duration(item.ms)}</span>`}
+        ${(item.ms ?? 0) > 0 && html`<span>${duration(item.ms ?? 0)}</span>`}
         <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
         ${item.runId && html`
           <a
@@ -201,71 +220,78 @@ function Answer({ item }) {
   `;
 }
 
-/** @type {Record<string, (props: any) => any>} */
-const KINDS = {
-  person: Person,
-  answer: Answer,
-  post: ({ item }) => html`
-    <article class="message answer" aria-label=${t("Said unasked")}>
-      <${Markdown} text=${item.text} />
-      <footer>
-        <span class="tag">${t("unasked")}</span>
-        <time title=${moment(item.at)}>${clock(item.at)}</time>
-      </footer>
-    </article>
-  `,
-  notice: ({ item }) => html`
-    <article class="message answer" aria-label=${t("Answer to a command")}>
-      <${Markdown} text=${item.text} />
-      <footer>
-        <span class="tag">${t("not in the log")}</span>
-        <time title=${moment(item.at)}>${clock(item.at)}</time>
-      </footer>
-    </article>
-  `,
-  tools: ({ item }) => html`
-    <div class="tools">
-      ${item.tools.map((tool) => html`
-        <${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />
-      `)}
-    </div>
-  `,
-  note: ({ item }) => html`
-    <div class=${`note ${item.tone}`}>
-      ${item.more && item.more.length > 60 ? html`
-        <details>
-          <summary>${t(item.text)}</summary>
-          <pre tabindex=${0}>${item.more}</pre>
-        </details>
-      ` : html`
-        <span>
-          ${t(item.text)}
-          ${item.more ? ` · ${item.more}` : ""}
-        </span>
-      `}
-    </div>
-  `,
-  summary: ({ item }) => html`
-    <details class="note summary">
-      <summary>${t("What was before is summed up")}</summary>
-      <${Markdown} text=${item.text} />
-    </details>
-  `,
-  divider: () => html`
-    <div class="divider">
-      <span>${t("A new conversation begins here")}</span>
-    </div>
-  `,
-  erased: () => html`<div class="note">${t("erased")}</div>`,
-};
+/**
+ * Something said that is no answer.
+ * @param {{ item: TextItem, name: string, tag: string }} props
+ */
+const Said = ({ item, name, tag }) => html`
+  <article class="message answer" aria-label=${name}>
+    <${Markdown} text=${item.text} />
+    <footer>
+      <span class="tag">${tag}</span>
+      <time title=${moment(item.at)}>${clock(item.at)}</time>
+    </footer>
+  </article>
+`;
+
+/** @param {{ item: NoteItem }} props */
+const Note = ({ item }) => html`
+  <div class=${`note ${item.tone}`}>
+    ${item.more && item.more.length > 60 ? html`
+      <details>
+        <summary>${t(item.text)}</summary>
+        <pre tabindex=${0}>${item.more}</pre>
+      </details>
+    ` : html`
+      <span>
+        ${t(item.text)}
+        ${item.more ? ` · ${item.more}` : ""}
+      </span>
+    `}
+  </div>
+`;
 
 /**
  * @param {{
- *   item: import("../../thread.js").Item, onRetry: (item: any) => void,
- *   onEdit: (text: string) => void,
+ *   item: AnyItem, onRetry: (item: PersonItem) => void, onEdit: (text: string) => void,
  * }} props
  */
-export function Item({ item, ...rest }) {
-  const Kind = KINDS[item.type];
-  return html`<${Kind} item=${item} ...${rest} />`;
+export function Item({ item, onRetry, onEdit }) {
+  switch (item.type) {
+    case "person":
+      return html`<${Person} item=${item} onRetry=${onRetry} onEdit=${onEdit} />`;
+    case "answer":
+      return html`<${Answer} item=${item} />`;
+    case "post":
+      return html`<${Said} item=${item} name=${t("Said unasked")} tag=${t("unasked")} />`;
+    case "notice":
+      return html`
+        <${Said} item=${item} name=${t("Answer to a command")} tag=${t("not in the log")} />
+      `;
+    case "summary":
+      return html`
+        <details class="note summary">
+          <summary>${t("What was before is summed up")}</summary>
+          <${Markdown} text=${item.text} />
+        </details>
+      `;
+    case "tools":
+      return html`
+        <div class="tools">
+          ${item.tools.map((tool) => html`
+            <${Tool} key=${`${tool.call}:${tool.index}`} tool=${tool} />
+          `)}
+        </div>
+      `;
+    case "note":
+      return html`<${Note} item=${item} />`;
+    case "divider":
+      return html`
+        <div class="divider">
+          <span>${t("A new conversation begins here")}</span>
+        </div>
+      `;
+    default:
+      return html`<div class="note">${t("erased")}</div>`;
+  }
 }

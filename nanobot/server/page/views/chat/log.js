@@ -2,7 +2,7 @@
  * The part of a conversation's log that is loaded: a window that moves over it as somebody reads.
  */
 
-import { ApiError, conversation, get } from "../../api.js";
+import { ApiError, readIn } from "../../api.js";
 import { useEffect, useRef, useState } from "../../lib.js";
 import { watch } from "../../live.js";
 import { after } from "../../running.js";
@@ -23,13 +23,17 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
  * @typedef {import("../../thread.js").Notice} Notice
  * @typedef {import("../../running.js").Running} Running
  * @typedef {{
- *   entries: Entry[], last: number, loaded: boolean, error: any,
+ *   entries: Entry[], last: number, loaded: boolean, error: unknown,
  * }} Log `last`: how many there are in all
- * @typedef {{ session: { entries: number } | null, entries: Entry[] }} Page
+ * @typedef {import("../../gateway.js").Snapshot} Snapshot
+ * @typedef {Pick<Snapshot, "session" | "entries">} Page
  */
 
-/** @param {string} session @param {Record<string, number>} range @returns {Promise<Page>} */
-const entriesOf = (session, range) => get(`${conversation(session)}/entries`, range);
+/**
+ * @param {string} session
+ * @param {import("../../gateway.js").Window} range
+ */
+const entriesOf = (session, range) => readIn(session, "entries", range);
 
 /** The window on the log of a session, and how it moves. @param {string} session */
 export function useLog(session) {
@@ -88,7 +92,7 @@ export function useLog(session) {
   };
   /**
    * As a snapshot has it: the end of the log, or that there is none yet.
-   * @param {{ session: any, entries: Entry[] }} snapshot
+   * @param {Page} snapshot
    */
   const stands = ({ session: row, entries }) => {
     if (!row) return put((before) => ({ ...before, loaded: true }));
@@ -133,10 +137,7 @@ export function useLog(session) {
 export function useNotices(session) {
   const [notices, setNotices] = useState(/** @type {Notice[]} */ ([]));
   const again = () =>
-    get(`${conversation(session)}/notices`, { limit: MOST_NOTICES }).then(
-      setNotices,
-      () => undefined,
-    );
+    readIn(session, "notices", { limit: MOST_NOTICES }).then(setNotices, () => undefined);
   useEffect(() => void again(), [session]);
   return { notices, again };
 }
@@ -159,7 +160,7 @@ export function useRun(session, log, onNotice) {
         150,
       );
   };
-  const resume = ({ session: row, entries, events, partial }) => {
+  const resume = (/** @type {Snapshot} */ { session: row, entries, events, partial }) => {
     setRun(null);
     current.current.stands({ session: row, entries });
     for (const event of events) setRun((before) => after(before, event));
@@ -172,7 +173,7 @@ export function useRun(session, log, onNotice) {
         if (item.type === "event") return hear(item.event);
         if (item.type === "snapshot") resume(item.snapshot);
         else current.current.latest();
-        if (item.type === "snapshot" || item.message?.kind === "notice") onNotice();
+        if (item.type !== "message" || item.message.kind === "notice") onNotice();
         return undefined;
       }),
     [session],

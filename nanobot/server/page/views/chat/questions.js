@@ -8,10 +8,12 @@ import { Button, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { pretty } from "./items.js";
 
-/** @param {{ approval: any, onDone: () => void }} props */
+/** @typedef {import("../../gateway.js").Approval} Approval */
+
+/** @param {{ approval: Approval, onDone: () => void }} props */
 function Question({ approval, onDone }) {
   const [text, setText] = useState("");
-  const answer = async (words) => {
+  const answer = async (/** @type {string} */ words) => {
     await change("answer", { id: approval.id, text: words });
     onDone();
   };
@@ -45,14 +47,17 @@ function Question({ approval, onDone }) {
   `;
 }
 
-/** A call that waits to be allowed. @param {{ approval: any, onDone: () => void }} props */
+/** A call that waits to be allowed. @param {{ approval: Approval, onDone: () => void }} props */
 export function Call({ approval, onDone }) {
-  const decide =
-    (name, more = {}) =>
-    async () => {
-      await change(name, { id: approval.id, ...more });
-      onDone();
-    };
+  const { id } = approval;
+  const approve = async (/** @type {boolean} */ always) => {
+    await change("approve", { id, always });
+    onDone();
+  };
+  const deny = async () => {
+    await change("deny", { id });
+    onDone();
+  };
   return html`
     <section class="ask" aria-label=${t("Approval {id}", { id: approval.id })}>
       <h4>
@@ -62,13 +67,13 @@ export function Call({ approval, onDone }) {
       <p>${approval.why}</p>
       <pre tabindex=${0}>${pretty(approval.arguments)}</pre>
       <div class="row">
-        <${Button} kind="main" onClick=${decide("approve")}>
+        <${Button} kind="main" onClick=${() => approve(false)}>
           ${t("Approve")}
         <//>
-        <${Button} onClick=${decide("deny")}>${t("Deny")}<//>
+        <${Button} onClick=${deny}>${t("Deny")}<//>
         <${Button}
           kind="bare"
-          onClick=${decide("approve", { always: true })}
+          onClick=${() => approve(true)}
           title=${t("Allow calls like this one from now on")}
         >
           ${t("Always")}

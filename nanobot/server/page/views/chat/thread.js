@@ -1,6 +1,6 @@
 /** One conversation: its log by range, the run that goes on, and what is said next. */
 
-import { change, conversation, post } from "../../api.js";
+import { change, postIn } from "../../api.js";
 import { day } from "../../format.js";
 import { t } from "../../i18n.js";
 import { Fragment, html, useEffect, useMemo, useState } from "../../lib.js";
@@ -59,19 +59,26 @@ const dated = (items) =>
   });
 
 /**
+ * @typedef {{ text: string, files: import("../../gateway.js").SentFile[], key: string }} Message
+ * @typedef {Message & { at: number }} Sending
+ * @typedef {{ text: string, at: number, send?: boolean }} Draft
+ */
+
+/**
  * What was sent and is not in the log yet: it is there by the key that went along, or answered by
  * one.
  * @param {{ entries: import("../../thread.js").Entry[] }} log
  * @param {import("../../thread.js").Notice[]} notices
  */
 function useSending(log, notices) {
-  const [sending, setSending] = useState(/** @type {any[]} */ ([]));
+  const [sending, setSending] = useState(/** @type {Sending[]} */ ([]));
   useEffect(() => {
     const there = new Set(
-      log.entries.filter((entry) => entry.kind === "user").map((entry) => entry.body?.message_id),
+      log.entries.map((entry) => entry.kind === "user" && entry.body?.message_id),
     );
-    const answered = ({ key }) => notices.some((notice) => notice.key.endsWith(`:${key}`));
-    const followed = ({ at }) =>
+    const answered = (/** @type {Sending} */ { key }) =>
+      notices.some((notice) => notice.key.endsWith(`:${key}`));
+    const followed = (/** @type {Sending} */ { at }) =>
       log.entries.some((entry) => entry.kind === "user" && entry.at >= at - 2);
     setSending((before) =>
       before.filter(
@@ -88,7 +95,7 @@ export function Thread({ session }) {
   const { notices, again } = useNotices(session);
   const { run, setRun } = useRun(session, log, again);
   const [context, setContext] = useState(false);
-  const [draft, setDraft] = useState(/** @type {any} */ (null));
+  const [draft, setDraft] = useState(/** @type {Draft | null} */ (null));
   const [sending, setSending] = useSending(log, notices);
   const items = useMemo(
     () => withNotices(itemsOf(log.entries), notices, { begins: log.first <= 1, ends: !log.behind }),
@@ -105,15 +112,15 @@ export function Thread({ session }) {
       change("sessions mark-read", { session }).catch(() => undefined);
   }, [session, log.last]);
 
-  const to = async (end) => {
+  const to = async (/** @type {"first" | "last"} */ end) => {
     if (end === "first" ? log.first > 1 : log.behind) await log.jump(end);
     reading.to(end);
   };
-  const send = async (message) => {
+  const send = async (/** @type {Message} */ message) => {
     to("last");
     setSending((before) => [...before, { ...message, at: Date.now() / 1000 }]);
     try {
-      await post(`${conversation(session)}/messages`, {
+      await postIn(session, "messages", {
         text: message.text,
         client_request_id: message.key,
         attachments: message.files,
@@ -126,8 +133,9 @@ export function Thread({ session }) {
     }
   };
   const stop = () => change("stop", { session });
-  const retry = (item) => setDraft({ text: item.text, at: Date.now(), send: true });
-  const press = (event) => {
+  const retry = (/** @type {import("../../thread.js").PersonItem} */ item) =>
+    setDraft({ text: item.text, at: Date.now(), send: true });
+  const press = (/** @type {KeyboardEvent} */ event) => {
     if (!event.ctrlKey || !["Home", "End"].includes(event.key)) return;
     event.preventDefault();
     to(event.key === "Home" ? "first" : "last");
@@ -214,7 +222,7 @@ export function Thread({ session }) {
       <${Composer}
         session=${session}
         draft=${draft}
-        running=${run && !run.ended}
+        running=${Boolean(run && !run.ended)}
         onSend=${send}
         onStop=${stop}
       />

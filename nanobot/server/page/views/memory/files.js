@@ -32,6 +32,7 @@ function Editor({ name, onSaved }) {
   }, [file.value]);
   const dirty = text !== null && file.value && text !== file.value.text;
   const save = async () => {
+    if (text === null || !file.value) return;
     await change("prompts write", { name, text, digest: file.value.digest });
     tell(t("{name} is saved. New conversations have it.", { name }));
     file.again();

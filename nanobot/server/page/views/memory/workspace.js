@@ -12,12 +12,7 @@ import { link } from "../../router.js";
 /** What the address of a folder begins with, behind "#/memory/". */
 export const WORKSPACE = "workspace:";
 
-/**
- * @typedef {{
- *   path: string, kind: "folder" | "file" | "link" | "other", size: number | null,
- *   changed_at: number,
- * }} FileRow
- */
+/** @typedef {import("../../gateway.js").FileView} FileRow */
 
 /** @param {string} path */
 const nameOf = (path) => path.split("/").at(-1) ?? path;
@@ -120,7 +115,7 @@ export function Workspace({ folder }) {
     <section>
       <${Crumbs} folder=${folder} />
       <${Fetched} of=${files}>
-        ${(/** @type {FileRow[]} */ list) =>
+        ${(list) =>
           list.length ? html`
             <ul class="card flush">
               ${list.map((file) => html`

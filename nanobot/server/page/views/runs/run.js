@@ -12,10 +12,16 @@ import { timelineOf } from "../../timeline.js";
 import { pretty } from "../chat/items.js";
 import { alive, lasted } from "../runs.js";
 
+/** @type {Record<import("../../timeline.js").Bar["lane"], string>} */
 const LANES = { model: "Model", tool: "Tools", wait: "Waiting" };
 const LEAST = 0.4;
 
-/** @param {{ run: any, entries: any[] }} props */
+/**
+ * @typedef {import("../../gateway.js").EntryView} Entry
+ * @typedef {import("../../gateway.js").RunView} RunView
+ */
+
+/** @param {{ run: RunView, entries: Entry[] }} props */
 function Timeline({ run, entries }) {
   const { bars, from, to } = timelineOf(run, entries);
   const whole = to - from;
@@ -79,7 +85,7 @@ const plain = (value) =>
       ? `${value.slice(0, 12)}…`
       : value;
 
-/** What stands in an entry, for its kind. @param {{ entry: any }} props */
+/** What stands in an entry, for its kind. @param {{ entry: Entry }} props */
 function Body({ entry }) {
   const { kind, body } = entry;
   if (body === null) return html`<p>${t("erased")}</p>`;
@@ -115,9 +121,9 @@ function Body({ entry }) {
         ${t("about {n} tokens", { n: count(body.estimate ?? 0) })}
       </small>
     `;
-  if (typeof body.text === "string")
+  if ("text" in body)
     return html`
-      ${body.name && html`<b>${body.name}</b>`}
+      ${"name" in body && html`<b>${body.name}</b>`}
       <pre tabindex=${0}>${body.text}</pre>
     `;
   return html`
@@ -130,7 +136,7 @@ function Body({ entry }) {
   `;
 }
 
-/** @param {{ entries: any[], from: number }} props */
+/** @param {{ entries: Entry[], from: number }} props */
 function Steps({ entries, from }) {
   return html`
     <ol class="steps">
@@ -140,7 +146,9 @@ function Steps({ entries, from }) {
             <b>${t(entry.kind.replaceAll("_", " "))}</b>
             <time>${clock(entry.at)}</time>
             <small>+${duration(Math.max(entry.at - from, 0) * 1_000)}</small>
-            ${entry.body?.ms ? html`<small>${duration(entry.body.ms)}</small>` : null}
+            ${entry.body && "ms" in entry.body && entry.body.ms ? html`
+              <small>${duration(entry.body.ms)}</small>
+            ` : null}
           </header>
           <${Body} entry=${entry} />
         </li>
@@ -149,9 +157,10 @@ function Steps({ entries, from }) {
   `;
 }
 
-/** @param {{ run: any }} props */
+/** @param {{ run: RunView }} props */
 function Facts({ run }) {
   const usage = run.usage;
+  /** @type {[string, import("../../parts/basics.js").Children][]} */
   const facts = [
     ["Conversation", html`<a href=${link("chat", run.session_key)}>${run.session_key}</a>`],
     ["Begun", html`<${When} at=${run.created_at} />`],
@@ -195,7 +204,7 @@ export function Run({ id }) {
         ${({ run, entries }) => html`
           <${Head}
             title=${run.title || t("Run {id}", { id: run.id.slice(0, 10) })}
-            about=${run.error}
+            about=${run.error ?? ""}
           >
             <${State} state=${run.state} />
             ${alive(run) && html`

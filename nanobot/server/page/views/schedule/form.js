@@ -3,7 +3,7 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
-import { Button, Dialog, Field, said } from "../../parts/basics.js";
+import { Button, Dialog, Field, said, valueOf } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 const PATIENCE = 300;
@@ -11,15 +11,16 @@ const EXAMPLES = ["0 8 * * 1-5", "every 2 hours", "tomorrow at 9:00", "*/15 9-17
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
-/** The next five times of a schedule, or what is wrong with it. */
 /**
- * @typedef {{
- *   id: number, name: string, schedule: string, zone: string, text: string, state: string,
- *   next_at: number | null,
- * }} Job as `cron list` has it, as far as the page looks
+ * @typedef {import("../../gateway.js").JobView} Job
+ * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../gateway.js").Changes["cron add"]["takes"]} Given
  */
 
-/** @param {{ schedule: string, zone: string }} props */
+/**
+ * The next five times of a schedule, or what is wrong with it.
+ * @param {{ schedule: string, zone: string }} props
+ */
 function Preview({ schedule, zone }) {
   const [shown, setShown] = useState({ times: /** @type {{ time: string }[]} */ ([]), error: "" });
   useEffect(() => {
@@ -50,40 +51,38 @@ function Preview({ schedule, zone }) {
 
 /**
  * A new job, or one that changes.
- * @param {{ job: any, onClose: () => void, onDone: () => void }} props
+ * @param {{ job: Job | null, onClose: () => void, onDone: () => void }} props
  */
 export function JobForm({ job, onClose, onDone }) {
-  const fresh = job.id === undefined;
-  const [values, setValues] = useState({
-    schedule: job.schedule ?? "",
-    zone: job.zone ?? own,
-    name: job.name ?? "",
-    text: job.text ?? "",
-    to: job.to ?? "",
-    send: job.kind === "message",
-    misfire: job.misfire ?? "skip",
-    overlap: job.overlap ?? "skip",
-  });
-  const put = (name) => (event) =>
-    setValues({
-      ...values,
-      [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value,
-    });
+  const before = {
+    schedule: job?.schedule ?? "",
+    zone: job?.zone ?? own,
+    name: job?.name ?? "",
+    text: job?.text ?? "",
+    to: job?.to ?? "",
+    send: job?.kind === "message",
+    misfire: job?.misfire ?? "skip",
+    overlap: job?.overlap ?? "skip",
+  };
+  const [values, setValues] = useState(before);
+  const put = (/** @type {keyof typeof before} */ name) => (/** @type {FormEvent} */ event) =>
+    setValues({ ...values, [name]: valueOf(event) });
   const save = async () => {
-    const given = Object.fromEntries(
-      Object.entries(values).filter(
-        ([name, value]) => value !== "" && (fresh || value !== (job[name] ?? "")),
-      ),
-    );
-    if (!fresh) delete given.send;
-    if (fresh) await change("cron add", given);
-    else await change("cron edit", { ...given, job: String(job.id) });
-    tell(fresh ? t("It is scheduled.") : t("It is changed."));
+    const { send, ...texts } = values;
+    /** @type {Given} */
+    const given = {};
+    for (const [name, value] of Object.entries(texts)) {
+      if (value && (!job || value !== before[/** @type {keyof typeof texts} */ (name)]))
+        Object.assign(given, { [name]: value });
+    }
+    if (job) await change("cron edit", { ...given, job: String(job.id) });
+    else await change("cron add", { ...given, send });
+    tell(job ? t("It is changed.") : t("It is scheduled."));
     onDone();
   };
   return html`
     <${Dialog}
-      title=${fresh ? t("New job") : t("Change {name}", { name: job.name })}
+      title=${job ? t("Change {name}", { name: job.name }) : t("New job")}
       onClose=${onClose}
     >
       <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
@@ -128,7 +127,7 @@ export function JobForm({ job, onClose, onDone }) {
               ].map(([key, text]) => html`<option value=${key}>${text}</option>`)}
             </select>
           <//>
-          ${fresh && html`
+          ${!job && html`
             <label class="check">
               <input type="checkbox" checked=${values.send} onChange=${put("send")} />${" "}
               ${t("Send the text as it is, without the model")}

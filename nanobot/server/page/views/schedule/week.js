@@ -21,7 +21,7 @@ const midnight = (offset) => {
 
 /**
  * @typedef {import("./form.js").Job} Job
- * @typedef {{ unix: number, time: string }} Time
+ * @typedef {import("../../gateway.js").DueView} Time
  */
 
 /** What is due on each day, one line a job and day. @param {{ job: Job, times: Time[] }[]} due */
@@ -50,7 +50,7 @@ async function dueOf(jobs, signal) {
       { text: job.schedule, zone: job.zone, count: TIMES },
       { signal },
     ).catch(() => []);
-    return { job, times: times.length ? times : [{ unix: job.next_at, time: "" }] };
+    return { job, times: times.length ? times : [{ unix: job.next_at ?? 0, time: "" }] };
   });
   return byDay(await Promise.all(asked));
 }
@@ -90,7 +90,7 @@ export function Week({ jobs }) {
                 ${due.map(({ job, times }) => html`
                   <li>
                     <a
-                      href=${link("schedule", job.id)}
+                      href=${link("schedule", String(job.id))}
                       title=${times
                         .slice(0, 30)
                         .map(({ time }) => time)

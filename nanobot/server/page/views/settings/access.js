@@ -3,17 +3,23 @@
 import { change, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, useFetched, When } from "../../parts/basics.js";
+import { Button, Fetched, Field, useFetched, valueOf, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
+/**
+ * @typedef {import("../../gateway.js").Role} Role
+ * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ */
+
+/** @type {Role[]} */
 const ROLES = ["member", "guest", "owner"];
 
 export function Access() {
   const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), []);
-  const [values, setValues] = useState({ name: "", role: "member", days: 90 });
+  const [values, setValues] = useState({ name: "", role: ROLES[0], days: 90 });
   const [made, setMade] = useState(/** @type {{ token: string } | null} */ (null));
-  const put = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    setValues({ ...values, [name]: event.target.value });
+  const put = (/** @type {keyof typeof values} */ name) => (/** @type {FormEvent} */ event) =>
+    setValues({ ...values, [name]: valueOf(event) });
   const add = async () => {
     setMade(await change("web tokens add", { ...values, days: Number(values.days) }));
     tokens.again();

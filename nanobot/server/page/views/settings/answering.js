@@ -5,16 +5,14 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, useFetched } from "../../parts/basics.js";
+import { Button, Fetched, Field, useFetched, valueOf } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 /**
- * @typedef {{
- *   name: string, title: string, model: string, api_base: string, local: boolean,
- *   has_key: boolean,
- * }} Provider
- * @typedef {{ name: string, why: string }} Found
- * @typedef {{ name: string, seconds: number, abilities: string }} Tried
+ * @typedef {import("../../gateway.js").ProviderView} Provider
+ * @typedef {import("../../gateway.js").FoundModel} Found
+ * @typedef {import("../../gateway.js").TriedModel} Tried
+ * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
  */
 
 /** With an address alone, and with a name that only libraries know. */
@@ -94,13 +92,13 @@ function Here({ providers, found, onDone }) {
 /** @param {{ providers: Provider[], onDone: () => void }} props */
 function Other({ providers, onDone }) {
   const [values, setValues] = useState({ provider: "", model: "", key: "", base: "" });
-  const put = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    setValues({ ...values, [name]: event.target.value });
+  const put = (/** @type {keyof typeof values} */ name) => (/** @type {FormEvent} */ event) =>
+    setValues({ ...values, [name]: valueOf(event) });
   const chosen = providers.find(({ name }) => name === values.provider);
-  const choose = (/** @type {any} */ event) => {
-    const next = providers.find(({ name }) => name === event.target.value);
+  const choose = (/** @type {FormEvent} */ { currentTarget: { value } }) => {
+    const next = providers.find(({ name }) => name === value);
     setValues({
-      provider: event.target.value,
+      provider: value,
       model: next?.model ?? "",
       key: "",
       base: next?.local ? next.api_base : "",
@@ -182,10 +180,7 @@ export function Answering({ now, onDone }) {
       read("models providers", {}, { signal }),
       read("models found", {}, { signal }),
     ]);
-    return {
-      providers: /** @type {Provider[]} */ (providers),
-      found: /** @type {Found[]} */ (found),
-    };
+    return { providers, found };
   }, []);
   return html`
     <div class="stacked">

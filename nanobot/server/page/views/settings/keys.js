@@ -7,13 +7,23 @@ import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 /**
+ * @typedef {import("../../gateway.js").SettingView} Setting
+ * @typedef {{
+ *   $ref?: string, $defs?: Record<string, Rule>, anyOf?: Rule[], type?: string, enum?: unknown[],
+ *   properties?: Record<string, Rule>, additionalProperties?: Rule | boolean,
+ * }} Rule a JSON Schema, as far as it is looked at
+ */
+
+/**
  * What the schema says of a key: a table of names (providers.NAME) stands for any of them.
- * @param {any} schema
+ * @param {Rule} schema
  * @param {string} key
+ * @returns {Rule}
  */
 function ruleOf(schema, key) {
+  /** @param {Rule | undefined} rule @returns {Rule | undefined} */
   const follow = (rule) => {
-    if (rule?.$ref) return schema.$defs[rule.$ref.split("/").at(-1)];
+    if (rule?.$ref) return schema.$defs?.[rule.$ref.split("/").at(-1) ?? ""];
     if (rule?.anyOf)
       return follow(
         rule.anyOf.find((each) => each.$ref) ??
@@ -30,7 +40,7 @@ function ruleOf(schema, key) {
     );
     if (!rule) return {};
   }
-  return rule;
+  return rule ?? {};
 }
 
 /** @param {unknown} value */
@@ -39,7 +49,11 @@ const shown = (value) =>
     ? value.map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", ")
     : String(value ?? "");
 
-/** @param {{ setting: any, rule: any, text: string, onInput: (text: string) => void }} props */
+/**
+ * @param {{
+ *   setting: Setting, rule: Rule, text: string, onInput: (text: string) => void,
+ * }} props
+ */
 function Value({ setting, rule, text, onInput }) {
   const label = setting.key;
   if (rule.enum)
@@ -50,7 +64,7 @@ function Value({ setting, rule, text, onInput }) {
         onChange=${(event) => onInput(event.currentTarget.value)}
       >
         ${rule.enum.map((each) => html`
-          <option value=${each}>${String(each) || t("(empty)")}</option>
+          <option value=${String(each)}>${String(each) || t("(empty)")}</option>
         `)}
       </select>
     `;
@@ -77,7 +91,7 @@ function Value({ setting, rule, text, onInput }) {
   `;
 }
 
-/** @param {{ setting: any, schema: any, again: () => void }} props */
+/** @param {{ setting: Setting, schema: Rule, again: () => void }} props */
 function Row({ setting, schema, again }) {
   const rule = useMemo(() => ruleOf(schema, setting.key), [schema, setting.key]);
   const before = setting.value === "***" ? "" : shown(setting.written ?? setting.value);
@@ -156,14 +170,10 @@ export function Keys() {
           );
           const tables = Map.groupBy
             ? Map.groupBy(wanted, ({ key }) => key.split(".")[0])
-            : wanted.reduce(
-                (map, each) =>
-                  map.set(each.key.split(".")[0], [
-                    ...(map.get(each.key.split(".")[0]) ?? []),
-                    each,
-                  ]),
-                new Map(),
-              );
+            : wanted.reduce((map, each) => {
+                const [table] = each.key.split(".");
+                return map.set(table, [...(map.get(table) ?? []), each]);
+              }, /** @type {Map<string, Setting[]>} */ (new Map()));
           return [...tables].map(([table, rows]) => html`
             <section key=${table}>
               <h2>${table}</h2>

@@ -3,18 +3,21 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, State, useFetched, When } from "../../parts/basics.js";
+import { Button, Fetched, Field, State, useFetched, valueOf, When } from "../../parts/basics.js";
 
+/**
+ * @typedef {import("../../gateway.js").PolicyExplanation} Explanation
+ * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ */
+
+/** @type {import("../../gateway.js").Role[]} */
 const ROLES = ["owner", "member", "guest"];
 
 function Explain() {
-  const [values, setValues] = useState({ tool: "exec", text: "", role: "owner", tainted: false });
-  const [told, setTold] = useState(null);
-  const put = (name) => (event) =>
-    setValues({
-      ...values,
-      [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value,
-    });
+  const [values, setValues] = useState({ tool: "exec", text: "", role: ROLES[0], tainted: false });
+  const [told, setTold] = useState(/** @type {Explanation | null} */ (null));
+  const put = (/** @type {keyof typeof values} */ name) => (/** @type {FormEvent} */ event) =>
+    setValues({ ...values, [name]: valueOf(event) });
   const tools = useFetched((signal) => read("tools list", {}, { signal }), []);
   const ask = async () => setTold(await read("policy explain", values));
   return html`
@@ -67,7 +70,10 @@ function Explain() {
 export function Policy() {
   const rules = useFetched((signal) => read("policy rules", {}, { signal }), []);
   const audit = useFetched((signal) => read("security audit", {}, { signal }), []);
-  const forget = (id) => async () => (await change("policy forget", { id }), rules.again());
+  const forget = (/** @type {number} */ id) => async () => (
+    await change("policy forget", { id }),
+    rules.again()
+  );
   return html`
     <${Explain} />
     <section>
@@ -78,11 +84,12 @@ export function Policy() {
             <ul class="card flush findings">
               ${list.map((rule) => html`
                 <li key=${rule.id}>
-                  <b>${rule.tool ?? rule.name}</b>
+                  <b>${rule.tool}</b>
                   <span>
-                    ${rule.scope ?? rule.text ?? ""}${" "}
+                    <code>${rule.subject}</code>
                     <small>
-                      <${When} at=${rule.created_at ?? rule.at} />
+                      ${rule.session_key} · ${rule.by} · <${When} at=${rule.created_at} />
+                      ${rule.tainted && html` · ${t("also with content from outside")}`}
                     </small>
                   </span>
                   <${Button} kind="small" onClick=${forget(rule.id)}>

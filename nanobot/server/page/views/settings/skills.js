@@ -41,7 +41,7 @@ function Skill({ name, onClose }) {
 function SkillList() {
   const skills = useFetched((signal) => read("skills list", {}, { signal }), []);
   const [open, setOpen] = useState("");
-  const turn = async (skill) => {
+  const turn = async (/** @type {import("../../gateway.js").SkillView} */ skill) => {
     await change(skill.state === "disabled" ? "skills enable" : "skills disable", {
       name: skill.name,
     });
@@ -82,7 +82,7 @@ function SkillList() {
 
 function ServerList() {
   const servers = useFetched((signal) => read("mcp list", {}, { signal }), []);
-  const turn = async (server) => {
+  const turn = async (/** @type {import("../../gateway.js").ServerView} */ server) => {
     await change(server.state === "disabled" ? "mcp enable" : "mcp disable", { name: server.name });
     tell(t("It holds from the next start on."));
     servers.again();

@@ -61,7 +61,12 @@ function mark(name) {
   localStorage.setItem(SKIPPED, JSON.stringify([...new Set([...before, name])]));
 }
 
-/** @param {{ state: any, onDone: () => void }} props */
+/**
+ * @typedef {Awaited<ReturnType<typeof progress>>} Progress
+ * @typedef {{ state: Progress, onDone: () => void }} Step
+ */
+
+/** @param {Step} props */
 function You({ state, onDone }) {
   const [text, setText] = useState(state.user.text);
   const save = async () => {
@@ -93,7 +98,7 @@ function You({ state, onDone }) {
   `;
 }
 
-/** @param {{ state: any, onDone: () => void }} props */
+/** @param {Step} props */
 function Persona({ state, onDone }) {
   const [name, setName] = useState(state.personas.find(({ chosen }) => chosen)?.name ?? "default");
   const keep = async () => {
@@ -128,7 +133,7 @@ function Persona({ state, onDone }) {
   `;
 }
 
-/** @param {{ state: any, onDone: () => void }} props */
+/** @param {Step} props */
 function Hello({ state }) {
   const [waiting, setWaiting] = useState(false);
   const begin = async () => {
@@ -174,7 +179,10 @@ async function untilAgain(model) {
   throw new Error(t("It does not come back: look at its log."));
 }
 
-/** @type {{ name: string, title: string, about: string, part: any }[]} */
+/**
+ * @typedef {import("../../vendor/preact.js").ComponentType<Step>} Part
+ * @type {{ name: string, title: string, about: string, part: Part }[]}
+ */
 const STEPS = [
   {
     name: "model",
