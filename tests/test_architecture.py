@@ -27,7 +27,15 @@ ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "memory", "operations"),
         *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
-        *("__init__.py", "__main__.py", "api.py", "boundary.py", "errors.py", "messages.py"),
+        *(
+            "__init__.py",
+            "__main__.py",
+            "addresses.py",
+            "api.py",
+            "boundary.py",
+            "errors.py",
+            "messages.py",
+        ),
         *("plugins.py", "ports", "system.py", "text.py"),
     }
 )

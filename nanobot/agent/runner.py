@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from loguru import logger
 
+from nanobot.addresses import owners_alone
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
@@ -20,7 +21,7 @@ from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
-from nanobot.messages import TERMINAL, EventKind, LaneCommand, Origin, OutboundKind
+from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
 from nanobot.session.entries import FailedEntry, SummaryEntry, SummaryUndoneEntry, WindowResetEntry
 from nanobot.session.runs import Claim, WindowChange
@@ -218,7 +219,7 @@ def _gave_up() -> tuple[str, str]:
 def _why(active: ActiveRun, error: Exception) -> str:
     """What is wrong with a model or the configuration is for owners alone. Who reads what a job
     says is known where it speaks at the terminal, or in the chat of the person it is of."""
-    own = active.address.channel == TERMINAL or active.address.chat_id == active.run.sender_id
+    own = owners_alone(active.address) or active.address.chat_id == active.run.sender_id
     if active.log.among_owners and (active.log.private or own):
         return f"I could not answer: {error}"
     return (

@@ -46,7 +46,6 @@ from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
-from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.plugins import Plugins
@@ -154,7 +153,7 @@ class _Assembly:
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.bus.drives = roles.worker
-        self.chats = ServedChannels((TERMINAL, *config.served), self.peer_state)
+        self.chats = ServedChannels(config.addressed, self.peer_state)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,

@@ -23,6 +23,7 @@ def facts_of(
         pid=os.getpid(),
         serving=channels.serving,
         channels=dict.fromkeys(chats, "off") | channels.states(),
+        addressed=config.addressed,
         web=url,
         watches=watches,
         role=str(roles),

@@ -8,7 +8,7 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.app.trigger_plans import TRIGGERED, plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
-from nanobot.messages import TERMINAL, Address, Origin
+from nanobot.messages import TERMINAL, WEB, Address, Origin
 from nanobot.providers.base import Models
 from nanobot.store.opening import Store
 from nanobot.store.repositories.chats import SqlChatHistory
@@ -22,9 +22,8 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     """When there are heartbeats, as configured. Raises ConfigError naming the key."""
     settings, path = config.heartbeat, "heartbeat"
     channel, _, chat = settings.to.partition(":")
-    served = config.served
-    if settings.to and not (chat and channel in {*served, TERMINAL}):
-        addresses = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
+    if settings.to and not (chat and channel in config.addressed):
+        addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
             f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
             f"write CHANNEL:ID ({addresses}), or leave it out for the chat an owner spoke in last."
@@ -45,8 +44,7 @@ def heartbeat_of(
 ) -> tuple[Trigger, Publisher]:
     """The heartbeat, and what becomes of its beats. Raises ConfigError."""
     settings, schedule, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
-    served = config.served
-    chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
+    chats = SqlChatHistory(store.database, store.writer, (config.served, (WEB, TERMINAL)))
     options = msgspec.structs.replace(
         TRIGGERED,
         model=settings.model,

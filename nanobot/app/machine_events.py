@@ -8,10 +8,11 @@ from collections.abc import Collection
 import msgspec
 from loguru import logger
 
+from nanobot.addresses import owners_alone
 from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
-from nanobot.messages import TERMINAL, Origin
+from nanobot.messages import Origin
 from nanobot.store.opening import Store
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.trigger_state import SqlTriggerState
@@ -27,12 +28,8 @@ def check_chat(config: Config) -> None:
     """Raises ConfigError where `events.to` is no chat of a channel that is served."""
     key, to = "events.to", config.events.to
     channel, colon, chat = to.partition(":")
-    served = [
-        *(name for name, channel_settings in config.channels.items() if channel_settings.enabled),
-        TERMINAL,
-    ]
-    if to and not (colon and chat and channel in served):
-        addresses = ", ".join(f"{name}:..." for name in served)
+    if to and not (colon and chat and channel in config.addressed):
+        addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
             f"{config.file}: {key} is {to[:60]!r}, which is no chat of a channel that is served: "
             f"write CHANNEL:ID ({addresses}), or leave it out, and nobody is written to."
@@ -83,7 +80,7 @@ class _EventPublisher:
 
     async def publish(self, text: str, *, key: str = "") -> Taken:
         plan, to = self._plan, self._plan.address
-        private = not plan.post or to.channel == TERMINAL or to.chat_id in self._owners
+        private = not plan.post or owners_alone(to) or to.chat_id in self._owners
         options = msgspec.structs.replace(
             plan.options, private=private or await self._chats.alone(to)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.addresses import session_at
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.triggers.cron.jobs import Plan
 
@@ -22,7 +23,7 @@ def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:
         anchor=0.0,
         text="",
         address=address,
-        session_key=str(address),
+        session_key=session_at(address),
         sender_id=name,
         role=Role.OWNER,
         options=TRIGGERED,

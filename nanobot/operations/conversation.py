@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import chat_of
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import (
     TERMINAL,
+    WEB,
     Address,
     InboundMessage,
     LaneCommand,
@@ -48,13 +50,15 @@ def message_of(
     address: Address | None = None,
 ) -> Admission:
     """A message of the caller's. Its answer goes to the address, to the caller's chat, or, of a
-    call, to the terminal's."""
-    chat = session.removeprefix(f"{TERMINAL}:")
+    call, to that conversation of the page, else to the terminal's."""
+    own = Address(TERMINAL, session.removeprefix(f"{TERMINAL}:"))
+    if session.startswith(f"{WEB}:"):
+        own = Address(WEB, chat_of(session))
     message = InboundMessage(
-        address=address or caller.address or Address(TERMINAL, chat),
+        address=address or caller.address or own,
         message_id=key,
         dedupe_key=key,
-        sender=Sender(caller.by, "you"),
+        sender=Sender(caller.by, caller.name or "you"),
         text=text,
         sent_at=context.engine.now(),
     )

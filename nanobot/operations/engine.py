@@ -34,13 +34,15 @@ if TYPE_CHECKING:
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
-    `watches`: what those of the machine saw last. `role`: what of it all this process does."""
+    `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
+    saw last. `role`: what of it all this process does."""
 
     version: str
     home: str
     pid: int
     serving: bool
     channels: Mapping[str, str]
+    addressed: tuple[str, ...] = ()
     web: str = ""
     watches: Mapping[str, str] = {}
     role: str = "all"

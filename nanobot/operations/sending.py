@@ -8,9 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import chat_of, session_at
 from nanobot.errors import UsageError
 from nanobot.messages import (
-    TERMINAL,
+    WEB,
     Address,
     OutboundKind,
     OutboundMessage,
@@ -33,8 +34,11 @@ def _cleaned(text: str) -> str:
 
 
 async def _chat_of(context: OperationContext, session: str) -> Address | None:
-    """The chat of a channel that a session belongs to; None for those of terminals and jobs."""
+    """The chat of a channel or of the page that a session belongs to; None for those of terminals
+    and jobs."""
     channel, _, rest = session.partition(":")
+    if channel == WEB:
+        return Address(WEB, chat_of(session))
     if channel not in context.engine.facts().channels:
         return None
     for address in await context.engine.records.chats(channel):
@@ -95,7 +99,8 @@ async def notify(
 ) -> Notification:
     """Tell a chat something, without asking the model."""
     channel, _, chat_id = chat.partition(":")
-    channels = [*context.engine.facts().channels, TERMINAL]
+    facts = context.engine.facts()
+    channels = list(dict.fromkeys((*facts.channels, *facts.addressed)))
     if channel not in channels or not chat_id:
         names = ", ".join(channels)
         raise UsageError(f"{chat[:80]!r} is no chat: write CHANNEL:CHAT; channels are {names}")
@@ -108,7 +113,7 @@ async def notify(
         key=f"notify:{name}",
         requested=True,
     )
-    session = session_key(address, "", "chat")
+    session = session_at(address)
     await context.engine.journal.post(session, message)
     context.engine.bus.owed(address)
     return Notification(address=str(address), session_key=session, key=message.key)

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import chat_of
 from nanobot.errors import UnknownId
 from nanobot.messages import WEB
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
-from nanobot.operations.web_chats import chat_of
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
 _QUOTED = 2_000
@@ -106,10 +106,14 @@ async def show_session(
 
 @operation("sessions mark-read", alias="sessions read", example="telegram:1001")
 async def mark_read(
-    context: OperationContext, _: Caller, session: PositionalSession = ""
+    context: OperationContext,
+    _: Caller,
+    session: PositionalSession = "",
+    *,
+    entry: Annotated[int, Meta(ge=0, description="Up to this entry of its log; 0: all of it.")] = 0,
 ) -> SessionView:
     """Mark a conversation as read."""
-    await context.engine.records.mark_read(session)
+    await context.engine.records.mark_read(session, entry or None)
     return await _session_of(context, session)
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nanobot.addresses import session_of
 from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address
-from nanobot.operations.web_chats import session_of
 from nanobot.ports import Clock
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts

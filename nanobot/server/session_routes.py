@@ -10,13 +10,13 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
+from nanobot.addresses import chat_of
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import NanobotError, NotAllowed, RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
-from nanobot.operations.web_chats import chat_of
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import OWN, caller_of, problem_of, sent

@@ -166,9 +166,10 @@ class Records(Protocol):
         """Entries of a session's log in order, from the one behind `after` on."""
         ...
 
-    async def mark_read(self, key: str) -> bool:
-        """Everything in the session so far was seen, so that what is said there need not wait for
-        a terminal any more (questions do); False when there is no such session."""
+    async def mark_read(self, key: str, entry: int | None = None) -> bool:
+        """Everything in the session was seen up to an entry (None: all of it). Once all of it was,
+        nothing said there has to wait for a terminal any more, except questions. False when there
+        is no such session."""
         ...
 
     async def delete(self, key: str) -> int:

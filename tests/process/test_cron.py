@@ -58,6 +58,6 @@ async def test_a_chat_of_no_channel_is_refused_when_it_is_named(world: World) ->
     await world.start()
     world.telegram.say(1, "/cron add to=telgram:1 +2s Tea!")
     (text,) = await world.answered(1)
-    assert text == "to: no channel 'telgram' is on; there are cli, telegram."
+    assert text == "to: no channel 'telgram' is on; there are cli, telegram, web."
     world.telegram.say(1, "/cron list")
     assert (await world.answered(1, 2))[1].startswith("There is nothing. cron add")

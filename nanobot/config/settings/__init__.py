@@ -30,6 +30,7 @@ from nanobot.config.settings.triggers import (
     TriggerSettings,
 )
 from nanobot.config.settings.voice import VoiceSettings
+from nanobot.messages import TERMINAL, WEB
 
 
 class Tables(Settings, frozen=True, kw_only=True):
@@ -119,3 +120,9 @@ class Config(Tables, frozen=True, kw_only=True):
     def served(self) -> tuple[str, ...]:
         """The names of the channels that are on."""
         return tuple(name for name, channel in self.channels.items() if channel.enabled)
+
+    @property
+    def addressed(self) -> tuple[str, ...]:
+        """The names of all channels that a message can be sent to: those that are on, the page if
+        it is served, and the terminal."""
+        return (*self.served, *((WEB,) if self.web.enabled else ()), TERMINAL)

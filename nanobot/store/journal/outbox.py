@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced
-from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.messages import WEB, Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
@@ -66,7 +66,8 @@ _LATER = Prepared(
 _DEAD = Prepared(
     _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
 )
-# What arrived was read, and all that was said before it.
+# What arrived in a chat was read, and all that was said before it. On the page it was not: somebody
+# may look at it later, and the page says when.
 _READ_UNTIL = (
     sa.update(_s)
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
@@ -81,6 +82,13 @@ _OF_JOB = (
     .limit(sa.literal_column("1"))
 )
 _READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))
+# What the log does not have is news all the same.
+_BESIDE_THE_LOG = (OutboundKind.NOTICE, OutboundKind.APPROVAL)
+_NEWS = Prepared(
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"), _s.c.updated_at < sa.bindparam("at"))
+    .values(updated_at=sa.bindparam("at"))
+)
 _COMBINED = Prepared(
     sa.select(_o.c.key).where(
         _o.c.session_key == sa.bindparam("k"),
@@ -262,7 +270,10 @@ def receipt(
     if begin is not None:
         _PART_BEGUN.execute(connection, o=row.id, n=begin, now=writer.clock.now())
         return None
-    _READ.execute(connection, k=row.session_key, at=row.created_at)
+    if row.message.address.channel != WEB:
+        _READ.execute(connection, k=row.session_key, at=row.created_at)
+    elif row.message.kind in _BESIDE_THE_LOG:
+        _NEWS.execute(connection, k=row.session_key, at=writer.clock.now())
     for key in (row.message.key, *_combined(connection, row)):
         job = keys.JOBS.number_of(key)
         if job is not None:

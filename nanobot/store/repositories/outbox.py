@@ -12,9 +12,16 @@ from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
 
 _s = schema.sessions
+_e = schema.entries
 _o = schema.outbound
 _p = schema.outbound_parts
 
+_READ_SO_FAR = sa.select(_s.c.head_seq, _s.c.updated_at, _s.c.last_read_at).where(
+    _s.c.key == sa.bindparam("k")
+)
+_SAID_AT = sa.select(_e.c.at).where(
+    _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
+)
 _LATELY = 10_000
 """Messages among which a receipt is looked for that has no index."""
 
@@ -93,8 +100,19 @@ def drop(connection: sa.Connection, writer: StoreContext, number: int) -> bool:
     return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1
 
 
-def mark_read(connection: sa.Connection, writer: StoreContext, key: str) -> bool:
-    for number in unshown(connection, key):
-        drop(connection, writer, number)
-    seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=_s.c.updated_at)
-    return connection.execute(seen).rowcount == 1
+def mark_read(
+    connection: sa.Connection, writer: StoreContext, key: str, entry: int | None = None
+) -> bool:
+    session = connection.execute(_READ_SO_FAR, {"k": key}).first()
+    if session is None:
+        return False
+    if entry is None or session.head_seq <= entry:
+        for number in unshown(connection, key):
+            drop(connection, writer, number)
+        until = session.updated_at
+    else:
+        until = connection.scalar(_SAID_AT, {"k": key, "n": entry}) or 0.0
+    if session.last_read_at is None or session.last_read_at < until:
+        seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=until)
+        connection.execute(seen)
+    return True

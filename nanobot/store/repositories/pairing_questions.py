@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.addresses import session_at
 from nanobot.bus.pairing import VALID_SECONDS, PairingRequest, PairingView
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
@@ -30,7 +31,7 @@ def tell_owners(
     chats = tuple(approvals.chats_of_approvers(connection))
     for to in chats:
         message = _more_ask(request, to) if before == MAX_TOLD else _question(request, view, to)
-        outbox.owe(connection, writer, str(to), "", [message])
+        outbox.owe(connection, writer, session_at(to), "", [message])
     return chats
 
 

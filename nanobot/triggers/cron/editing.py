@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import chat_of, session_at
 from nanobot.errors import UnknownId, UsageError
-from nanobot.messages import Address, Origin, Role, RunOptions
+from nanobot.messages import WEB, Address, Origin, Role, RunOptions
 from nanobot.ports import Clock
 from nanobot.session import keys
 from nanobot.triggers.cron.jobs import (
@@ -118,6 +119,7 @@ class JobEditor:
         schedule = parse(request.schedule, zone, now)
         depth = await self._depth(requester, schedule)
         address = self._address(request.to) if request.to else requester.address
+        here = address == requester.address
         text = _text(request.text or "")
         plan = Plan(
             name=_named(request.name or _first_words(text)),
@@ -126,11 +128,11 @@ class JobEditor:
             anchor=getattr(schedule, "anchor", now),
             text=text,
             address=address,
-            session_key=requester.session_key if address == requester.address else str(address),
+            session_key=requester.session_key if here else session_at(address),
             sender_id=requester.sender_id,
             role=requester.role,
             by=requester.who,
-            here=address == requester.address,
+            here=here,
             tainted=requester.tainted,
             depth=depth,
         )
@@ -161,7 +163,7 @@ class JobEditor:
         if request.to is not None:
             address = self._address(request.to)
             here = address == requester.address
-            key = requester.session_key if here else str(address)
+            key = requester.session_key if here else session_at(address)
             plan = msgspec.structs.replace(plan, address=address, session_key=key, here=here)
         plan = self._requested(plan, request, now)
         state = "active" if job.state == "done" else job.state
@@ -272,6 +274,8 @@ class JobEditor:
         if self._channels and channel not in self._channels:
             channels = ", ".join(sorted(self._channels))
             raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {channels}.")
+        if channel == WEB:
+            chat = chat_of(f"{WEB}:{chat}")
         return Address(channel, chat)
 
     def _requested(self, plan: Plan, request: JobRequest, now: float) -> Plan:

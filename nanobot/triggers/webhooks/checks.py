@@ -11,7 +11,6 @@ def wrong(config: Config) -> list[str]:
     """Each a sentence that begins with the key: prompts that are none, chats of channels that are
     not there."""
     mistakes = []
-    channels_served = {*config.served, TERMINAL}
     for name, hook in config.hooks.items():
         if not hook.enabled:
             continue
@@ -20,8 +19,8 @@ def wrong(config: Config) -> list[str]:
         except ValueError as error:
             mistakes.append(f"hooks.{name}.prompt: {error}")
         channel = hook.to.partition(":")[0]
-        if channel and channel not in channels_served:
-            channels = ", ".join(sorted(channels_served - {TERMINAL})) or "none"
+        if channel and channel not in config.addressed:
+            channels = ", ".join(sorted({*config.addressed} - {TERMINAL})) or "none"
             text = f'hooks.{name}.to: there is no channel "{channel}" that is on'
             mistakes.append(f"{text}; there are: {channels}")
     return mistakes

@@ -1,11 +1,13 @@
-"""The chats of the page: in which of them the answers of a session are shown."""
+"""Which session is shown at an address, and who reads there."""
 
 from __future__ import annotations
 
 from nanobot.errors import UsageError
-from nanobot.messages import WEB
+from nanobot.messages import TERMINAL, WEB, Address
 
 _FOREIGN = "="
+MEMBERS_CHAT = "~"
+"""The first character of the chats that belong to a member or a guest."""
 
 
 def chat_of(session_key: str) -> str:
@@ -24,3 +26,15 @@ def session_of(chat_id: str) -> str:
     if chat_id.startswith(_FOREIGN):
         return chat_id.removeprefix(_FOREIGN)
     return f"{WEB}:{chat_id}"
+
+
+def session_at(address: Address) -> str:
+    """The session that keeps what is said in a chat without being asked for."""
+    return session_of(address.chat_id) if address.channel == WEB else str(address)
+
+
+def owners_alone(address: Address) -> bool:
+    """Whether only owners read a chat: a terminal, or an owner's conversation on the page."""
+    if address.channel == WEB:
+        return not address.chat_id.startswith(MEMBERS_CHAT)
+    return address.channel == TERMINAL
