@@ -137,6 +137,16 @@ class Budgets:
         self.daily = any(_amount(table, measure) for table in tables for measure in _MEASURES)
         self.by_cost = any(_amount(table, "cost") for table in tables)
 
+    @property
+    def zone(self) -> str:
+        """The time zone of its days."""
+        return self._zone_name
+
+    @property
+    def reset_hour(self) -> int:
+        """The hour at which a day begins."""
+        return self._settings.reset_hour
+
     def period(self, now: float) -> Period:
         period = self._period
         if period.ends - 86_400 + 7_200 <= now < period.ends:  # well within: no day is shorter

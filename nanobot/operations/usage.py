@@ -18,10 +18,14 @@ _SHOWN = 50
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was spent since a day, and how the limits of this day stand until it ends. `who`: only
-    theirs; empty: everybody's."""
+    """What was spent from the day `since` to the day `today`, and how the limits of this day stand
+    until it ends. Days begin at the hour `reset_hour` in `zone`. `who`: only theirs; empty:
+    everybody's."""
 
     since: str
+    today: str
+    zone: str
+    reset_hour: int
     until: str
     who: str
     rows: list[UsageRow]
@@ -110,5 +114,12 @@ async def show_usage(
     ]
     rows = await engine.spending.rows("day" if who else by, since, who)
     return UsageReport(
-        since=since, until=period.until, who=who.get("person", ""), rows=rows, limits=limits
+        since=since,
+        today=period.day,
+        zone=budgets.zone,
+        reset_hour=budgets.reset_hour,
+        until=period.until,
+        who=who.get("person", ""),
+        rows=rows,
+        limits=limits,
     )

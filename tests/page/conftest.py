@@ -32,7 +32,7 @@ class House:
         """An address that lets in once."""
         ended = await self.world.run("web", "link")
         assert ended.code == 0, ended.errors
-        return ended.output.split()[0]
+        return f"{self.url}/#login={ended.output.split()[0].partition('#login=')[2]}"
 
     @asynccontextmanager
     async def looking(
@@ -41,12 +41,14 @@ class House:
         *,
         size: tuple[int, int] = (1280, 800),
         scheme: Literal["light", "dark"] = "light",
+        zone: str = "UTC",
     ) -> AsyncIterator[Page]:
         """Somebody who was let in, at a place of the page. What the page complains of is kept."""
         context = await self._browser.new_context(
             locale="en-US",
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
+            timezone_id=zone,
         )
         context.set_default_timeout(PATIENCE_MS)
         page = await context.new_page()
@@ -71,13 +73,14 @@ class House:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, fill: Callable[[Path], Awaitable[None]] | None = None
+    folder: Path, fill: Callable[[Path], Awaitable[None]] | None = None, *, web: str = ""
 ) -> AsyncIterator[House]:
-    """A house of its own, with a gateway that is ready; `fill` puts things into its home first."""
+    """A house of its own, with a gateway that is ready; `fill` puts things into its home first,
+    `web` are more lines of its table."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
     async with open_world(folder) as world, async_playwright() as playwright:
-        world.configure(more="[web]\nport = 0")
+        world.configure(more=f"[web]\nport = 0\n{web}")
         if fill is not None:
             await fill(world.home)
         line = await (await world.launch()).ready()

@@ -2,6 +2,16 @@
 
 import { computed, signal } from "./lib.js";
 
+/** What a path is called here: a proxy may serve the gateway below a path of its own. */
+const BASE = new URL("../../", import.meta.url);
+
+/** The address of a path of the gateway. @param {string} path */
+export const at = (path) => `${BASE.pathname.slice(0, -1)}${path}`;
+
+/** The address of its WebSocket. */
+export const socketUrl = () =>
+  `${BASE.protocol === "https:" ? "wss" : "ws"}://${BASE.host}${at("/ws")}`;
+
 /**
  * The types of the gateway's own OpenAPI document, which `make rules` writes before it checks.
  * @typedef {import("./gateway.js").Reads} Reads
@@ -83,7 +93,7 @@ export async function request(path, options = {}) {
       ...options.headers,
       ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}),
     };
-    response = await fetch(path, { credentials: "same-origin", ...options, headers });
+    response = await fetch(at(path), { credentials: "same-origin", ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     access.value = "away";
@@ -159,7 +169,7 @@ export const readIn = (key, part, values) => got(pathIn(key, part), values);
 export const postIn = (key, part, values) => posted(pathIn(key, part), values);
 
 /** Where a file of the workspace is saved from. @param {string} path */
-export const workspaceFile = (path) => `/api/workspace?path=${encodeURIComponent(path)}`;
+export const workspaceFile = (path) => at(`/api/workspace?path=${encodeURIComponent(path)}`);
 
 /** @param {string} name */
 const pathOf = (name) => `/api/${name.replaceAll(" ", "/")}`;

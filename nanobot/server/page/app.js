@@ -4,9 +4,9 @@ import { access, enter, known, outdated } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
-import { Loading, Missing } from "./parts/basics.js";
+import { Loading, Missing, said } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
-import { Login } from "./parts/login.js";
+import { Login, refused } from "./parts/login.js";
 import { Notices } from "./parts/notices.js";
 import { Palette, palette } from "./parts/palette.js";
 import { go, link, place } from "./router.js";
@@ -188,15 +188,26 @@ function App() {
   `;
 }
 
+/** The secret of a link that the gateway printed, if this is one. */
+const secretOf = () => /^#login=(.+)$/.exec(location.hash)?.[1] ?? "";
+
 /** A link that the gateway printed lets in once; its secret leaves the address at once. */
 async function letIn() {
-  const secret = /^#login=(.+)$/.exec(location.hash)?.[1];
+  const secret = secretOf();
   if (secret) {
     history.replaceState(null, "", location.pathname);
-    await enter(decodeURIComponent(secret)).catch(() => undefined);
+    await enter(decodeURIComponent(secret)).catch((error) => (refused.value = said(error)));
   }
   if (!(await known())) access.value = "out";
 }
+
+/** A link that is pasted into the open page changes only what is behind the #. */
+addEventListener("hashchange", async () => {
+  if (!secretOf()) return;
+  refused.value = "";
+  await letIn();
+  if (!refused.value) location.reload();
+});
 
 const frame = /** @type {HTMLElement} */ (document.getElementById("app"));
 const [wanted] = Object.keys(VIEWS).filter((name) => name === place.value.view);

@@ -5,11 +5,13 @@
  */
 (() => {
   const place = location.hash;
+  const script = /** @type {HTMLScriptElement} */ (document.currentScript);
+  const base = new URL("../..", script.src).pathname.replace(/\/$/, "");
   // Whoever is let in by a link is nobody before that.
   const paths = place.startsWith("#login=") ? [] : ["/api/me"];
   if (/^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
   const ask = async (/** @type {string} */ path) => {
-    const response = await fetch(path, { credentials: "same-origin" });
+    const response = await fetch(base + path, { credentials: "same-origin" });
     return { response, value: response.ok ? await response.json() : undefined };
   };
   const kept = new Map(paths.map((path) => [path, ask(path)]));

@@ -3,7 +3,7 @@
  * full.
  */
 
-import { access, known, read } from "./api.js";
+import { access, known, read, socketUrl } from "./api.js";
 import { signal } from "./lib.js";
 
 const FIRST_WAIT = 500;
@@ -48,7 +48,7 @@ function hear({ data }) {
 }
 
 function connect() {
-  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`);
+  socket = new WebSocket(socketUrl());
   socket.addEventListener("open", () => {
     wait = FIRST_WAIT;
     following.value = true;
@@ -74,10 +74,14 @@ async function recount() {
   waiting.value = approvals.length;
 }
 
-/** Something changed: said a moment later, for much changes at once. */
+/**
+ * Something changed. It is said a moment later, because much changes at once; what changes
+ * meanwhile does not put that off.
+ */
 function note() {
-  clearTimeout(late);
+  if (late) return;
   late = setTimeout(() => {
+    late = 0;
     changed.value += 1;
     recount().catch(() => undefined);
   }, 200);

@@ -503,4 +503,5 @@ export default {
   "It is paused.": "已暂停。",
   "It is resumed.": "已恢复。",
   "also with content from outside": "也适用于外部内容",
+  "A day begins at {hour}:00 in the time zone {zone}.": "一天从 {zone} 时区的 {hour}:00 开始。",
 };

@@ -1,6 +1,7 @@
 /** Small parts that every view is made of. */
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib.js";
+import { changed } from "../live.js";
 import { access, ApiError, known, outdated } from "../api.js";
 import { ago, moment } from "../format.js";
 import { t } from "../i18n.js";
@@ -153,6 +154,27 @@ export const Head = ({ title, children, about }) => html`
 `;
 
 /**
+ * A question on its way: what was watched and how often something had changed when it was asked,
+ * and whether it has to be asked again.
+ * @typedef {{
+ *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean,
+ *   ask: (signal: AbortSignal) => Promise<any>,
+ * }} Flight
+ */
+
+/**
+ * Whether the same is asked as before, only later.
+ * @param {Flight} one
+ * @param {unknown[]} watched
+ */
+const isLater = ({ watched: before, seen }, watched) =>
+  seen !== changed.value &&
+  watched.length === before.length &&
+  watched.every(
+    (value, at) => value === before[at] || (before[at] === seen && value === changed.value),
+  );
+
+/**
  * What something on the way gave: `{ value, error, again }`; asked again when one of `watched`
  * changes.
  * @template T
@@ -167,18 +189,45 @@ export function useFetched(fetching, watched, every = 0) {
     }),
   );
   const [turn, setTurn] = useState(0);
+  const flight = useRef(
+    /** @type {Flight} */ ({ control: null, watched: [], seen: 0, stale: false, ask: fetching }),
+  );
+  const one = flight.current;
+  one.ask = fetching;
+  const start = () => {
+    const control = new AbortController();
+    Object.assign(one, { control, stale: false });
+    one
+      .ask(control.signal)
+      .then(
+        (value) => control.signal.aborted || setState({ value, error: undefined }),
+        (error) => control.signal.aborted || setState((before) => ({ ...before, error })),
+      )
+      .finally(() => {
+        if (one.control !== control) return;
+        one.control = null;
+        if (one.stale) start();
+      });
+  };
   // Asked before the next frame is drawn, and not after it.
   useLayoutEffect(() => {
-    const control = new AbortController();
-    fetching(control.signal).then(
-      (value) => setState({ value, error: undefined }),
-      (error) => control.signal.aborted || setState((before) => ({ ...before, error })),
-    );
+    // What is on its way is awaited if only time has passed: a busy gateway would never be heard.
+    const later = one.control !== null && isLater(one, watched);
+    Object.assign(one, { watched, seen: changed.value });
+    if (later) {
+      one.stale = true;
+    } else {
+      one.control?.abort();
+      start();
+    }
+  }, [...watched, turn]);
+  useEffect(() => {
     const timer = every
       ? setInterval(() => document.hidden || setTurn((value) => value + 1), every)
       : 0;
-    return () => (control.abort(), clearInterval(timer));
-  }, [...watched, turn]);
+    return () => clearInterval(timer);
+  }, [every]);
+  useEffect(() => () => one.control?.abort(), []);
   return { ...state, again: () => setTurn((value) => value + 1) };
 }
 

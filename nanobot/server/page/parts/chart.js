@@ -7,7 +7,7 @@ import { theme } from "../theme.js";
 /**
  * @typedef {typeof import("../vendor/uplot.js").default} Plot
  * @typedef {import("../vendor/uplot.js").default.Series} SeriesOptions
- * @typedef {{ name: string, tint: string, values: number[] }} Series
+ * @typedef {{ name: string, tint: string, values: number[], on?: number[] }} Series
  */
 
 /** @type {Promise<Plot> | undefined} */
@@ -44,6 +44,8 @@ function options(plot, { width, series, value }) {
   return {
     width,
     height: HEIGHT,
+    // A day is a date without a zone, given as its midnight in UTC.
+    tzDate: (at) => plot.tzDate(new Date(at * 1_000), "Etc/UTC"),
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     scales: {
       x: { time: true },
@@ -56,24 +58,27 @@ function options(plot, { width, series, value }) {
       { ...axis, size: 64, values: (_, ticks) => ticks.map(value) },
     ],
     series: [
-      { label: t("Day"), value: (_, at) => (at ? new Date(at * 1_000).toLocaleDateString() : "") },
+      { label: t("Day"), value: (_, at) => (at ? dayName(at) : "") },
       ...series.map(
-        ({ name, tint }) =>
+        ({ name, tint, values }) =>
           /** @type {SeriesOptions} */ ({
             label: name,
             stroke: colour(tint),
             fill: colour(tint),
             paths: plot.paths.bars?.({ size: [0.6, 40], radius: 0.15 }),
             points: { show: false },
-            value: (_, amount) => (amount === null || amount === undefined ? "" : value(amount)),
+            value: (_, __, ___, index) => (index === null ? "" : value(values[index])),
           }),
       ),
     ],
   };
 }
 
+/** @param {number} at midnight of the day in UTC */
+const dayName = (at) => new Date(at * 1_000).toLocaleDateString(undefined, { timeZone: "UTC" });
+
 /**
- * Bars by day.
+ * Bars by day. `on`: what the bars of a series stand on; the series that they stand on comes later.
  * @param {{
  *   title: string, days: number[], series: Series[],
  *   value: (amount: number) => string,
@@ -90,8 +95,11 @@ export function Bars({ title, days, series, value }) {
     );
     load().then((Plot) => {
       if (gone || !element.current) return;
+      const heights = series.map(({ values, on }) =>
+        values.map((amount, index) => amount + (on?.[index] ?? 0)),
+      );
       /** @type {import("../vendor/uplot.js").default.AlignedData} */
-      const data = [days, ...series.map(({ values }) => values)];
+      const data = [days, ...heights];
       chart = new Plot(
         options(Plot, { width: element.current.clientWidth, series, value }),
         data,

@@ -2,18 +2,20 @@
 
 import { enter } from "../api.js";
 import { t } from "../i18n.js";
-import { asset, html, useEffect, useState } from "../lib.js";
+import { asset, html, signal, useEffect } from "../lib.js";
 import { said } from "./basics.js";
 
+/** Why a link let nobody in; "" where none was refused. */
+export const refused = signal("");
+
 export function Login() {
-  const [error, setError] = useState("");
   const submit = async (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
     event.preventDefault();
     try {
       await enter(String(new FormData(event.currentTarget).get("token")));
       location.reload();
     } catch (problem) {
-      setError(said(problem));
+      refused.value = said(problem);
     }
   };
   useEffect(() => {
@@ -33,9 +35,9 @@ export function Login() {
           <span class="name">${t("Token")}</span>
           <input name="token" type="password" autocomplete="current-password" required autofocus />
         </label>
-        ${error && html`
+        ${refused.value && html`
           <p class="bad" role="alert">
-            ${error}
+            ${refused.value}
           </p>
         `}
         <button class="button main" type="submit">

@@ -31,31 +31,34 @@ const SPANS = [
 const DAY_MS = 86_400_000;
 const MUCH = 0.8;
 
-/** Every day of the span, those without use too. @param {UsageRow[]} rows @param {number} days */
-function everyDay(rows, days) {
+/**
+ * Every day of the span, those without use too. Days are those of the gateway, which sums by them:
+ * `last` is the one that it counts now.
+ * @param {UsageRow[]} rows
+ * @param {number} days
+ * @param {string} last
+ */
+export function everyDay(rows, days, last) {
   const byDay = new Map(rows.map((row) => [row.name, row]));
-  const today = Date.parse(new Date().toISOString().slice(0, 10));
+  const today = Date.parse(last);
   return Array.from({ length: days }, (_, index) => {
     const day = new Date(today - (days - 1 - index) * DAY_MS);
     return { at: day.getTime() / 1_000, row: byDay.get(day.toISOString().slice(0, 10)) };
   });
 }
 
-/** @param {{ rows: UsageRow[], days: number }} props */
-function Charts({ rows, days }) {
+/** @param {{ rows: UsageRow[], days: number, last: string }} props */
+function Charts({ rows, days, last }) {
   const [what, setWhat] = useState("tokens");
   const { at, series, value } = useMemo(() => {
-    const all = everyDay(rows, days);
+    const all = everyDay(rows, days, last);
     const pick = (/** @type {Measure} */ name) => all.map(({ row }) => row?.[name] ?? 0);
     const tokens = [
-      {
-        name: t("Tokens in"),
-        tint: "--c0",
-        values: all.map(({ row }) => (row ? row.tokens_in + row.tokens_out : 0)),
-      },
-      { name: t("Tokens out"), tint: "--c1", values: pick("tokens_out") },
+      // Bars of what came out stand on those of what went in.
+      { name: t("Tokens out"), tint: "--c1", values: pick("tokens_out"), on: pick("tokens_in") },
+      { name: t("Tokens in"), tint: "--c0", values: pick("tokens_in") },
     ];
-    /** @type {Record<string, { name: string, tint: string, values: number[] }[]>} */
+    /** @type {Record<string, { name: string, tint: string, values: number[], on?: number[] }[]>} */
     const measures = {
       tokens,
       cost: [{ name: t("Cost"), tint: "--c2", values: pick("cost") }],
@@ -66,7 +69,7 @@ function Charts({ rows, days }) {
       series: measures[what],
       value: what === "cost" ? money : short,
     };
-  }, [rows, days, what]);
+  }, [rows, days, last, what]);
   /** @type {Record<string, string>} */
   const titles = {
     tokens: t("Tokens a day"),
@@ -89,6 +92,10 @@ function Charts({ rows, days }) {
     <${Bars} title=${titles[what]} days=${at} series=${series} value=${value} />
   `;
 }
+
+/** When a day begins, and where. @param {UsageReport} report */
+const dayOf = ({ zone, reset_hour: hour }) =>
+  t("A day begins at {hour}:00 in the time zone {zone}.", { hour, zone });
 
 /** @param {UsageRow[]} rows @param {Measure} name */
 const sum = (rows, name) => rows.reduce((total, row) => total + row[name], 0);
@@ -224,7 +231,8 @@ export default function Usage() {
           value.rows.length ? html`
             <${Tiles} report=${value} />
             <section>
-              <${Charts} rows=${value.rows} days=${days} />
+              <${Charts} rows=${value.rows} days=${days} last=${value.today} />
+              <p class="soft">${dayOf(value)}</p>
             </section>
             <section>
               <div class="row spread">

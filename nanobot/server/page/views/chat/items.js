@@ -1,6 +1,6 @@
 /** What stands in a conversation: what people said, answers, tool calls, and notes. */
 
-import { workspaceFile } from "../../api.js";
+import { at, workspaceFile } from "../../api.js";
 import { clock, duration, moment, size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
@@ -107,7 +107,7 @@ export function Tool({ tool }) {
 /** @param {{ file: import("../../gateway.js").Attachment }} props */
 function File({ file }) {
   const address = file.blob
-    ? `/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}`
+    ? at(`/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}`)
     : file.path
       ? workspaceFile(file.path)
       : "";
