@@ -22,6 +22,8 @@ _PROPERTY = re.compile(
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"(?P<rest>\S*)|(?P<plain>[^\s"]*))',
     re.IGNORECASE,
 )
+# The name at the beginning of an Authentication-Results header, however the rest of it reads.
+_SERVER = re.compile(r'\s*"?([^\s;"()=]+)')
 _METHOD = re.compile(r"\s*([a-z0-9-]+)\s*(?:/\s*\d+\s*)?=\s*([a-z]+)", re.IGNORECASE)
 
 
@@ -67,14 +69,18 @@ def author(headers: Message) -> Author | None:
 def authenticated(headers: Message, sender: Author, trusted: Collection[str]) -> str:
     """Nothing ("") if the own server vouches for the sender; else why nobody does.
 
-    The topmost header of a trusted server counts and no other: servers put theirs on top, and
-    whatever stands below may have come with the mail.
+    The topmost header that begins with the name of a trusted server counts and no other: servers
+    put theirs on top, and every header below may have come with the mail. If that topmost header
+    cannot be read, the mail is not authenticated: the sender may have caused it.
     """
     names = {name.lower() for name in trusted}
     for raw in raw_headers(headers, "Authentication-Results"):
+        named = _SERVER.match(raw)
         server, findings = results(raw)
         if server in names:
             return _verdict(sender, findings)
+        if named is not None and named[1].lower() in names:
+            return f"the Authentication-Results of {named[1].lower()} cannot be read"
     return "no Authentication-Results of a server in trusted_authserv"
 
 

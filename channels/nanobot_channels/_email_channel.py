@@ -12,7 +12,7 @@ from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Intake, OutboundPart
 from nanobot_channels import _email_parts, _email_smtp
 from nanobot_channels._email_auth import servers
-from nanobot_channels._email_headers import headers_of
+from nanobot_channels._email_headers import ambiguity, headers_of
 from nanobot_channels._email_imap import PIECE, Mailbox
 from nanobot_channels._email_mime import pieces
 from nanobot_channels._email_parts import Envelope, attach, composed, payload_of, subject_of
@@ -93,7 +93,8 @@ class EmailChannel:
         trusted = {server.lower() for server in self._settings.trusted_authserv}
         checkers: list[str] = []
         for uid in await box.search(f"{max(following - 5, 1)}:*", by_uid=True):
-            checkers += servers(headers_of(await box.piece(uid, 0, what="HEADER") or b""))[:1]
+            raw = await box.piece(uid, 0, what="HEADER") or b""
+            checkers += [] if ambiguity(raw) else servers(headers_of(raw))[:1]
         if not checkers or trusted & set(checkers):
             return ""
         return (

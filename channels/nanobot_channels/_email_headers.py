@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from email.errors import MessageError
 from email.header import decode_header
@@ -25,6 +26,12 @@ _ALIASES = {
     "shift_jis": "cp932",
 }
 
+MAX_LINE_BYTES = 998
+"""Of a line of headers, without its line end (RFC 5322, 2.1.1)."""
+# A field's name and colon (RFC 5322, 3.6.8), or the continuation of the field above.
+_FIELD = re.compile(rb"[!-9;-~]+:")
+_SHOWN = 40
+
 T = TypeVar("T")
 
 
@@ -42,6 +49,31 @@ def headers_of(raw: bytes) -> Headers:
     parser = BytesHeaderParser(_class=Headers)
     headers = odd(None, lambda: parser.parsebytes(raw))
     return headers if isinstance(headers, Headers) else Headers()
+
+
+def ambiguity(raw: bytes) -> str:
+    """Why a mail server may read this block of headers differently than `headers_of`; "" if both
+    read the same fields.
+
+    Lines end at LF for the server, and Python's parser ends one at a bare CR too. A sender could
+    use that to hide a header from the server that checks the mail. A line that is no header ends
+    the headers for one program and not for another, so it may only be the last.
+    """
+    lines = [line.removesuffix(b"\r") for line in raw.removesuffix(b"\n").split(b"\n")]
+    if not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines):
+        if b"\r" in line:
+            return "a carriage return within a line of its headers"
+        if b"\0" in line:
+            return "a NUL in its headers"
+        if len(line) > MAX_LINE_BYTES:
+            return f"a line of {len(line)} bytes in its headers, over {MAX_LINE_BYTES}"
+        continued = number > 0 and line[:1] in {b" ", b"\t"}
+        last = number == len(lines) - 1 and b":" not in line
+        if not continued and not last and _FIELD.match(line) is None:
+            return f"a line in its headers that is no header: {line[:_SHOWN]!r}"
+    return ""
 
 
 def odd(otherwise: T, make: Callable[[], T]) -> T:

@@ -15,7 +15,14 @@ from email.message import Message
 
 import msgspec
 
-from nanobot_channels._email_headers import file_name_of, header, headers_of, odd, text_of
+from nanobot_channels._email_headers import (
+    ambiguity,
+    file_name_of,
+    header,
+    headers_of,
+    odd,
+    text_of,
+)
 
 MAX_TEXT_BYTES = 1_000_000
 """Of one text are kept; what is longer is cut, and says so."""
@@ -79,9 +86,11 @@ _READ_ON_THE_SPOT = frozenset({"text/plain", "text/html"})
 
 
 class Mail(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole mail. `digest` is the sha256 of its bytes."""
+    """A whole mail. `digest` is the sha256 of its bytes. `ambiguous` says why a mail server may
+    read its headers differently; "" if it reads the same."""
 
     headers: Message
+    ambiguous: str = ""
     parts: tuple[Part, ...]
     size: int
     digest: str
@@ -103,6 +112,7 @@ class MailScanner:
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self._headers: Message | None = None
+        self._ambiguous = ""
         self._open: list[_Container] = []
         self._sha256 = hashlib.sha256()
         self._line = b""
@@ -140,7 +150,13 @@ class MailScanner:
             self._close()
         headers = self._headers if self._headers is not None else Message()
         digest = self._sha256.hexdigest()
-        return Mail(headers=headers, parts=tuple(self.parts), size=self._at, digest=digest)
+        return Mail(
+            headers=headers,
+            ambiguous=self._ambiguous,
+            parts=tuple(self.parts),
+            size=self._at,
+            digest=digest,
+        )
 
     def _take(self, line: bytes) -> None:
         level = None if self._broken or not line.startswith(b"--") else self._level(line)
@@ -149,6 +165,8 @@ class MailScanner:
         elif self._in_headers:
             if len(self._raw) < MAX_HEADER_BYTES:
                 self._raw += line
+            elif self._headers is None:
+                self._ambiguous = f"headers of over {MAX_HEADER_BYTES // 1000} kB"
             if not line.strip(b"\r\n") and not self._broken:
                 self._at += len(line)
                 self._begin()
@@ -194,6 +212,7 @@ class MailScanner:
         headers = headers_of(raw)
         if self._headers is None:
             self._headers = headers
+            self._ambiguous = self._ambiguous or ambiguity(raw)
         self._in_headers, self._start = False, self._at
         # A line that is no header ends them, in a mail without the empty line.
         stray = odd("", lambda: str(headers.get_payload() or ""))

@@ -100,6 +100,8 @@ class Reader:
         """The result for a mail; `place` (UIDVALIDITY and UID) is where its files are fetched
         from."""
         headers = mail.headers
+        if mail.ambiguous:
+            return Ignored(f"programs may disagree about who sent it: {mail.ambiguous}", warn=True)
         bounce = self._bounce(mail)
         if bounce is not None:
             return bounce

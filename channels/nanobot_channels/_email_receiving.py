@@ -10,7 +10,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.ports import Intake
-from nanobot_channels._email_headers import ODD, headers_of
+from nanobot_channels._email_headers import ODD, ambiguity, headers_of
 from nanobot_channels._email_imap import PIECE, Folder, Mailbox
 from nanobot_channels._email_mime import Mail, MailScanner
 from nanobot_channels._email_reading import (
@@ -94,7 +94,7 @@ async def looked_up(box: Mailbox, message_id: str) -> tuple[str, MailThread] | N
     if uid is None:
         uid = await box.with_id(message_id, "References")
     head = await box.piece(uid, 0, what="HEADER") if uid is not None else None
-    if not head:
+    if not head or ambiguity(head):
         return None
     headers = headers_of(head)
     return message_id_of(headers) or message_id, thread_of(headers)

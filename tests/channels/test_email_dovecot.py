@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import imaplib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -16,7 +17,7 @@ from nanobot_channels._email_settings import settings_of
 from tests.channels.test_email_sending import part_of
 from tests.doubles.dovecot import DOVECOT, OPENSSL, Dovecot, dovecot
 from tests.doubles.fake_intake import FakeIntake
-from tests.doubles.mail_server import OWNER, MailServer, letter
+from tests.doubles.mail_server import AUTHSERV, OWNER, PASSWORD, USER, MailServer, letter
 
 pytestmark = pytest.mark.skipif(
     not (DOVECOT and OPENSSL),
@@ -137,3 +138,22 @@ async def test_what_is_wrong_is_said(box: Dovecot, smtp: MailServer) -> None:
         await channel_of(box, smtp, tls=True, imap_host="nowhere.invalid").check()
     with pytest.raises(ChannelDown, match="Nothing"):
         await channel_of(box, smtp, folder="Nothing").check()
+
+
+async def test_a_header_behind_a_bare_carriage_return_is_none_as_for_the_server(
+    box: Dovecot, smtp: MailServer
+) -> None:
+    """Dovecot delivers such bytes as they are, and finds no such header in the mail."""
+    forged = f"Authentication-Results: {AUTHSERV}; dmarc=pass header.from=example.com".encode()
+    channel, intake = channel_of(box, smtp), FakeIntake()
+    async with running(channel, intake):
+        raw = letter("forged", subject="x", checked=None)
+        box.deliver(raw.replace(b"Subject: x", b"Subject: x\r" + forged))
+        with imaplib.IMAP4("127.0.0.1", box.port) as own:
+            own.login(USER, PASSWORD)
+            own.select("INBOX", readonly=True)
+            assert own.search(None, "HEADER", "Subject", "dmarc=pass") == ("OK", [b"1"])
+            assert own.search(None, "HEADER", "Authentication-Results", "dmarc") == ("OK", [b""])
+        box.deliver(letter("real"))
+        (message,) = await intake.received(1)
+    assert message.text == "real"
