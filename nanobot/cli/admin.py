@@ -57,6 +57,9 @@ def put(
     context: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as in agent.model.")],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value; lists with commas.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Take a model that is in no list.")
+    ] = False,
 ) -> None:
     """Write a key into config.toml.
 
@@ -66,7 +69,7 @@ def put(
     from nanobot.cli.settings import set_key  # noqa: PLC0415
 
     with errors():
-        say(set_key(context.obj, key, value))
+        say(set_key(context.obj, key, value, force=force))
 
 
 def check(context: typer.Context, json: Json = False) -> None:

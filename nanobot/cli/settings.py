@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from nanobot.app.setup.named_models import check_named
 from nanobot.config import file as configfile
 from nanobot.config.values import home_of
 from nanobot.operations.configuration import changed_text
@@ -14,11 +15,14 @@ from nanobot.operations.home import ChangedSettings
 from nanobot.server.client import call
 
 
-def set_key(environ: Mapping[str, str], key: str, value: str) -> str:
-    """Write a key, and say when it takes effect. Raises ConfigError and UsageError."""
+def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = False) -> str:
+    """Write a key, and say when it takes effect. Raises ConfigError and UsageError, unless it is
+    forced also for a model that nobody knows."""
     socket = home_of(environ) / "control.sock"
-    raw = asyncio.run(call(socket, "config set", {"key": key, "text": value}))
+    raw = asyncio.run(call(socket, "config set", {"key": key, "text": value, "force": force}))
     if raw is None:
+        if not force:
+            asyncio.run(check_named({key: configfile.typed_value(key, value)}, environ))
         file = configfile.put(environ, {key: value})
         return f"{key}: written into {file}. It takes effect when nanobot starts."
     return changed_text(msgspec.json.decode(raw, type=ChangedSettings))

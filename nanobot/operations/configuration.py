@@ -65,10 +65,12 @@ async def set_setting(
     caller: Caller,
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
     text: Annotated[Positional, Meta(description="Its value; lists with commas.")],
+    *,
+    force: Annotated[bool, Meta(description="Take a model that is in no list.")] = False,
 ) -> ChangedSettings:
     """Write a key of the configuration."""
     caller.at_this_machine("The configuration")
-    return await context.engine.home.change({key: text})
+    return await context.engine.home.change({key: text}, force=force)
 
 
 @operation("config unset", text=changed_text, example="agent.model")

@@ -19,12 +19,15 @@ from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import reaction, verdict
 from nanobot.session import keys
 from nanobot.session.approvals import Approval, Approver, may_answer
+from nanobot.session.entries import DecisionEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import APPROVALS
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 
 _LOOKED_AT = 20
+_TURNS = 2
+_ASKS = re.compile("[?\uff1f]")
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
     True: "Nothing was running here.",
@@ -105,19 +108,48 @@ class Dispatcher:
 
     async def decided(self, invocation: Invocation) -> tuple[Operation, str] | None:
         """The decision that a plain yes or no makes: on the call for which the conversation waits,
-        or that was asked about last in this chat, if its sender may decide that. A question is
-        answered by words of its own."""
+        or which it just said "still waits" of, or that was asked about last in this chat, if its
+        sender may decide that. Of several in the conversation it shows which there are. A question
+        is answered by any words while its run waits, and by a yes or no right after."""
         name, message = verdict(invocation.message.text), invocation.message
         if not name:
             return None
         person = Approver(
             role=invocation.role, channel=message.address.channel, id=message.sender.id
         )
-        waiting = await self.engine.records.approvals(session="", state="waiting", limit=_LOOKED_AT)
-        calls = [each for each in waiting if not each.question and may_answer(each, person)]
-        own = [each for each in calls if each.session_key == invocation.session_key]
+        still_open = await self.engine.records.approvals(session="", state="open", limit=_LOOKED_AT)
+        theirs = [each for each in still_open if may_answer(each, person)]
+        own = [
+            each
+            for each in theirs
+            if each.session_key == invocation.session_key and await self._is_meant(each)
+        ]
+        calls = [each for each in theirs if each.state == "waiting" and not each.question]
         meant = own or [each for each in calls if await self._asked_last(each, invocation)]
-        return (self._by_name[name], str(meant[0].id)) if len(meant) == 1 else None
+        if own and len(own) > 1:
+            return self._by_name["approvals list"], ""
+        if len(meant) != 1:
+            return None
+        number = str(meant[0].id)
+        if meant[0].question:
+            return self._by_name["answer"], f"{number} {message.text}"
+        return self._by_name[name], number
+
+    async def _is_meant(self, approval: Approval) -> bool:
+        """Whether a yes in its conversation can only be about this: its run waits for it, or went
+        on without it a moment ago and nothing else was asked since."""
+        if approval.state == "waiting":
+            return not approval.question
+        turns = 0
+        for entry in reversed(await self.engine.journal.history(approval.session_key)):
+            body = entry.body
+            if isinstance(body, DecisionEntry) and body.id == approval.id:
+                return True
+            turns += isinstance(body, UserEntry)
+            asks = isinstance(body, ReplyEntry | PostEntry) and _ASKS.search(body.text)
+            if asks or turns > _TURNS:
+                return False
+        return False
 
     async def _asked_last(self, approval: Approval, invocation: Invocation) -> bool:
         """Whether an approval of another conversation is the last thing said in this chat."""

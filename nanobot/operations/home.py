@@ -190,8 +190,11 @@ class HomeAdmin(Protocol):
         """The JSON Schema of the configuration."""
         ...
 
-    async def change(self, values: Mapping[str, str | None]) -> ChangedSettings:
-        """Write keys; None takes one out, so that its default holds."""
+    async def change(
+        self, values: Mapping[str, str | None], *, force: bool = False
+    ) -> ChangedSettings:
+        """Write keys; None takes one out, so that its default holds. A model that nobody knows is
+        refused unless it is forced."""
         ...
 
     async def examine(self, *, fix: bool) -> list[Finding]:

@@ -3,6 +3,7 @@ signature of its handler, out of what was typed, and into what the handler takes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter as Declared
 from inspect import signature
@@ -31,6 +32,7 @@ Find: TypeAlias = Annotated[
 """The type of an argument that narrows a list: letter case does not count."""
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
 
+_OPTION = re.compile("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SHOWN = 80
 _LARGEST = 2**53
@@ -185,6 +187,7 @@ def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
     waiting = [parameter for parameter in parameters if parameter.positional]
     values: dict[str, str] = {}
     while text:
+        text = _as_in_a_chat(text, by_name)
         word, *after = text.split(maxsplit=1)
         name, equals, value = word.partition("=")
         flag, choice = by_name.get(word), by_choice.get(word)
@@ -204,6 +207,21 @@ def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
             raise UsageError(f"{word!r} is too much")
         text = "".join(after)
     return values
+
+
+def _as_in_a_chat(text: str, by_name: Mapping[str, Parameter]) -> str:
+    """The text, its first word as chats write it where it is an option of the command line:
+    `--undo` is `undo`, `--limit 5` is `limit=5`. Phones make one long dash of two."""
+    match = _OPTION.match(text)
+    parameter = by_name.get(match[1].replace("-", "_")) if match else None
+    if match is None or parameter is None:
+        return text
+    rest = text[match.end() :]
+    if rest.startswith("="):
+        return f"{parameter.name}{rest}"
+    if parameter.kind is bool:
+        return f"{parameter.name}=yes{rest}"
+    return f"{parameter.name}={rest.lstrip()}"
 
 
 def converted(

@@ -11,6 +11,7 @@ from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument
+from nanobot.providers.base import ChecksModels
 from nanobot.session.states import RunState, as_people_see
 
 
@@ -133,6 +134,7 @@ async def change_model(
     ] = "",
     *,
     default: Annotated[bool, Meta(description="Go back to the configured one.")] = False,
+    force: Annotated[bool, Meta(description="Take a model that is in no list.")] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
     """Show or change the model."""
@@ -143,7 +145,10 @@ async def change_model(
         return ModelStatus(session_key=session, model=profile.label, changed=False)
     if caller.role is not Role.OWNER:
         raise UsageError("Only owners change the model.")
+    default = default or name == "default"
     label = None if default else name
+    if label is not None and not force and isinstance(engine.models, ChecksModels):
+        await engine.models.check(label)
     profile = await engine.describe_model(label)
     await engine.journal.set_model(session, label)
     return ModelStatus(session_key=session, model=profile.label, changed=True)

@@ -217,6 +217,16 @@ class AudioAndEmbeddings(Protocol):
         ...
 
 
+@runtime_checkable
+class ChecksModels(Protocol):
+    """A place of models that knows which there are."""
+
+    async def check(self, label: str) -> None:
+        """Raises ConfigError or UsageError, with the nearest names, for a label that nobody knows,
+        or of which nobody can tell."""
+        ...
+
+
 class Models(Protocol):
     """Where whoever calls a model finds it."""
 

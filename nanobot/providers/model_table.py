@@ -86,6 +86,10 @@ class ModelTable:
         listed = known_profile(provider, model) is not None and provider not in LOCAL_PROVIDERS
         return listed or self._rows.get((provider, model)) is not None
 
+    def has_row(self, provider: str, model: str) -> bool:
+        """Whether the table has this very model, once it was looked up."""
+        return self._rows.get((provider, model)) is not None
+
     def learn(self, provider: str, model: str, details: ModelDetails) -> None:
         """Take what the endpoint itself says of a model."""
         self._by_provider[provider, model] = details
@@ -173,6 +177,27 @@ def _read(find: Callable[[], Path | None], provider: str, model: str) -> _Row | 
     # Some are listed without their provider; then it must be the same one (bedrock_converse).
     bare = _decoded(table.get(model))
     return bare if bare and bare.litellm_provider.startswith(provider) else None
+
+
+def names_of(provider: str, find: Callable[[], Path | None] = bundled_table) -> list[str]:
+    """The models of a provider that the table has, by the names that it gives them; none without
+    the table."""
+    path, theirs = find(), litellm_name(provider) or provider
+    if path is None:
+        return []
+    try:
+        table = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+    except (OSError, msgspec.DecodeError):
+        return []
+    prefix = f"{theirs}/"
+    names = [name.removeprefix(prefix) for name in table if name.startswith(prefix)]
+    bare = (name for name, raw in table.items() if "/" not in name and _is_of(theirs, raw))
+    return [*names, *bare]
+
+
+def _is_of(provider: str, raw: msgspec.Raw) -> bool:
+    row = _decoded(raw)
+    return row is not None and row.litellm_provider == provider
 
 
 def _decoded(raw: msgspec.Raw | None) -> _Row | None:

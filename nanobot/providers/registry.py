@@ -102,6 +102,13 @@ class ProviderRegistry:
                 choices[label] = choice
         return choices[label]
 
+    async def check(self, label: str) -> None:
+        """See ChecksModels."""
+        if self._only is None:
+            from nanobot.providers.model_check import check_model  # noqa: PLC0415 - rarely wanted
+
+            await check_model(label, self._settings, self._environ)
+
     @property
     def line(self) -> str:
         """Who answers, in a line; or that it is not known yet."""

@@ -183,6 +183,41 @@ async def test_a_run_that_went_on_takes_a_thumb_too_and_a_question_in_words_none
         assert recorder.calls == ["act"]
 
 
+@pytest.mark.parametrize(
+    ("said", "done"), [("yes", "Approved: act (#1)"), ("no", "Denied: act (#1)")]
+)
+async def test_a_yes_after_still_waits_decides_what_waits(said: str, done: str) -> None:
+    recorder = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "It waits for you.", "Hello.", "It is done.")
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
+        number = await asked_in(bot)
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits")
+        assert (await bot.channel.pop("1")).text == "It waits for you."
+        assert (await bot.channel.pop("1")).text == "Hello."
+        await bot.channel.push(said)
+        assert (await bot.channel.pop("1")).text == done
+        await bot.settle()
+        assert recorder.calls == (["act"] if said == "yes" else [])
+        assert not any(last_text(request) == said for request in model.requests)
+
+
+@pytest.mark.parametrize("between", ["Shall I look it up?", "要我查一下吗？"])
+async def test_a_yes_to_another_question_does_not_approve_what_still_waits(between: str) -> None:
+    recorder = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "It waits.", between, "I look it up.")
+    async with gateway(model, tools=risky(recorder)) as bot:
+        await member_acts(bot)
+        await asked_in(bot)
+        await bot.channel.push("and the weather")
+        for _ in range(3):
+            await bot.channel.pop("1")
+        await bot.channel.push("yes")
+        assert (await bot.channel.pop("1")).text == "I look it up."
+        assert recorder.calls == []
+
+
 async def test_a_yes_in_the_owners_chat_counts_right_after_the_question_there() -> None:
     recorder = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")

@@ -64,6 +64,20 @@ async def test_what_others_say_is_no_answer_and_nobody_waits_for_it() -> None:
         assert last_text(model.requests[-1]) == "(answering: Which colour?)\nblue"
 
 
+async def test_a_yes_after_still_waits_answers_the_question() -> None:
+    model = ScriptedProvider(QUESTION, "I asked.", "Hello.", "Then yes.")
+    async with gateway(model, tools=[ask_tool()]) as bot:
+        await bot.channel.push("paint it", sender=MEMBER)
+        await bot.channel.pop()
+        await bot.channel.push("hello")
+        for _ in range(3):
+            await bot.channel.pop()
+        await bot.channel.push("yes")  # not of whom it was asked
+        assert (await bot.channel.pop()).text == "Then yes."
+        await bot.channel.push("yes", sender=MEMBER)
+        assert (await bot.channel.pop()).text == "Answered: Which colour?"
+
+
 async def test_an_answer_with_files_is_seen_as_a_message() -> None:
     model = ScriptedProvider(QUESTION, "Like this one.")
     photo = (Attachment(kind="image", error="it is too large"),)

@@ -77,3 +77,30 @@ def test_everything_else_is_said_as_it_is(folder: Path) -> None:
 def test_whatever_is_typed_is_said(text: str) -> None:
     for line in (text, f"/image {text}", f"/{text}.png"):
         typed(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "see @note.txt",
+            "There is no file note.txt, so only its name was sent; did you mean @notes.txt?",
+        ),
+        ("see @./nots.txt.", "did you mean @./notes.txt?"),
+        ("see @missing/far.md", "There is no file missing/far.md, so only its name was sent"),
+        ("see @nowhere.csv", "There is no file nowhere.csv"),
+        ("see @notestxt", "did you mean @notes.txt?"),
+        ("see @src", "@src is a folder; name a file in it"),
+        ("see @src/", "@src/ is a folder; name a file in it"),
+    ],
+)
+def test_a_file_that_is_not_there_is_told(folder: Path, text: str, note: str) -> None:
+    (folder / "src").mkdir()
+    message = typed(text)
+    assert note in message.note
+    assert (message.text, message.files) == (text, ())
+
+
+@pytest.mark.parametrize("text", ["ask @bob", "ask @bob, please", "me@example.org", "@", "@@"])
+def test_a_name_is_no_missing_file(folder: Path, text: str) -> None:
+    assert typed(text).note == ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from nanobot.cli.chat import editor
 from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS
@@ -63,3 +66,13 @@ def test_models_of_the_configuration_come_first() -> None:
     labels = model_labels(config)
     assert labels[:4] == ["default", "mine/big", "embedded", "mine/"]
     assert "anthropic/claude-sonnet-4-5" in labels
+
+
+def test_a_folder_is_completed_with_its_slash_so_that_tab_goes_on_in_it(tmp_path: Path) -> None:
+    (tmp_path / "docs" / "deep").mkdir(parents=True)
+    (tmp_path / "docs" / "deep" / "notes.txt").write_text("x")
+    completer, text = editor._Completer(Commands({})), f"see @{tmp_path}/do"
+    for _ in range(3):
+        (found,) = completer.get_completions(Document(text), CompleteEvent())
+        text += found.text
+    assert text == f"see @{tmp_path}/docs/deep/notes.txt"

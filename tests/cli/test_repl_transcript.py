@@ -348,9 +348,13 @@ def test_a_call_that_began_before_one_came_shows_how_long_it_runs(talk: Talk) ->
     assert talk.transcript.status() == "exec make · 75 s"
 
 
-def test_leaving_does_not_call_cut_off_what_goes_on(talk: Talk) -> None:
+@pytest.mark.parametrize(("stays", "said"), [(True, "still running"), (False, "interrupted")])
+def test_leaving_says_what_becomes_of_a_call_without_a_result(
+    talk: Talk, stays: bool, said: str
+) -> None:
+    """Without a gateway the command ends with this process."""
     talk.begins(1)
     talk.event(EventKind.TOOL_CALL, key="c", name="exec", arguments='{"command": "make"}')
-    talk.transcript.leave()
+    talk.transcript.leave(stays=stays)
     assert talk.kept == ["- exec make None"]
-    assert talk.page.texts == ["goes on"]
+    assert talk.page.texts == [said]

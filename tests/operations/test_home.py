@@ -341,7 +341,7 @@ _UDP = {"channel": "udp", "name": "", "settings": ""}
     ("name", "arguments"),
     [
         ("config get", {"key": ""}),
-        ("config set", {"key": "tools.exec.sandbox", "text": "off"}),
+        ("config set", {"key": "tools.exec.sandbox", "text": "off", "force": False}),
         ("config unset", {"key": "agent.model"}),
         ("doctor", {"fix": True}),
         ("restart", {}),

@@ -186,7 +186,7 @@ async def test_model_shows_and_changes_the_model_of_this_session_only(
     shared.telegram.say(chat, "/model")
     (shown,) = await shared.answered(chat)
     assert shown.startswith("test/scripted answers here.")
-    shared.telegram.say(chat, "/model test/other")
+    shared.telegram.say(chat, "/model test/other force=yes")
     changed = (await shared.answered(chat, 2))[1]
     shared.telegram.say(chat, "say:other")
     await shared.said(chat, shown, changed, "other")
@@ -203,8 +203,14 @@ async def test_a_model_nobody_knows_is_refused_and_nothing_changes(
     shared.telegram.say(chat, "/model nosuchprovider/x")
     (refused,) = await shared.answered(chat)
     assert "nosuchprovider" in refused
+    shared.telegram.say(chat, "/model test/scriptd")
+    (_, near) = await shared.answered(chat, 2)
+    assert 'did you mean "test/scripted"?' in near
+    shared.telegram.say(chat, "/model --default")
+    (*_, default) = await shared.answered(chat, 3)
+    assert default == "From the next model call on, test/scripted answers in this session."
     shared.telegram.say(chat, "say:as before")
-    await shared.said(chat, refused, "as before")
+    await shared.said(chat, refused, near, default, "as before")
 
 
 async def test_members_change_no_model_and_run_a_command_only_if_an_owner_agrees(

@@ -75,7 +75,7 @@ async def test_an_answer_cut_at_the_token_limit_says_so(shared: World, chat: int
 async def test_a_model_that_cannot_be_reached_is_told_with_what_to_check(
     shared: World, chat: int
 ) -> None:
-    shared.telegram.say(chat, "/model dead/any")
+    shared.telegram.say(chat, "/model dead/any --force")
     (changed,) = await shared.answered(chat)
     shared.telegram.say(chat, "say:never said")
     text = (await shared.answered(chat, 2))[1]

@@ -114,10 +114,15 @@ class LocalHome:
 
         return file.schema()
 
-    async def change(self, values: Mapping[str, str | None]) -> ChangedSettings:
+    async def change(
+        self, values: Mapping[str, str | None], *, force: bool = False
+    ) -> ChangedSettings:
         from nanobot.app.setup.changes import SettingChanges  # noqa: PLC0415
+        from nanobot.app.setup.named_models import check_named  # noqa: PLC0415
 
         changes = SettingChanges.of(values)
+        if not force:
+            await check_named(changes.keys, self._environ)
         async with self._changing:
             file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
             changed = self._live.take(await asyncio.to_thread(load, self._environ))

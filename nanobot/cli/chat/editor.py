@@ -181,9 +181,17 @@ class _Completer(Completer):
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
         word = _word(document)
         if word.startswith("@"):
-            yield from self._paths.get_completions(Document(word[1:]), event)
+            for path in self._paths.get_completions(Document(word[1:]), event):
+                yield _with_slash(path)
             return
         yield from self._commands.get_completions(document, event)
+
+
+def _with_slash(path: Completion) -> Completion:
+    """A folder with the slash that it is shown with, so that Tab goes on within it."""
+    if not path.display_text.endswith("/"):
+        return path
+    return Completion(f"{path.text}/", path.start_position, path.display)
 
 
 def _word(document: Document) -> str:

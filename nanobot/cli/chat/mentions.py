@@ -3,8 +3,10 @@ own, as terminals paste a file that is dropped on them."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +18,8 @@ _SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})
 _COMMAND = "/image"
 _MENTION = re.compile(r"(?<!\S)@(\S+)")
 _MOST_BYTES = 200_000
+_MOST_NAMES = 5_000
+_SHOWN = 200
 # In quotation marks, or with its blanks escaped: terminals do one or the other.
 _WORD = re.compile(r"""'(?P<raw>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>(?:[^\s\\]|\\.)+)""")
 
@@ -46,12 +50,14 @@ def typed(text: str) -> Typed:
 
 
 def _with_mentioned(message: Typed) -> Typed:
-    """The message with the files that it names as `@PATH`. What is no file is a word."""
+    """The message with the files that it names as `@PATH`. What is no file is a word, which is
+    noted if it looks like a path or nearly names a file."""
     images, parts, notes, room = list(message.images), [message.text], [], _MOST_BYTES
     files: list[str] = []
     for word in dict.fromkeys(_MENTION.findall(message.text)):
         file = next((file for path in (word, word.rstrip(".,;:!?)")) if (file := _file(path))), "")
         if not file:
+            notes += _not_there(word)
             continue
         if Path(file).suffix.lower() in _SUFFIXES:
             images.append(file)
@@ -63,6 +69,24 @@ def _with_mentioned(message: Typed) -> Typed:
             parts.append(f"{file}:\n```\n{content.decode('utf-8', 'replace')}\n```")
         notes += [note] if note else []
     return Typed("\n\n".join(parts), tuple(images), "; ".join(notes), tuple(files))
+
+
+def _not_there(word: str) -> list[str]:
+    """The note on an `@WORD` that names no file; none for what is most likely a name."""
+    word = word.rstrip(".,;:!?)")
+    path = Path(absolute(word))
+    with suppress(OSError, ValueError):
+        if word and path.is_dir():
+            return [f"@{word} is a folder; name a file in it"]
+    try:
+        names = [each.name for each in islice(path.parent.iterdir(), _MOST_NAMES)]
+    except (OSError, ValueError):
+        names = []
+    near = difflib.get_close_matches(path.name, names, 1)
+    if not (near or "/" in word or Path(word).suffix):
+        return []
+    hint = f"; did you mean @{word[: len(word) - len(path.name)]}{near[0]}?" if near else ""
+    return [f"There is no file {word[:_SHOWN]}, so only its name was sent{hint}"]
 
 
 def _content(file: str, room: int) -> tuple[bytes, str]:

@@ -85,18 +85,16 @@ class Repl:
         return code
 
     def _leave(self) -> None:
-        self._transcript.leave()
+        stays = self._hello is not None and self._hello.gateway
+        self._transcript.leave(stays=stays)
         if self._transcript.unsent:
             self._page.note("What was not sent is lost; the history (arrow up) still has it.")
         elif self._transcript.busy:
             command = "nanobot agent"
             if self._session != TERMINAL_SESSION:
                 command += f" --session {self._session}"
-            stays = self._hello is not None and self._hello.gateway
-            goes_on = (
-                "The answer will wait for you here" if stays else "It goes on when you are back"
-            )
-            self._page.note(f"{goes_on}: `{command}` shows it.")
+            what = "The answer will wait for you here" if stays else "The answer resumes next time"
+            self._page.note(f"{what}: `{command}` shows it.")
 
     async def _acknowledge(self) -> None:
         """Take what is on its way, or the next to come would be told again what stands here."""

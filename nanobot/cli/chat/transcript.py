@@ -146,9 +146,10 @@ class Transcript:
         self._asks = self._asks_words = False
         self._fresh = True
 
-    def leave(self) -> None:
-        """The person leaves: what is on the screen stays there."""
-        self._give_up_draft("goes on")
+    def leave(self, *, stays: bool) -> None:
+        """The person leaves: what is on the screen stays there. Without a gateway that `stays`, a
+        call that has no result yet ends with this process."""
+        self._give_up_draft("still running" if stays else "interrupted")
         for key in list(self._unwritten):
             self._write(key)
 

@@ -31,7 +31,7 @@ export async function keep(name, { key, base, usual }) {
   if (base && base !== usual)
     await change("config set", { key: `providers.${provider}.api_base`, text: base });
   if (key) await change("config set", { key: `providers.${provider}.api_key`, text: key });
-  await change("config set", { key: "agent.model", text: name });
+  await change("config set", { key: "agent.model", text: name, force: true });
   return tried;
 }
 

@@ -1,0 +1,27 @@
+"""The models that keys of the configuration name: they are checked before they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nanobot.config.loader import survey
+from nanobot.providers.model_check import check_model
+
+_NAMES_A_MODEL = re.compile(
+    r"agent\.(model|fallback_models|decision\.model)|heartbeat\.model|hooks\.[^.]+\.model"
+)
+
+
+async def check_named(keys: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Raises ConfigError or UsageError for one of these keys whose model nobody knows. A provider
+    may be without its key yet."""
+    named = [value for key, value in keys.items() if _NAMES_A_MODEL.fullmatch(key)]
+    labels = [label for value in named for label in ([value] if isinstance(value, str) else value)]
+    if not any(labels):
+        return
+    _, config = survey(environ)
+    providers = {} if config is None else config.providers
+    for label in labels:
+        await check_model(label, providers, environ, reachable=False)

@@ -1,0 +1,28 @@
+"""Options as the command line has them, written in a chat."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.operation import Operation
+from nanobot.operations.parameters import Parameter, parsed
+
+NAMED = [
+    pytest.param(operation, parameter, id=f"{operation.name} {parameter.name}")
+    for operation in OPERATIONS
+    for parameter in operation.parameters
+    if not parameter.rest and operation.in_lane is None
+]
+
+
+@pytest.mark.parametrize(("operation", "parameter"), NAMED)
+def test_each_option_is_understood_as_on_the_command_line(
+    operation: Operation, parameter: Parameter
+) -> None:
+    value = {bool: "true", int: "3", float: "3"}.get(parameter.kind, "word")
+    value = parameter.choices[0] if parameter.choices else value
+    option = f"--{parameter.name.replace('_', '-')}"
+    forms = [f"{option} {value}", f"{option}={value}"] if parameter.kind is not bool else [option]
+    for form in (*forms, forms[0].replace("--", "\u2014")):
+        assert parsed(operation.parameters, form) == {parameter.name: value}, form

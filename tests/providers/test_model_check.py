@@ -1,0 +1,114 @@
+"""Models that somebody names: those that are nowhere are refused with the nearest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanobot.app.setup.named_models import _NAMES_A_MODEL, check_named
+from nanobot.config.file import schema
+from nanobot.config.settings.agent import ModelSettings, ProviderSettings
+from nanobot.errors import ConfigError, UsageError
+from nanobot.providers.model_check import check_model
+from tests.doubles.openai_server import OpenAIServer
+
+HERE = {"OPENAI_API_KEY": "k", "HTTPS_PROXY": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "auto",
+        "",
+        "embedded",
+        "openai/gpt-5-mini",
+        "anthropic/claude-sonnet-4-5",
+        "gemini/gemini-2.5-pro",
+    ],
+)
+async def test_a_model_of_the_tables_is_taken_without_asking(label: str) -> None:
+    await check_model(label, {}, HERE, reachable=False)
+
+
+@pytest.mark.parametrize(
+    ("label", "near"),
+    [
+        ("opnai/gpt-5-mini", '"openai/gpt-5-mini"'),
+        ("openai/gpt-5-minii", '"openai/gpt-5-mini"'),
+        ("embedded/foo", '"embedded/smollm2-135m-instruct"'),
+        ("anthropic/claude-sonet-4-5", '"anthropic/claude-sonnet-4-5"'),
+        ("nonexistent", "PROVIDER/nonexistent"),
+    ],
+)
+async def test_what_is_nowhere_is_refused_with_the_nearest(label: str, near: str) -> None:
+    with pytest.raises((ConfigError, UsageError)) as refused:
+        await check_model(label, {}, HERE, reachable=False)
+    assert near in str(refused.value)
+
+
+async def test_an_endpoint_of_ones_own_is_asked_for_its_list() -> None:
+    async with OpenAIServer() as server:
+        server.models = ["qwen3:latest", "models/flash"]
+        described = {"mine": ModelSettings(context=8_000)}
+        own = {"own": ProviderSettings(api_base=server.base_url, api_key="k", models=described)}
+        for model in ("qwen3:latest", "qwen3", "flash", "mine"):
+            await check_model(f"own/{model}", own, {})
+        await check_model("qwen3", own, {})  # the only provider
+        with pytest.raises(UsageError, match='lists no model "qwen4": did you mean "own/qwen3'):
+            await check_model("own/qwen4", own, {})
+        with pytest.raises(UsageError, match="--force takes it all the same"):
+            await check_model("nonexistent", own, {})
+
+
+async def test_without_a_list_only_force_takes_it() -> None:
+    dead = {"dead": ProviderSettings(api_base="http://127.0.0.1:9/v1", api_key="k")}
+    with pytest.raises(UsageError, match="gives no list of its models now"):
+        await check_model("dead/any", dead, {})
+
+
+def keys_of_chat_models() -> list[str]:
+    """Every key of the schema that names a model which chats."""
+    found: list[str] = []
+
+    def walk(rule: dict[str, object], path: str) -> None:
+        if "$ref" in rule:
+            rule = definitions[str(rule["$ref"]).rpartition("/")[2]]
+        for name, below in dict(rule.get("properties") or {}).items():  # type: ignore[call-overload]
+            key = f"{path}.{name}" if path else name
+            if name in ("model", "fallback_models"):
+                found.append(key)
+            elif key.count(".") < 4:
+                walk(below, key)
+        others = rule.get("additionalProperties")
+        if isinstance(others, dict):
+            walk(others, f"{path}.x")
+
+    whole = schema()
+    definitions = whole.get("$defs", {})
+    walk(whole, "")
+    return found
+
+
+def test_each_key_that_names_a_model_is_checked() -> None:
+    keys = set(keys_of_chat_models())
+    assert {"agent.model", "heartbeat.model", "hooks.x.model"} <= keys
+    assert {key for key in keys if not _NAMES_A_MODEL.fullmatch(key)} == {
+        *("voice.model", "budgets.model"),  # a voice, and a limit by model
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("agent.model", "opnai/x"),
+        ("agent.fallback_models", ["openai/gpt-5-mini", "opnai/x"]),
+        ("hooks.x.model", "opnai/x"),
+    ],
+)
+async def test_a_key_with_a_provider_that_is_not_there_is_refused(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    with pytest.raises(ConfigError, match="did you mean"):
+        await check_named({key: value}, {"NANOBOT_HOME": str(tmp_path)})
+    await check_named({"agent.persona": value}, {"NANOBOT_HOME": str(tmp_path)})
