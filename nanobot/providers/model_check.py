@@ -70,7 +70,8 @@ def _is_embedded(name: str, model: str) -> bool:
 async def _is_in_a_table(choice: ModelChoice, providers: Mapping[str, ProviderSettings]) -> bool:
     name, model = choice.provider_name, choice.model
     row, settings = KNOWN_PROVIDERS.get(name), providers.get(name)
-    if (row is not None and row.default_model == model) or (settings and model in settings.models):
+    described = () if settings is None else (*settings.models, *settings.prices)
+    if model in described or (row is not None and row.default_model == model):
         return True
     if settings is not None and settings.api_base:  # what it resells or serves it says itself
         return False
