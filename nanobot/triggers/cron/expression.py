@@ -32,8 +32,9 @@ _NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 _LONGEST = 400
 _BEGIN = datetime.fromisoformat("1999-12-31T23:59")
 _LETTERS = (
-    "has letters that are not taken here: only `L` in the day of the month (its last day, also in "
-    "a list) and `FRI#2` in the day of the week (the second Friday); `W` is not"
+    "has signs that are not taken here: only `L` in the day of the month (its last day, also in a "
+    "list), and `FRI#2` (the second Friday) or `5L` (the last Friday) in the day of the week; `W` "
+    "is not, and for `?` write `*`"
 )
 
 
@@ -78,7 +79,14 @@ def expression_of(text: str) -> Expression:
     fit."""
     written = " ".join(text.split())
     words = _ALIASES.get(written.lower(), written).upper().split()
-    if len(words) != len(_FIELDS) or len(written) > _LONGEST:
+    if len(written) > _LONGEST:
+        raise UsageError(f"{written[:60]!r} is too long for a cron expression: at most {_LONGEST}.")
+    if len(words) == len(_FIELDS) + 1:
+        raise UsageError(
+            f"`{written}` has six fields, but seconds are not taken: the first field is the minute,"
+            f" as in `{' '.join(words[1:])}`. For seconds write `every 30 seconds`."
+        )
+    if len(words) != len(_FIELDS):
         raise UsageError(
             f"{written[:60]!r} is no cron expression: it has five fields (minute, hour, day of the "
             "month, month, day of the week), as in `30 9 * * 1-5`, or is one of "
@@ -134,20 +142,29 @@ def _plain(field: _Field, word: str) -> str:
     """A field as numbers."""
     if word == "*":
         return word
-    if "#" in word:
-        terms = (term.partition("#") for term in word.split(","))
-        return ",".join(f"{(_number(field, day) or 0) % 7}#{which}" for day, _, which in terms)
-    numbers = _values(field, word.replace("L", ""))
+    if field is _WEEKDAY and _special(field, word.split(",")[0]):
+        return ",".join(_plain_nth(field, term) for term in word.split(","))
+    numbers = _values(field, word)
     if field is _WEEKDAY:
         numbers = {number % 7 for number in numbers}
-    last = ["L"] if "L" in word.split(",") else []
+    last = ["L"] if field is _DAY and "L" in word.split(",") else []
     return ",".join([*map(str, sorted(numbers)), *last])
 
 
+def _plain_nth(field: _Field, term: str) -> str:
+    """`FRI#2` as `5#2`, and `FRIL` or `5L` (the last Friday) as `L5`."""
+    day, hash_, which = term.partition("#")
+    number = (_number(field, day if hash_ else term[:-1]) or 0) % 7
+    return f"{number}#{which}" if hash_ else f"L{number}"
+
+
 def _values(field: _Field, word: str) -> set[int]:
-    """The numbers of a field. Raises ValueError for what `_problem` would refuse."""
+    """The numbers of a field, without an `L` among the days of the month. Raises ValueError for
+    what `_problem` would refuse."""
     values: set[int] = set()
-    for term in filter(None, word.split(",")):
+    for term in word.split(","):
+        if field is _DAY and term == "L":
+            continue
         base, slash, step = term.partition("/")
         low, dash, high = base.partition("-")
         first = field.least if base == "*" else _number(field, low)
@@ -166,9 +183,14 @@ def _values(field: _Field, word: str) -> set[int]:
 def _problem(field: _Field, word: str) -> str:
     """Why a field cannot be read; empty if it can."""
     terms = word.split(",")
-    if field is _WEEKDAY and 0 < sum("#" in term for term in terms) < len(terms):
-        return "has days with `#` and days without: write two jobs, or all of them with `#`"
-    return next(filter(None, (_term_problem(field, term) for term in terms)), "")
+    problem = next(filter(None, (_term_problem(field, term) for term in terms)), "")
+    if (
+        field is _WEEKDAY
+        and not problem
+        and 0 < sum(_special(field, term) for term in terms) < len(terms)
+    ):
+        return "has days with `#` or `L` and days without: write two jobs"
+    return problem
 
 
 def _term_problem(field: _Field, term: str) -> str:
@@ -177,8 +199,8 @@ def _term_problem(field: _Field, term: str) -> str:
         return ""
     if slash and (not _NUMBER.fullmatch(step) or int(step) == 0):
         return "has a step that is no number above 0"
-    if base == "*":
-        return ""
+    if base in {"*", ""}:
+        return "" if base else "has an empty place in its list"
     ends = [_number(field, end) for end in base.split("-", 1)]
     if None in ends:
         if re.search(r"[#LW?]", base) and not re.fullmatch(r"[A-Z]{3,}", base):
@@ -189,12 +211,13 @@ def _term_problem(field: _Field, term: str) -> str:
 
 
 def _special(field: _Field, term: str) -> bool:
-    """`L`, the last day of the month; `FRI#2`, the second Friday."""
-    if field is _DAY:
-        return term == "L"
+    """`L`, the last day of the month; `FRI#2`, the second Friday; `5L`, the last one."""
+    if field is not _WEEKDAY:
+        return field is _DAY and term == "L"
     day, hash_, which = term.partition("#")
-    weekday = field is _WEEKDAY and bool(hash_) and _number(field, day) is not None
-    return weekday and which in {"1", "2", "3", "4", "5"}
+    if not hash_:
+        return term.endswith("L") and _number(field, term[:-1]) is not None
+    return _number(field, day) is not None and which in {"1", "2", "3", "4", "5"}
 
 
 def _number(field: _Field, word: str) -> int | None:
@@ -224,6 +247,7 @@ def _better(field: _Field, word: str) -> tuple[str, str] | None:
         return str(min(max(int(number[0][:9]), field.least), field.most))
 
     clamped = re.sub(r"/0+\b", "/1", re.sub(r"(?<![/#])\b[0-9]+", nearest, word))
+    clamped = "*" if word == "?" else clamped
     return None if _problem(field, clamped) else ("The nearest valid one is", clamped)
 
 
@@ -247,7 +271,7 @@ def _unwrapped(field: _Field, term: str) -> str:
 
 def _never(words: list[str]) -> str:
     """What to say of an expression that never comes."""
-    days, months = _values(_DAY, words[2].replace("L", "")), _values(_MONTH, words[3])
+    days, months = _values(_DAY, words[2]), _values(_MONTH, words[3])
     if any(day <= _longest(month) for day in days for month in months) or not days:
         return (
             f"`{' '.join(words)}` never comes: those days of the month are never those days of the "

@@ -110,12 +110,19 @@ def parse(text: str, zone: str, now: float) -> Schedule:
         return Every(seconds, float(math.floor(now)))
     if _TIME.match(written):
         return _at(written, zone, now)
-    if written.startswith("@") or (len(written.split()) == 5 and re.search("[0-9*]", written)):
+    if written.startswith("@") or _like_cron(written.split()):
         return Cron(expression_of(written), zone)
     raise UsageError(
         f"{written[:60]!r} is no schedule. Write `30 9 * * 1-5` (minute, hour, day of the month, "
         "month, day of the week), `@daily`, `every 20 minutes`, `2026-12-24T18:00` or `+20m`."
     )
+
+
+def _like_cron(words: list[str]) -> bool:
+    """Whether these are five fields, or six of which the first is a number or a star."""
+    if len(words) == 6:
+        return all(re.match(r"[*\d]", word, re.ASCII) for word in words[:2])
+    return len(words) == 5 and any(re.search("[0-9*]", word) for word in words)
 
 
 def restored(text: str, zone: str, anchor: float) -> Schedule:
