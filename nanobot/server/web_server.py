@@ -149,16 +149,33 @@ class _Refused(asyncio.Protocol):
 
 
 class _Waiting(asyncio.Protocol):
-    """A connection that is not read from yet."""
+    """A connection that nothing answers yet. It is not read from; what arrives all the same, and
+    the end of it, is kept for the protocol that answers.
+
+    Before Python 3.11.4 a transport that is paused while it is made reads nevertheless.
+    """
 
     def __init__(self, server: WebServer) -> None:
         self._server = server
         self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.pause_reading()
         self._server.came(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if self._transport is not None:
+            # It takes itself for paused, so only a resumed one pauses.
+            self._transport.resume_reading()
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        self._ended = True
+        return True  # the transport stays open, for the answer
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.left(self)
@@ -168,13 +185,18 @@ class _Waiting(asyncio.Protocol):
             self._transport.close()
 
     def hand_over(self, protocol: asyncio.Protocol) -> None:
-        """From now on it is that protocol's."""
+        """From now on it is that protocol's, with what was received."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
-        transport.resume_reading()
+        if not self._ended:
+            transport.resume_reading()
+        if self._received:
+            protocol.data_received(bytes(self._received))
+        if self._ended and not protocol.eof_received():
+            transport.close()
 
 
 def _room() -> int:
