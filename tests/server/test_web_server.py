@@ -27,7 +27,7 @@ class _TransportOf3112(selector_events._SelectorSocketTransport):  # type: ignor
 def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param != "this Python's":
         monkeypatch.setattr(selector_events, "_SelectorSocketTransport", _TransportOf3112)
-    return request.param
+    return str(request.param)
 
 
 class _Echo(asyncio.Protocol):
