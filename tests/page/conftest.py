@@ -26,7 +26,7 @@ class House:
         self.world = world
         self.url = url
         self.complaints: list[str] = []
-        self._browser = browser
+        self.browser = browser
 
     async def link(self) -> str:
         """An address that lets in once."""
@@ -44,7 +44,7 @@ class House:
         zone: str = "UTC",
     ) -> AsyncIterator[Page]:
         """Somebody who was let in, at a place of the page. What the page complains of is kept."""
-        context = await self._browser.new_context(
+        context = await self.browser.new_context(
             locale="en-US",
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,

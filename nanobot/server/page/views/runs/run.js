@@ -29,7 +29,7 @@ function Timeline({ run, entries }) {
     .map((bar) => `${t(LANES[bar.lane])} ${bar.name} ${duration((bar.to - bar.from) * 1_000)}`)
     .join(", ");
   return html`
-    <figure class="timeline card" role="img" aria-label=${text || t("Nothing happened yet")}>
+    <figure class="timeline card" aria-label=${text || t("Nothing happened yet")}>
       ${Object.entries(LANES).map(([lane, name]) => {
         const own = bars.filter((bar) => bar.lane === lane);
         return (

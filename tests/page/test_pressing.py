@@ -1,0 +1,146 @@
+"""Whatever can be pressed on the page works: by everybody, on every screen, in New York."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
+from playwright.async_api import Page, expect
+
+from tests.page.furnishing import ROLES, Furnished, furnished
+from tests.page.pressing import Crawl
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+WIDTHS = (390, 800, 1280)
+REFUSED = '{"error": {"code": "conflict", "message": "That is not on this machine."}}'
+AWAY = {
+    "/api/restart": (200, '"It starts again."'),
+    "/api/logout": (200, '{"ok": true}'),
+    "/api/channels/connect": (409, REFUSED),
+    "/api/channels/meet": (409, REFUSED),
+}
+"""What ends the gateway or a visit, or asks the internet, is answered by the test."""
+SERIOUS = ("serious", "critical")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Furnished]:
+    async with furnished(tmp_path_factory.mktemp("furnished")) as house:
+        yield house
+
+
+def crawl_of(page: Page, there: Furnished, most: int = 120) -> Crawl:
+    async def asked() -> None:
+        await there.asked("web:asked")
+
+    return Crawl(page, there.house.url, before={"chat/web:asked": asked}, answers=AWAY, most=most)
+
+
+async def shut_out(page: Page) -> list[str]:
+    """What keeps somebody from using what is shown, in the words of axe."""
+    results = await Axe().run(page)
+    return [
+        f"{each['id']}: {node['html'][:120]}"
+        for each in results.response["violations"]
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("role", ROLES)
+async def test_everything_that_can_be_pressed_works(
+    there: Furnished, role: str, width: int
+) -> None:
+    async with there.somebody(role, width) as context:
+        page = await context.new_page()
+        crawl = crawl_of(page, there)
+        await crawl.run("chat", "chat/web:asked", "settings/health")
+        assert len(crawl.pressed) > 20
+        shut: list[str] = []
+        for place in crawl.places:
+            await crawl.open(place)
+            shut += [f"{place}: {line}" for line in await shut_out(page)]
+        assert crawl.faults + shut == []
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(20):
+        while not await holds():  # noqa: ASYNC110 - the gateway does not tell
+            await asyncio.sleep(0.1)
+
+
+async def test_the_buttons_of_a_job_do_what_they_say(there: Furnished) -> None:
+    async def state() -> str:
+        rows = await there.read("cron list", limit=500)
+        return next((row["state"] for row in rows if row["name"] == "Builds 1"), "")
+
+    async def fired() -> bool:
+        rows = await there.read("cron history", job="Builds 1")
+        return any(row["status"] != "missed" for row in rows)
+
+    async with there.somebody("owner", 390) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/schedule")
+        row = page.get_by_role("row").filter(has_text="Builds 1")
+        await row.get_by_role("button", name="Pause").click()
+        await until(lambda: _is(state, "paused"))
+        await row.get_by_role("button", name="Resume").click()
+        await until(lambda: _is(state, "active"))
+        assert not await fired()
+        await row.get_by_role("button", name="Do it now").click()
+        await until(fired)
+        await row.get_by_role("link").click()
+        await page.get_by_role("button", name="Remove").click()
+        await page.get_by_role("button", name="Yes, remove it").click()
+        await until(lambda: _is(state, ""))
+        assert len(await there.read("cron list", limit=500)) == 8
+
+
+async def _is(state: Callable[[], Awaitable[str]], wanted: str) -> bool:
+    return await state() == wanted
+
+
+async def test_the_permission_that_is_taken_back_is_the_one_that_is_shown(
+    there: Furnished,
+) -> None:
+    rules = {row["session_key"]: row for row in await there.read("policy rules")}
+    async with there.somebody("owner", 800) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/settings/policy")
+        row = page.get_by_role("listitem").filter(has_text="web:two")
+        await expect(row.locator("code")).to_have_text(rules["web:two"]["subject"])
+        await row.get_by_role("button", name="Take it back").click()
+        await expect(row).to_have_count(0)
+    assert {row["id"] for row in await there.read("policy rules")} == {
+        rule["id"] for key, rule in rules.items() if key != "web:two"
+    }
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_nobody_is_shut_out_on_any_screen(there: Furnished, width: int) -> None:
+    """Some views; all of them are in the slow test."""
+    run = (await there.read("runs list", session="web:files", limit=1))[0]["id"]
+    async with there.somebody("owner", width) as context:
+        page = await context.new_page()
+        crawl = crawl_of(page, there)
+        shut: list[str] = []
+        for place in ("chat/web:desk", f"runs/{run}", "memory"):
+            await crawl.open(place)
+            shut += [f"{place}: {line}" for line in await shut_out(page)]
+        assert shut == []
+
+
+async def test_what_is_pressed_in_a_view_works(there: Furnished) -> None:
+    """Some of one view; all of them, for everybody and on every screen, are in the slow test."""
+    async with there.somebody("owner", 390) as context:
+        page = await context.new_page()
+        crawl = crawl_of(page, there, most=14)
+        await crawl.run("schedule", only=True)
+        assert len(crawl.pressed) > 10
+        assert crawl.faults == []
