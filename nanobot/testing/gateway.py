@@ -163,7 +163,7 @@ class Process:
         if self.dead:
             raise StoreError("this process is dead")
 
-    async def scrub(self) -> None:
+    async def checkpoint(self) -> None:
         """There are no files."""
 
     async def close(self) -> None:
