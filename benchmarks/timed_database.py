@@ -45,11 +45,11 @@ class TimedDatabase:
         finally:
             self.name = ""
 
-    async def checkpoint(self) -> None:
+    async def scrub(self) -> None:
         """As the database does it, and how long everybody else waited meanwhile."""
         begin = time.perf_counter()
         name = self.name
-        scrubbing = asyncio.create_task(self._database.checkpoint())
+        scrubbing = asyncio.create_task(self._database.scrub())
         while not scrubbing.done():
             begin = time.perf_counter()
             await self._database.transact(lambda _: None)

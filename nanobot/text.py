@@ -43,6 +43,24 @@ def without_controls(text: str) -> str:
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])|\n")
+
+
+def first_sentence(text: str, limit: int) -> str:
+    """The first sentence of a text in one line of at most so many characters, cut at a word."""
+    sentence = _SENTENCE_END.split(text.strip()[: 4 * limit], maxsplit=1)[0]
+    line = " ".join(sentence.split())
+    if len(line) <= limit:
+        return line
+    words = line[:limit].rpartition(" ")[0]
+    return f"{words if len(words) > limit // 2 else line[: limit - 1]}…"
+
+
+def title_of(text: str) -> str:
+    """The title that a conversation has from its first message."""
+    return first_sentence(text, 60)
+
+
 MAX_RESULT_CHARS = 10_000
 
 

@@ -14,6 +14,7 @@ from nanobot.bus import pairing
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.memory import port
+from nanobot.memory.conversations import SearchHit
 from nanobot.operations import context_view as exhibit
 from nanobot.operations import usage as spending
 from nanobot.operations.exposures import Exposure
@@ -30,6 +31,7 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_te
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
 VIEWS: dict[str, type[msgspec.Struct]] = {
     "session": records.SessionView,
+    "search hit": SearchHit,
     "run": records.RunView,
     "entry": records.EntryView,
     "outbox": records.OutboxView,

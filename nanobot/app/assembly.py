@@ -26,6 +26,7 @@ from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     archives_of,
     blobs_of,
+    eraser_of,
     mcp_of,
     memory_of,
     prompt_of,
@@ -67,6 +68,7 @@ from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
+from nanobot.store.search.conversations import SqlConversations
 from nanobot.tools.base import AnyTool
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
@@ -110,6 +112,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     received: Received
     cron: CronService
     eraser: Eraser
+    conversations: SqlConversations
     triggers: Mapping[str, tuple[Trigger, Publisher]]
     lifecycle: Lifecycle
     http: HttpService
@@ -169,10 +172,9 @@ class _Assembly:
         transcriber = self.models.transcriber(agent.transcription_model)
         self.received = Received(self.blobs, self.files, transcriber, self.taint)
         self.archives = archives_of(config)
-        # Of several processes only the one that fires jobs writes archives.
-        own = None if store.shared else self.archives
-        self.eraser = Eraser(store.database, store.writer, self.blobs, own)
+        self.eraser = eraser_of(store, self.blobs, self.archives)
         self.records = SqlRecords(store.database, store.writer, self.eraser)
+        self.conversations = SqlConversations(store.database, store.writer, machine.redact)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
@@ -232,6 +234,7 @@ class _Assembly:
             received=self.received,
             cron=self.cron,
             eraser=self.eraser,
+            conversations=self.conversations,
             triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
@@ -282,6 +285,7 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
+            conversations=self.conversations,
             notices=SqlNotices(self.store.database),
             tasks=self.tasks,
             starter=starter,

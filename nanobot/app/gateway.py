@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from loguru import logger
@@ -15,7 +16,7 @@ from nanobot.app.assembly import Parts, Program, assemble
 from nanobot.app.home import prepare_home
 from nanobot.app.live_settings import follow_quiet
 from nanobot.app.machine import Machine
-from nanobot.app.parts import warm_up
+from nanobot.app.parts import titling_of, warm_up
 from nanobot.app.roles import Roles
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
@@ -97,6 +98,9 @@ class Gateway:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 starting = [
                     tasks.create_task(parts.eraser.run(), name="erasing"),
+                    tasks.create_task(
+                        parts.conversations.indexing.run(parts.engine.bus), name="indexing"
+                    ),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]
@@ -130,12 +134,16 @@ class Gateway:
         """The works of a worker: that which drains, then what ends at once."""
         if not self._roles.worker:
             return {}
-        return {
+        works = {
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
             "remembering": parts.stages.remember,
             "speaking": parts.stages.speak,
         }
+        titling = titling_of(self.config.agent, parts.conversations, parts.models)
+        if titling is not None:
+            works["titles"] = partial(titling.run, parts.engine.bus)
+        return works
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine

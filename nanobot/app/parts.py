@@ -40,6 +40,9 @@ from nanobot.workspace.taint import TaintedFiles, TaintMarks
 
 if TYPE_CHECKING:
     from nanobot.agent.stages.speaking import Speaking
+    from nanobot.agent.stages.titling import Titling
+    from nanobot.config.settings.agent import AgentSettings
+    from nanobot.store.search.conversations import SqlConversations
 
 
 def memory_of(
@@ -165,6 +168,26 @@ def mcp_of(
 
     place = ServerPlace(config.home / "mcp", config.workspace, walls, STEERING)
     return McpServers(config.mcp, registry, clock, environ, place, blobs)
+
+
+def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:
+    """What removes for good. Of several processes only the one that fires jobs writes archives."""
+    own = None if store.shared else archives
+    return Eraser(store.database, store.writer, blobs, own)
+
+
+def titling_of(
+    settings: AgentSettings, conversations: SqlConversations, models: ProviderRegistry
+) -> Titling | None:
+    """What has a model name conversations, if it is to."""
+    if settings.titles != "model":
+        return None
+    from nanobot.agent.stages.helpers import AuxiliaryModels  # noqa: PLC0415
+    from nanobot.agent.stages.titling import Titling  # noqa: PLC0415 - where it is switched on
+    from nanobot.store.repositories.model_titles import SqlTitles  # noqa: PLC0415
+
+    titles = SqlTitles(conversations.database, conversations.writer)
+    return Titling(titles, AuxiliaryModels(models))
 
 
 def archives_of(config: Config) -> Archives:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 MAX_TERMS = 64
 """Terms of one query; what comes after them is not looked for."""
 
-# Scripts without spaces between words, and Hangul, whose words end in particles.
-_BIGRAMS = (
+SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"([{_BIGRAMS}]+)")
+"""Scripts without spaces between words, and Hangul, whose words end in particles; as a range of a
+regular expression."""
+_RUN = re.compile(f"([{SPACELESS}]+)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _POSSESSIVE = re.compile(r"['’]s?(?!\w)")
 
@@ -52,26 +53,26 @@ def telling_terms(text: str) -> list[str]:
 
 
 def _terms(text: str) -> Iterator[str]:
-    for word, spaceless in _words(text):
+    for word, spaceless in words_of(text):
         if spaceless:
             yield from (word[at : at + 2] for at in range(len(word)))
         else:
-            yield _stem(word)
+            yield stem(word)
 
 
 def _query_terms(query: str) -> Iterator[str]:
-    for word, spaceless in _words(query):
+    for word, spaceless in words_of(query):
         if not spaceless:
-            yield word if word in _STOP else _stem(word)
+            yield word if word in _STOP else stem(word)
         elif len(word) == 1:
             yield f"{word}*"
         else:
             yield from (word[at : at + 2] for at in range(len(word) - 1))
 
 
-def _words(text: str) -> Iterator[tuple[str, bool]]:
+def words_of(text: str) -> Iterator[tuple[str, bool]]:
     """Runs of letters and digits, without accents; whether they have no spaces between words."""
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    plain = without_accents(unicodedata.normalize("NFKD", text.casefold()))
     plain = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", plain).casefold())
     word = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in plain)
     for run in word.split():
@@ -81,7 +82,12 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
                 yield part, at % 2 == 1
 
 
-def _stem(word: str) -> str:
+def without_accents(decomposed: str) -> str:
+    """A decomposed text without the accents of European scripts; the marks of others stay."""
+    return _ACCENTS.sub("", decomposed)
+
+
+def stem(word: str) -> str:
     """An English word without its commonest endings; both sides do the same, so it need not be
     one."""
     if not word.isascii() or not word.isalpha() or len(word) < 4:
@@ -95,4 +101,4 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_STOP_TERMS = frozenset(_stem(word) for word in _STOP)
+_STOP_TERMS = frozenset(stem(word) for word in _STOP)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
+    from nanobot.memory.conversations import Conversations
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.context_preview import ContextPreview
     from nanobot.operations.exposures import SecurityAdmin
@@ -56,6 +57,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: Models
     records: Records
+    conversations: Conversations
     notices: Notices
     tasks: TaskRecords
     starter: TaskStarter

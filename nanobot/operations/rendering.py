@@ -16,8 +16,12 @@ from nanobot.session.states import RunState, as_people_see
 # What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
 SHOWN: dict[str, tuple[str, ...]] = {
     "Approval": ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
-    "SessionView": ("key", "title", "updated_at", "has_unread", "waiting", "run"),
-    "RunView": ("id", "state", "session_key", "created_at", "title", "error"),
+    "SessionView": (
+        *("key", "title", "updated_at", "has_unread", "pinned", "archived"),
+        *("waiting", "run", "found"),
+    ),
+    "SearchHit": ("session_key", "title", "at", "sentence"),
+    "RunView": ("id", "state", "session_key", "created_at", "about", "error"),
     "OutboxView": ("id", "state", "address", "created_at", "text", "error"),
     "PairingView": ("who", "name", "state", "role", "code", "asked_at"),
     "SkillView": ("name", "state", "description", "why", "always", "source"),
@@ -31,7 +35,12 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "ToolView": ("name", "description", "roles", "effect", "source"),
 }
 """By the name of the view: operations define some themselves, over this module."""
-_LONG = frozenset({"title", "text", "description", "question", "arguments", "error", "why"})
+_LONG = frozenset(
+    {
+        *("title", "text", "description", "question", "arguments", "error", "why"),
+        *("about", "found", "sentence"),
+    }
+)
 _HEADINGS = {
     "session_key": "session",
     "updated_at": "changed",

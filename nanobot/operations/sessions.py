@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from nanobot.addresses import chat_of
 from nanobot.errors import UnknownId
+from nanobot.memory.conversations import Filter
 from nanobot.messages import WEB
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Find, Limit, Positional, PositionalSession
+from nanobot.operations.parameters import Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
+from nanobot.operations.visibility import visible_sessions
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
 _QUOTED = 2_000
@@ -26,7 +28,8 @@ class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
-async def _session_of(context: OperationContext, key: str) -> SessionView:
+async def session_of(context: OperationContext, key: str) -> SessionView:
+    """The session of that name. Raises UnknownId."""
     session = await context.engine.records.session(key)
     if session is None:
         raise UnknownId(f"There is no session {key}; `sessions list` shows those there are.")
@@ -68,22 +71,26 @@ def _words(entry: EntryView) -> str:
     reads=True,
     example="unread",
 )
-async def list_sessions(
+async def list_sessions(  # noqa: PLR0913 - each narrows the list
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     *,
     unread: Annotated[bool, Meta(description="Only those with something unread.")] = False,
     all: Annotated[
         bool, Meta(description="Also those of a single message from the shell (`agent -m`).")
     ] = False,
-    find: Find = "",
+    find: Annotated[
+        str, Meta(max_length=200, description="Only those with these words in title or text.")
+    ] = "",
     limit: Limit = 20,
     skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Leave so many out.")] = 0,
+    archived: Annotated[bool, Meta(description="Also archived ones.")] = False,
 ) -> list[SessionView]:
-    """List the conversations that changed last."""
-    return await context.engine.records.sessions(
-        limit=limit, unread=unread, find=find, once=all, skip=skip
+    """List the conversations that changed last, the pinned ones first."""
+    which = Filter(
+        unread=unread, find=find, once=all, archived=archived, keys=visible_sessions(caller)
     )
+    return await context.engine.conversations.listed(which, limit=limit, skip=skip)
 
 
 @operation("sessions show", reads=True, text=page_text, example="telegram:1001 limit=50")
@@ -96,7 +103,7 @@ async def show_session(
     after: Annotated[int, Meta(ge=-1, description="Those after it; -1: see before.")] = -1,
 ) -> SessionPage:
     """Show a conversation with entries of its log, the last if not said which."""
-    row = await _session_of(context, session)
+    row = await session_of(context, session)
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
@@ -114,7 +121,7 @@ async def mark_read(
 ) -> SessionView:
     """Mark a conversation as read."""
     await context.engine.records.mark_read(session, entry or None)
-    return await _session_of(context, session)
+    return await session_of(context, session)
 
 
 @operation(
@@ -128,7 +135,7 @@ async def delete_session(
     session: Annotated[Positional, Meta(description="The session.")],
 ) -> DeletedSession:
     """Remove a conversation for good."""
-    await _session_of(context, session)
+    await session_of(context, session)
     count = await context.engine.records.delete(session)
     return DeletedSession(key=session, entries=count)
 
@@ -144,7 +151,7 @@ async def export_session(
     ] = 100_000,
 ) -> SessionPage:
     """Give a conversation with its log as it is stored."""
-    row = await _session_of(context, session)
+    row = await session_of(context, session)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
 

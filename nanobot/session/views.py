@@ -18,7 +18,7 @@ from nanobot.session.states import RunKind, RunState
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `run` is the one that is alive, `waiting` counts messages without one yet."""
+    """A session. `run` is alive, `waiting` messages have no run yet, `found` is a sentence."""
 
     key: str
     title: str
@@ -29,6 +29,9 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
     waiting: int
     run: str | None
+    pinned: bool = False
+    archived: bool = False
+    found: str = ""
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +54,8 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run. `usage` is there once it has ended, `inbound_ids` are the messages it answers. Of a
     background run that was started: its `type`, `title`, and the `parent_session` that hears of
-    its end; `parent` is the run that started it."""
+    its end; `parent` is the run that started it. `about`: its title, or the first sentence of the
+    message that it answers."""
 
     id: str
     session_key: str
@@ -69,6 +73,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     type: str | None = None
     title: str | None = None
     parent_session: str | None = None
+    about: str = ""
 
 
 class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +182,8 @@ class Records(Protocol):
         runs that began in it; returns its entries. Nobody is held up meanwhile.
 
         What arrived there stays known by its key, so that no platform can bring it again. Raises
-        UsageError while a run is alive there, or when there is no such session.
+        UsageError while a run is alive there, or when there is no such session; TracesLeft once it
+        is gone for everybody, and still in the bytes of the file.
         """
         ...
 
@@ -191,7 +197,7 @@ class Records(Protocol):
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove the payload of an entry for good, with every copy of it and the entries that quote
-        it. Raises UsageError when there is no such one."""
+        it. Raises UsageError when there is no such one, TracesLeft as `delete`."""
         ...
 
     async def runs(

@@ -7,11 +7,11 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets, UsageStore
+from nanobot.agent.budgets import Budgets
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.runner import Before
 from nanobot.agent.settings import RunSettings
@@ -25,13 +25,12 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
-from nanobot.bus.pairing import Pairing, PairingStore
+from nanobot.bus.pairing import Pairing
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
-from nanobot.errors import StoreError
 from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
@@ -39,31 +38,15 @@ from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.exposures import Exposure
-from nanobot.ports import Clock, Fetching, Ids
+from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
 from nanobot.server.access import Access
-from nanobot.session.entries import Entry
-from nanobot.session.journal import Journal
-from nanobot.session.tasks import TaskRecords, TaskStarter
-from nanobot.session.views import Records
-from nanobot.store.database import migrate
-from nanobot.store.database.sqlite import SqliteDatabase, Work
-from nanobot.store.journal import log
-from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.opening import HooksOf
-from nanobot.store.repositories import chain
+from nanobot.session.tasks import TaskStarter
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.repositories.pairings import SqlPairingStore
-from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.store.unit import StoreContext
-from nanobot.testing.machine import CountingIds, ManualClock
+from nanobot.testing.memory_home import MemoryHome as MemoryHome
+from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
@@ -71,7 +54,6 @@ from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.cron.jobs import JobStore
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.views import NoWebhooks
@@ -81,93 +63,7 @@ from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
-T = TypeVar("T")
-
 _TURNS = 300
-
-
-class MemoryHome:
-    """A store in memory that outlives the processes over it. `close` it, or use `async with`."""
-
-    def __init__(self, clock: Clock | None = None, ids: Ids | None = None) -> None:
-        self.clock = clock or ManualClock()
-        self.ids = ids or CountingIds()
-        self._sqlite = SqliteDatabase(None)
-        self.do(migrate.prepare)
-
-    def do(self, work: Work[T]) -> T:
-        """Run one unit of work now, in one transaction."""
-        return self._sqlite.run_now(work)
-
-    def entries(self, session_key: str) -> list[Entry]:
-        return list(self.do(lambda connection: log.read(connection, session_key, 0)))
-
-    def verify(self, session_key: str) -> int:
-        """The length of a session's log; raises StoreCorrupt when its chain does not hold."""
-        return self.do(lambda connection: chain.verify(connection, session_key))
-
-    async def close(self) -> None:
-        await self._sqlite.close()
-
-    async def __aenter__(self) -> MemoryHome:
-        return self
-
-    async def __aexit__(self, *failure: object) -> None:
-        await self.close()
-
-
-def _nothing(verb: str) -> None:
-    pass
-
-
-class Process:
-    """A process over a home, as a Database that does its work inline: the same run every time.
-
-    `before` and `after` are called with every verb's name ("" for reads) around its commit, and
-    may raise. `verbs` lists what was committed. Once `dead`, nothing is read or written any more.
-    """
-
-    dialect = "sqlite"
-
-    def __init__(self, home: MemoryHome, hooks: HooksOf | None = None) -> None:
-        self.before: Callable[[str], None] = _nothing
-        self.after: Callable[[str], None] = _nothing
-        self.verbs: list[str] = []
-        self.dead = False
-        self._home = home
-        writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
-        self.journal: Journal = SqlJournal(self, writer)
-        eraser = Eraser(self, writer)
-        self.records: Records = SqlRecords(self, writer, eraser)
-        self.pairings: PairingStore = SqlPairingStore(self, writer)
-        self.spending: UsageStore = SqlUsageStore(self)
-        self.writer = writer
-        self.memories = SqlMemoryStore(self, writer, eraser)
-        self.tasks: TaskRecords = SqlTasks(self, writer)
-        self.jobs: JobStore = SqlJobStore(self, writer)
-
-    async def transact(self, work: Work[T], verb: str = "") -> T:
-        """Run `work`; see Database."""
-        await asyncio.sleep(0)
-        self._live()
-        self.before(verb)
-        self._live()
-        result = self._home.do(work)
-        self.verbs.append(verb)
-        self.after(verb)
-        self._live()
-        await asyncio.sleep(0)
-        return result
-
-    def _live(self) -> None:
-        if self.dead:
-            raise StoreError("this process is dead")
-
-    async def checkpoint(self) -> None:
-        """There are no files."""
-
-    async def close(self) -> None:
-        """The home stays open."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,6 +177,7 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
+            conversations=self.process.conversations,
             notices=SqlNotices(self.process),
             tasks=self.tasks,
             starter=self.starter,

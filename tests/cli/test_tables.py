@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nanobot.bus import pairing
 from nanobot.cli.tables import columns, page, table
-from nanobot.memory import port
+from nanobot.memory import conversations, port
 from nanobot.memory.port import MemoryView, Provenance
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
@@ -121,7 +121,19 @@ def test_a_name_that_only_repeats_the_text_is_said_once() -> None:
 
 
 def test_what_lists_show_are_fields_of_their_rows() -> None:
-    modules = (views, approvals, pairing, port, jobs, run_operations, skills, webhooks, web_access)
+    modules = (
+        conversations,
+        views,
+        approvals,
+        pairing,
+        port,
+        jobs,
+        run_operations,
+        skills,
+        webhooks,
+        web_access,
+    )
     kinds = {name: kind for module in modules for name, kind in vars(module).items()}
     for name, fields in SHOWN.items():
-        assert set(fields) <= set(kinds[name].__struct_fields__), name
+        named = {*kinds[name].__struct_fields__, *vars(kinds[name])}  # a property is one too
+        assert set(fields) <= named, name

@@ -24,6 +24,8 @@ from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.usage import SqlUsageStore
+from nanobot.store.search.conversations import SqlConversations
+from nanobot.store.search.indexing import LogIndexing
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs
@@ -79,6 +81,11 @@ class Home:
         writer = StoreContext(self.clock, self.ids, "reader", hooks=store_hooks())
         return SqlRecords(self.database, writer, Eraser(self.database, writer))
 
+    def conversations(self, redact: Callable[[str], str] = str) -> SqlConversations:
+        """What people find conversations with."""
+        writer = StoreContext(self.clock, self.ids, "reader")
+        return SqlConversations(self.database, writer, redact)
+
     def jobs(self, owner: str = "us") -> SqlJobStore:
         """Scheduled jobs."""
         return SqlJobStore(self.database, StoreContext(self.clock, self.ids, owner))
@@ -96,6 +103,10 @@ class Home:
         """What removes for good."""
         writer = StoreContext(self.clock, self.ids, "us")
         return Eraser(database or self.database, writer, blobs)
+
+    def indexing(self, redact: Callable[[str], str] = str) -> LogIndexing:
+        """What indexes what was said."""
+        return LogIndexing(self.database, StoreContext(self.clock, self.ids, "indexer"), redact)
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

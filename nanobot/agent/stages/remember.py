@@ -81,11 +81,11 @@ class RememberRecords(Protocol):
         """What to sum up."""
         ...
 
-    async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
+    async def reserve(self, session_key: str, run_id: str, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked for a summary, after that run. Raises OverBudget."""
         ...
 
-    async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
+    async def retry(self, session_key: str, run_id: str, discarded: Usage) -> None:
         """One more request of that call is about to be made, see Journal.start_retry."""
         ...
 
@@ -238,10 +238,10 @@ class _AfterRun:
         self._run_id = run_id
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
-        return await self._records.reserve(self._due, self._run_id, call)
+        return await self._records.reserve(self._due.session_key, self._run_id, call)
 
     async def start_retry(self, discarded: Usage) -> None:
-        await self._records.retry(self._due, self._run_id, discarded)
+        await self._records.retry(self._due.session_key, self._run_id, discarded)
 
 
 def _alone(message: UserEntry) -> bool:

@@ -89,7 +89,8 @@ async def _of_folder(client: ControlClient, folder: Path) -> list[SessionView]:
     named = {"find": _prefix(folder), "all": True, "limit": _LOOKED_AT}
     raw = await client.call("sessions list", named)
     rows = msgspec.json.decode(raw, type=list[SessionView])
-    return [row for row in rows if row.key.startswith(_prefix(folder))]
+    own = [row for row in rows if row.key.startswith(_prefix(folder))]
+    return sorted(own, key=lambda row: -row.updated_at)  # pinned ones are listed first
 
 
 async def _chosen(client: ControlClient, rows: list[SessionView]) -> str:

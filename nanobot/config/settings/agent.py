@@ -137,7 +137,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         Literal["off", "decision"],
         about("Whether a model decides before each answer how to handle the message."),
     ] = "off"
-    decision: Annotated[DecisionSettings, about("How triage decides.")] = DecisionSettings()
+    decision: DecisionSettings = DecisionSettings()
     recall: Annotated[
         Literal["off", "auto", "ask"],
         about("What memory adds to a message: nothing, what fits, or what the model asks for."),
@@ -151,6 +151,10 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     remember: Annotated[
         Literal["off", "summary"], about("Whether a quiet conversation is summarized for memory.")
     ] = "summary"
+    titles: Annotated[
+        Literal["sentence", "model"],
+        about("Title of a conversation: its first sentence, or one that the model writes."),
+    ] = "sentence"
     max_run_cost: Annotated[
         float,
         Meta(ge=0, le=1_000_000),

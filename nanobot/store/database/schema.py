@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database import file_tables, job_tables, memory_tables, tables, usage_tables
+from nanobot.store.database import (
+    file_tables,
+    job_tables,
+    memory_tables,
+    search_tables,
+    tables,
+    usage_tables,
+)
 from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
@@ -384,3 +391,5 @@ approval_rules = sa.Table(
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors
 tainted_files = file_tables.tainted_files
+log_words, indexed_logs = search_tables.log_words, search_tables.indexed_logs
+session_marks = search_tables.session_marks

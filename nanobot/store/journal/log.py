@@ -15,6 +15,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.unit import StoreContext
+from nanobot.text import title_of
 
 _s = schema.sessions
 _e = schema.entries
@@ -28,7 +29,7 @@ HEAD = Prepared(
     .where(_s.c.key == sa.bindparam("k"))
     .with_for_update()
 )
-EXISTS = Prepared(sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k")))
+EXISTS = Prepared(sa.select(_s.c.key, _s.c.title).where(_s.c.key == sa.bindparam("k")))
 _SET_MODEL = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
 )
@@ -67,11 +68,6 @@ def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, te
             "head_hash": log.GENESIS,
         }
         insert_ignore(connection, _s, values)
-
-
-def title_of(text: str) -> str:
-    """What a session is called after its first message."""
-    return text[:60]
 
 
 def exists(connection: sa.Connection, key: str) -> bool:

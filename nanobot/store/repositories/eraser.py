@@ -1,8 +1,4 @@
-"""Removing conversations, entries and files for good: noted first, then removed in slices.
-
-SQLite overwrites what it removes (`secure_delete`), but not the bytes of rows that it moved from
-one page to another earlier. Those are gone after `nanobot db vacuum`.
-"""
+"""What removes for good: noted first, removed in slices, and overwritten in the database's file."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from nanobot.store.repositories import blob_references as references
 from nanobot.store.repositories import erasing, erasures, one_shots, session_removal
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.erasures import InArchive
-from nanobot.store.repositories.memory_words import WordIndex
+from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.workspace.blobs import Blobs
@@ -40,7 +36,7 @@ class Eraser(SqlStore):
     _noted = bare_verb(erasures.noted)
     _forgettable = bare_verb(one_shots.forgettable)
     _done = bare_verb(erasures.done)
-    _checkpointed = bare_verb(erasures.done, "checkpointed")
+    _scrubbed = bare_verb(erasures.done, "scrubbed")
     _blobs_removed = bare_verb(erasures.done, "blobs_removed")
     _erase_quotes = verb(erasing.erase_quotes)
     _search = bare_verb(references.search)
@@ -55,7 +51,6 @@ class Eraser(SqlStore):
         super().__init__(database, writer)
         self._blobs = blobs
         self._archives = archives
-        self._words = WordIndex(database)
         self._removing = asyncio.Lock()
         self._due = asyncio.Event()
 
@@ -89,24 +84,29 @@ class Eraser(SqlStore):
                 await self._erase_quotes(quotes)
 
     async def finish(self) -> None:
-        """Remove all that is noted. Raises StoreError; `run` removes the rest then."""
+        """Remove all that is noted, to the last trace in the files. Raises TracesLeft while another
+        program is in the way; what is left then goes with `run`."""
         try:
             await self.remove_rows()
             async with self._removing:
                 await self._remove_blobs()
             if self._archives is not None:
                 await self.erase_archived(self._archives)
-            words = await self._noted(erasures.WORDS)
-            if words:
-                await self._words.forget()
-                await self._done(erasures.WORDS, words)
-            logged = await self._noted(erasures.LOGGED)
-            if logged:
-                await self.database.checkpoint()
-                await self._checkpointed(erasures.LOGGED, logged)
+            await self._forget_words(erasures.WORDS, full_text.MEMORIES)
+            await self._forget_words(erasures.LOG_WORDS, full_text.LOGS)
+            scrubs = await self._noted(erasures.SCRUB)
+            if scrubs:
+                await self.database.scrub()
+                await self._scrubbed(erasures.SCRUB, scrubs)
         except StoreError:
             self._due.set()
             raise
+
+    async def _forget_words(self, kind: str, index: full_text.FullText) -> None:
+        words = await self._noted(kind)
+        if words:
+            await index.forget(self.database)
+            await self._done(kind, words)
 
     async def erase_archived(self, archives: Archives) -> None:
         """Take out of these what is noted. Raises StoreError; what is left stays noted."""
@@ -126,8 +126,8 @@ class Eraser(SqlStore):
         self._due.set()
 
     async def run(self) -> None:
-        """For the life of a gateway: finish what an earlier process left and what is noted `soon`;
-        and forget, every day, what was said once from
+        """For the life of a gateway: finish what an earlier process left, what is noted `soon`,
+        and what another program was in the way of; and forget, every day, what was said once from
         the shell and is old."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finishing(), name="erasing: what is noted")

@@ -21,16 +21,18 @@ from nanobot.session.entries import (
 from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
 from nanobot.store.journal import log
+from nanobot.store.repositories import session_titles
 from nanobot.store.repositories.erasures import (
-    LOGGED,
     QUOTES,
     ROWS,
+    SCRUB,
     bare_inbound,
     done,
     note,
     note_archived,
     note_blobs,
 )
+from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DIGEST, begun
 
@@ -70,13 +72,11 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
         return
     body = log_entries.decode(row.payload)
     note_blobs(connection, [row.payload])
-    note(connection, LOGGED, f"{key} {seq}")
+    note(connection, SCRUB, f"{key} {seq}")
     _remove(connection, writer, key, seq, by)
     messages = empty_copies(connection, writer, key, row.run_id, body)
-    if isinstance(body, UserEntry | PostEntry):
-        titled = sa.and_(_s.c.key == key, _s.c.title == log.title_of(body.text))
-        connection.execute(sa.update(_s).where(titled).values(title=""))
     text = getattr(body, "text", "")
+    session_titles.forget(connection, key, seq, text)
     quoted = Quoted(key, by, tuple(sorted(messages - {""})), text.strip()[:_QUOTED], seq)
     note(connection, QUOTES, msgspec.json.encode(quoted).decode())
 
@@ -104,6 +104,7 @@ def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int,
     connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
     lane = log.lane_of(connection, key)
     log.append(connection, writer, lane, "", [log_entries.ErasedEntry(seq=seq, by=by)])
+    log_words.remove(connection, key, [seq])
 
 
 def erase_quotes(connection: sa.Connection, writer: StoreContext, names: Sequence[str]) -> None:

@@ -17,7 +17,8 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.memory_words import WordIndex, tend
+from nanobot.store.repositories.memory_words import WordIndex
+from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
 
@@ -90,7 +91,7 @@ class SqlMemoryStore(SqlStore):
         ]
         if fresh:
             connection.execute(sa.insert(_m), fresh)
-        tend(connection)
+        full_text.MEMORIES.tend(connection)
 
     @transaction()
     def standing(
@@ -162,7 +163,7 @@ class SqlMemoryStore(SqlStore):
     @transaction("memory")
     def _removed(self, connection: sa.Connection, identity: int) -> bool:
         erasures.note(connection, erasures.WORDS, str(identity))
-        erasures.note(connection, erasures.LOGGED, f"memory {identity}")
+        erasures.note(connection, erasures.SCRUB, f"memory {identity}")
         return _remove(connection, [identity]) == 1
 
     async def leave_no_trace(self) -> None:
@@ -320,7 +321,7 @@ def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
     if draft.id is not None:
         values["id"] = draft.id
     identity = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
-    tend(connection)
+    full_text.MEMORIES.tend(connection)
     return int(identity)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import sqlalchemy as sa
 
@@ -26,15 +25,10 @@ _TSV = Prepared(
         "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
     )
 )
-_CHANGES = sa.text("SELECT total_changes()")
-_MERGE = Prepared(sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)"))
-_MERGED_PAGES = 64
-_MERGED_PAGES_A_WRITE = 16
-"""More than a write adds, so that the index stays in few pieces, and done in a millisecond."""
 
 
 class WordIndex:
-    """The databases keep it themselves; it is asked here, and cleaned."""
+    """The databases keep it themselves; it is asked here."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -51,27 +45,6 @@ class WordIndex:
         return await self._database.transact(
             lambda c: [identity for (identity,) in query.execute(c, values)]
         )
-
-    async def forget(self) -> None:
-        """Leave no word of memories that are gone. FTS5 only notes beside a word that its memory is
-        gone, until all of the index is merged into one; each step takes few milliseconds."""
-        if self._database.dialect == "sqlite":
-            pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
-            while await self._database.transact(partial(_merge, pages=pages), "memory"):
-                pages = _MERGED_PAGES
-
-
-def tend(connection: sa.Connection) -> None:
-    """Memories were written: keep their index in few pieces."""
-    if connection.dialect.name == "sqlite":
-        _MERGE.execute(connection, pages=_MERGED_PAGES_A_WRITE)
-
-
-def _merge(connection: sa.Connection, pages: int) -> bool:
-    """A step; whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
-    before = connection.scalar(_CHANGES)
-    _MERGE.execute(connection, pages=pages)
-    return bool(connection.scalar(_CHANGES) - before >= 2)
 
 
 def _quoted(term: str) -> str:

@@ -13,7 +13,7 @@ from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
 from nanobot.store.repositories import feedback as feedback_rows
 from nanobot.store.repositories import outbox as outbox_rows
-from nanobot.store.repositories import views
+from nanobot.store.repositories import session_views, views
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -27,8 +27,8 @@ class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
     counts = bare_verb(views.counts)
-    sessions = bare_verb(views.sessions)
-    session = bare_verb(views.one_session)
+    sessions = bare_verb(session_views.newest)
+    session = bare_verb(session_views.one)
     entries = bare_verb(views.entries)
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     runs = bare_verb(views.run_list)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.agent.stages.remember import DueSession, Exchanges
-from nanobot.providers.base import Usage
-from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import RememberEntry, decode
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import start_auxiliary, start_retry
-from nanobot.store.verbs import SqlStore, transaction
+from nanobot.store.repositories.after_runs import SqlAfterRuns
+from nanobot.store.verbs import transaction
 
 _s = schema.sessions
 _e = schema.entries
@@ -25,7 +23,7 @@ _MOST_ENTRIES = 2_000
 """Entries of one session that are looked at: of an older log only the end is remembered."""
 
 
-class SqlRemembering(SqlStore):
+class SqlRemembering(SqlAfterRuns):
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
     @transaction()
@@ -53,29 +51,6 @@ class SqlRemembering(SqlStore):
         ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
         spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
         return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
-
-    @transaction("remembering")
-    def reserve(
-        self, connection: sa.Connection, due: DueSession, run_id: str, call: AuxiliaryCall
-    ) -> Reservation:
-        lane = log.lane_of(connection, due.session_key)
-        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-        if run is None:
-            return NoReservation(call.max_tokens)
-        return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
-
-    @transaction("remembering")
-    def retry(
-        self, connection: sa.Connection, due: DueSession, run_id: str, discarded: Usage
-    ) -> None:
-        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-        if run is not None:
-            lane = log.lane_of(connection, due.session_key)
-            start_retry(connection, self.writer, lane, runs.as_run(run), discarded)
-
-    @transaction("forgone")
-    def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
-        call.write(connection)
 
     @transaction("remember")
     def record(

@@ -26,7 +26,8 @@ from nanobot.store.journal import log, runs
 from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
 from nanobot.store.repositories.eraser import AGAIN_SECONDS, Eraser
 from nanobot.store.repositories.erasing import empty_copies
-from nanobot.store.repositories.erasures import LOGGED, note
+from nanobot.store.repositories.erasures import SCRUB, note
+from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
@@ -97,11 +98,12 @@ def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name:
     if numbers:
         erased = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
         connection.execute(sa.update(_e).where(erased).values(payload=None, salt=None))
+        log_words.remove(connection, key, numbers)
         marker = log_entries.ErasedEntry(
             seq=numbers[0], last=numbers[-1], by="retention", archive=name
         )
         log.append(connection, writer, lane, "", [marker])
-        note(connection, LOGGED, f"{key} {numbers[0]}")
+        note(connection, SCRUB, f"{key} {numbers[0]}")
     insert_ignore(connection, _a, {"session_key": key, "last": 0})
     connection.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))
     _move_window(connection, key, part.last)

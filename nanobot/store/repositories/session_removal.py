@@ -1,7 +1,7 @@
 """Removing a session with all that hangs on it, some rows at a time.
 
 It is noted first (see erasures), so that what a crash interrupts is gone on with at the next start.
-At the end SQLite's write-ahead log is written back: it holds earlier pages.
+At the end the file is scrubbed: see free_space.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
 from nanobot.store.repositories.erasures import (
-    LOGGED,
     ROWS,
+    SCRUB,
     SESSION,
     bare_inbound,
     done,
@@ -27,6 +27,7 @@ from nanobot.store.repositories.erasures import (
     note_archived,
     note_blobs,
 )
+from nanobot.store.search import log_words
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _a = schema.approvals
@@ -79,7 +80,7 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     lanes.own(connection, writer, hold, lane, store_now(connection, writer))
     for session_key in keys:
         note(connection, SESSION, session_key)
-    note(connection, LOGGED, key)
+    note(connection, SCRUB, key)
     return int(row.head_seq)
 
 
@@ -125,6 +126,10 @@ def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
     whose = _e.c.session_key == key
     connection.execute(sa.delete(_e).where(whose, _e.c.seq <= rows[-1].seq))
     return rows[-1].seq
+
+
+def _words(connection: sa.Connection, key: str, _: Any) -> Any:
+    return 0 if log_words.remove_some(connection, key) else None
 
 
 def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int | None:
@@ -203,7 +208,7 @@ def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
 
 def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
     note_archived(connection, key)
-    for table in (_a, _u, _b, schema.archived_logs):
+    for table in (_a, _u, _b, schema.archived_logs, schema.indexed_logs, schema.session_marks):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     for digest in list(
         connection.scalars(sa.select(_uses.c.digest).where(_uses.c.session_key == key))
@@ -217,6 +222,7 @@ def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
 
 _STEPS: tuple[Callable[[sa.Connection, str, Any], Any], ...] = (
     _entries,
+    _words,
     _inbox,
     _outbox,
     _costs,

@@ -39,6 +39,7 @@ from nanobot.store.journal import admission, log, outbox, runs
 from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
+from nanobot.text import title_of
 
 _r = schema.runs
 _t = schema.tasks
@@ -101,7 +102,7 @@ class SqlTaskEnds:
             admission.insert(connection, writer, follow_up, waits=True, held=0.0)
             return
         if run.parent_session is None:
-            named = sa.update(_s).where(_s.c.key == key).values(title=log.title_of(head))
+            named = sa.update(_s).where(_s.c.key == key).values(title=title_of(head))
             connection.execute(named)
         post = OutboundMessage(
             address=run.address,

@@ -9,9 +9,8 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, Origin
+from nanobot.messages import Address
 from nanobot.session.entries import GENESIS
-from nanobot.session.keys import LIFECYCLE
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
@@ -21,7 +20,6 @@ from nanobot.session.views import (
     EntryView,
     OutboxView,
     RunView,
-    SessionView,
     ToolCallView,
 )
 from nanobot.store.database import schema
@@ -29,7 +27,7 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.chain import verify
-from nanobot.store.repositories.one_shots import PATTERN
+from nanobot.text import first_sentence
 
 _s = schema.sessions
 _e = schema.entries
@@ -38,21 +36,11 @@ _i = schema.inbound
 _o = schema.outbound
 _t = schema.tasks
 
-# The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats
-# and what is done when the gateway starts and stops.
-_SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
-_HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
-_UNREAD = sa.and_(
-    sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
-    sa.not_(_HEARD),
-    _s.c.key.not_in(_SILENT),
-)
-_SESSIONS = sa.select(_s, _UNREAD.label("has_unread"), _s.c.head_seq.label("entries"))
-
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
+_ABOUT = 80
 _LOOKED_THROUGH = 10_000
-"""Of the latest so many sessions or runs those are listed that have some words in them."""
+"""Of the latest so many runs those are listed that have some words in them."""
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 MOST_RUNS = 1_000
@@ -70,41 +58,6 @@ def counts(connection: sa.Connection) -> Counts:
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
         dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
     )
-
-
-def sessions(
-    connection: sa.Connection,
-    *,
-    limit: int,
-    unread: bool,
-    find: str = "",
-    once: bool = True,
-    skip: int = 0,
-) -> list[SessionView]:
-    newest = (_s.c.updated_at.desc(), _s.c.key)
-    # The keys alone first: what else is told of a session costs a look at other tables.
-    keys = sa.select(_s.c.key).order_by(*newest).limit(limit).offset(skip)
-    if unread:
-        keys = keys.where(_UNREAD)
-    if not once:
-        keys = keys.where(_s.c.key.not_like(PATTERN))
-    if find:
-        latest = sa.select(_s.c.key).order_by(*newest).limit(_LOOKED_THROUGH)
-        named = [column.icontains(find, autoescape=True) for column in (_s.c.key, _s.c.title)]
-        keys = keys.where(_s.c.key.in_(latest), sa.or_(*named))
-    rows = connection.execute(_SESSIONS.where(_s.c.key.in_(keys)).order_by(*newest)).all()
-    return [_as_session(connection, row) for row in rows]
-
-
-def one_session(connection: sa.Connection, key: str) -> SessionView | None:
-    row = connection.execute(_SESSIONS.where(_s.c.key == key)).first()
-    return None if row is None else _as_session(connection, row)
-
-
-def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
-    live = runs.live(connection, row.key)
-    waiting = runs.waiting(connection, row.key)
-    return as_struct(row, SessionView, waiting=waiting, run=None if live is None else live.id)
 
 
 def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
@@ -208,10 +161,11 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
     messages = [
         entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None
     ]
-    task = None
+    task, about = None, next((body["text"] for body in messages if body["text"].strip()), "")
     if row.kind == RunKind.TASK:
         named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
         task = connection.execute(named).first()
+        about = about if task is None else task.title or about
     return as_struct(
         row,
         RunView,
@@ -220,6 +174,7 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
         address=str(Address(row.channel, row.chat_id, row.thread_id)),
         type=None if task is None else task.type,
         title=None if task is None else task.title,
+        about=first_sentence(about, _ABOUT),
     )
 
 

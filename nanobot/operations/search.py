@@ -1,0 +1,60 @@
+"""Searching everything that was said in conversations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.memory.conversations import SearchHit
+from nanobot.messages import Role
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Rest
+from nanobot.operations.rendering import cell
+from nanobot.operations.visibility import visible_sessions
+
+
+def _hits_text(hits: list[SearchHit], now: float) -> str:
+    """A paragraph for each hit: where and when, and the sentence with the words marked."""
+    if not hits:
+        return "Nothing was said with these words."
+    paragraphs = []
+    for hit in hits:
+        name = f"{hit.title} (`{hit.session_key}`)" if hit.title else f"`{hit.session_key}`"
+        marked = f"**{hit.match}**" if hit.match else ""
+        head = f"- {name}, {cell('at', hit.at, now)}"
+        paragraphs.append(f"{head}\n  {hit.by or 'nanobot'}: {hit.before}{marked}{hit.after}")
+    return "\n".join(paragraphs)
+
+
+@operation(
+    "search",
+    role=Role.GUEST,
+    command="sessions search",
+    reads=True,
+    text=_hits_text,
+    example="lighthouse",
+)
+async def search(
+    context: OperationContext,
+    caller: Caller,
+    find: Annotated[
+        Rest,
+        Meta(
+            min_length=1,
+            max_length=200,
+            description='Words that must all be there; "in quotes": a phrase.',
+        ),
+    ],
+    *,
+    session: Annotated[str, Meta(description="Only in this session.")] = "",
+    before: Annotated[
+        int, Meta(ge=0, description="The page behind the hit with this id; 0: the newest.")
+    ] = 0,
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many at most.")] = 10,
+) -> list[SearchHit]:
+    """Search everything that was said, the newest first."""
+    keys = visible_sessions(caller)
+    if session:
+        keys = (session,) if keys is None or session in keys else ()
+    return await context.engine.conversations.search(find, keys=keys, before=before, limit=limit)

@@ -1,0 +1,53 @@
+"""The conversations of a store, as people find them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from nanobot.memory.conversations import Filter, SearchHit
+from nanobot.session.views import SessionView
+from nanobot.store.database.sqlite import Database
+from nanobot.store.repositories import session_views
+from nanobot.store.search.indexing import LogIndexing
+from nanobot.store.search.log_search import LogSearch
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, bare_verb
+
+_HITS = 300
+"""What was said last with the words that conversations are searched for."""
+
+
+class SqlConversations(SqlStore):
+    """See memory.conversations.Conversations: the same for SQLite and PostgreSQL. `redact` replaces
+    known secrets in what is found; `indexing` keeps up with what is said."""
+
+    rename = bare_verb(session_views.rename, "rename")
+    pin = bare_verb(session_views.pin, "pin")
+    archive = bare_verb(session_views.archive, "set_archived")
+
+    _listed = bare_verb(session_views.listed)
+
+    def __init__(
+        self, database: Database, writer: StoreContext, redact: Callable[[str], str] = str
+    ) -> None:
+        super().__init__(database, writer)
+        self._search = LogSearch(database, redact)
+        self.indexing = LogIndexing(database, writer, redact)
+
+    async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
+        found: dict[str, str] = {}
+        if which.find:
+            for hit in await self.search(which.find, keys=which.keys, before=0, limit=_HITS):
+                found.setdefault(hit.session_key, hit.sentence)
+        rows = await self._listed(which, tuple(found), limit, skip)
+        return [
+            msgspec.structs.replace(row, found=found[row.key]) if row.key in found else row
+            for row in rows
+        ]
+
+    async def search(
+        self, query: str, *, keys: Collection[str] | None, before: int, limit: int
+    ) -> list[SearchHit]:
+        return await self._search.search(query, keys=keys, before=before, limit=limit)

@@ -1,0 +1,118 @@
+"""Indexing: what was said goes into the index of words behind the logs.
+
+Not in the transactions that say it: a turn is to cost no more than before, and the log of a home
+that had no index is filled in by the same code. `indexed_logs` says how far each session is, so
+whatever ends the process costs nothing; what was said is found a second later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.errors import StoreCorrupt
+from nanobot.messages import EventKind
+from nanobot.session import entries as log_entries
+from nanobot.session.entries import PostEntry, ReplyEntry, SummaryEntry, TriageEntry, UserEntry
+from nanobot.store.database.sqlite import Database
+from nanobot.store.search import log_words
+from nanobot.store.search.log_words import IndexedEntry, Unindexed
+from nanobot.store.search.query import rows_of
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, bare_verb
+
+LOOK_SECONDS = 30.0
+"""How often all sessions are looked at: for posts, and for what other processes said."""
+_GATHER_SECONDS = 0.5
+_PAUSE_SECONDS = 0.02
+"""Between two slices, for those who wait for the store."""
+
+
+class LogIndexing(SqlStore):
+    """One for a store. `redact` replaces known secrets, which nobody is to find."""
+
+    _behind = bare_verb(log_words.behind)
+    _unindexed = bare_verb(log_words.unindexed)
+    _keep = bare_verb(log_words.keep, "index")
+
+    def __init__(
+        self, database: Database, writer: StoreContext, redact: Callable[[str], str]
+    ) -> None:
+        super().__init__(database, writer)
+        self._redact = redact
+        self._spoken: set[str] = set()
+        self._news = asyncio.Event()
+
+    async def run(self, bus: Bus) -> None:
+        """Until cancelled: index what is there, then what is said."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._watch(bus), name="indexing: conversations that said something")
+            tasks.create_task(self._look_often(), name="indexing: all conversations")
+            while True:
+                await self._news.wait()
+                await self.writer.clock.sleep(_GATHER_SECONDS)
+                self._news.clear()
+                spoken, self._spoken = self._spoken, set()
+                for key in spoken:
+                    with boundary(f"indexing {key}"):
+                        await self.index_session(key)
+
+    async def index(self) -> None:
+        """Index all that is not indexed yet. Raises StoreError."""
+        async for key in self._all_behind():
+            await self.index_session(key)
+
+    async def index_session(self, key: str) -> None:
+        """Index what a session has that is not indexed yet. Raises StoreError."""
+        while (part := await self._unindexed(key)) is not None:
+            entries = await asyncio.to_thread(self._indexed, part)
+            if not await self._keep(part, entries):
+                return
+            if len(part.entries) < log_words.ENTRIES_AT_ONCE:
+                return
+            await self.writer.clock.sleep(_PAUSE_SECONDS)
+
+    async def _watch(self, bus: Bus) -> None:
+        watching = bus.subscribe(None, frozenset({EventKind.END}))
+        try:
+            async for event in watching:
+                self._spoken.add(event.session_key)
+                self._news.set()
+        finally:
+            bus.unsubscribe(watching)
+
+    async def _look_often(self) -> None:
+        while True:
+            with boundary("looking for conversations to index"):
+                async for key in self._all_behind():
+                    with boundary(f"indexing {key}"):
+                        await self.index_session(key)
+            await self.writer.clock.sleep(LOOK_SECONDS)
+
+    async def _all_behind(self) -> AsyncIterator[str]:
+        after: str | None = ""
+        while after is not None:
+            keys, after = await self._behind(after)
+            for key in keys:
+                yield key
+
+    def _indexed(self, part: Unindexed) -> list[IndexedEntry]:
+        indexed = []
+        for seq, at, payload in part.entries:
+            try:
+                text = "" if payload is None else said_in(payload)
+            except StoreCorrupt:  # `sessions audit` tells of it; the others are found
+                text = ""
+            if rows := rows_of(self._redact(text)):
+                indexed.append(IndexedEntry(seq, at, tuple(rows)))
+        return indexed
+
+
+def said_in(payload: bytes) -> str:
+    """What an entry says to a person, or a person in it. Raises StoreCorrupt."""
+    body = log_entries.decode(payload)
+    if isinstance(body, TriageEntry):
+        return body.reply
+    return body.text if isinstance(body, UserEntry | ReplyEntry | PostEntry | SummaryEntry) else ""

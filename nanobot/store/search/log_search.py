@@ -1,0 +1,65 @@
+"""Searching what was said: rows of the index become hits, each with its sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from nanobot.memory.conversations import SearchHit
+from nanobot.session import entries as log_entries
+from nanobot.session.entries import UserEntry
+from nanobot.store.database.sqlite import Database
+from nanobot.store.search import log_words
+from nanobot.store.search.excerpt import excerpt
+from nanobot.store.search.indexing import said_in
+from nanobot.store.search.query import Wanted, parsed
+from nanobot.store.verbs import bare_verb
+
+_LAST = 2**62
+
+
+class LogSearch:
+    """Over one store. `redact` replaces known secrets."""
+
+    _find = bare_verb(log_words.find)
+
+    def __init__(self, database: Database, redact: Callable[[str], str]) -> None:
+        self.database = database
+        self._redact = redact
+
+    async def search(
+        self, query: str, *, keys: Collection[str] | None, before: int, limit: int
+    ) -> list[SearchHit]:
+        """See Conversations.search."""
+        wanted = parsed(query)
+        if not wanted or (keys is not None and not keys):
+            return []
+        only = None if keys is None else sorted(set(keys))
+        rows = await self._find(wanted, only, before or _LAST, limit)
+        return await asyncio.to_thread(self._hits, rows, wanted)
+
+    def _hits(self, rows: Sequence[Any], wanted: Sequence[Wanted]) -> list[SearchHit]:
+        # A long entry has several rows.
+        entries = {(row.session_key, row.seq): row for row in reversed(rows)}
+        hits = [self._hit(row, wanted) for row in entries.values() if row.payload is not None]
+        return sorted(hits, key=lambda hit: -hit.id)
+
+    def _hit(self, row: Any, wanted: Sequence[Wanted]) -> SearchHit:
+        payload = bytes(row.payload)
+        body = log_entries.decode(payload)
+        by = (body.sender_name or body.sender_id) if isinstance(body, UserEntry) else ""
+        found = excerpt(self._redact(said_in(payload)), wanted)
+        return SearchHit(
+            id=row.id,
+            session_key=row.session_key,
+            title=row.title,
+            seq=row.seq,
+            run_id=row.run_id,
+            at=row.at,
+            kind=log_entries.kind_of(body),
+            by=by,
+            before=found.before,
+            match=found.match,
+            after=found.after,
+        )

@@ -1,0 +1,122 @@
+"""A store in memory, and the processes over it that a test may end at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from nanobot.agent.budgets import UsageStore
+from nanobot.bus.pairing import PairingStore
+from nanobot.errors import StoreError
+from nanobot.memory.conversations import Conversations
+from nanobot.ports import Clock, Ids
+from nanobot.session.entries import Entry
+from nanobot.session.journal import Journal
+from nanobot.session.tasks import TaskRecords
+from nanobot.session.views import Records
+from nanobot.store.database import migrate
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.journal import log
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.opening import HooksOf
+from nanobot.store.repositories import chain
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.pairings import SqlPairingStore
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.usage import SqlUsageStore
+from nanobot.store.search.conversations import SqlConversations
+from nanobot.store.unit import StoreContext
+from nanobot.testing.machine import CountingIds, ManualClock
+from nanobot.triggers.cron.jobs import JobStore
+
+T = TypeVar("T")
+
+
+class MemoryHome:
+    """A store in memory that outlives the processes over it. `close` it, or use `async with`."""
+
+    def __init__(self, clock: Clock | None = None, ids: Ids | None = None) -> None:
+        self.clock = clock or ManualClock()
+        self.ids = ids or CountingIds()
+        self._sqlite = SqliteDatabase(None)
+        self.do(migrate.prepare)
+
+    def do(self, work: Work[T]) -> T:
+        """Run one unit of work now, in one transaction."""
+        return self._sqlite.run_now(work)
+
+    def entries(self, session_key: str) -> list[Entry]:
+        return list(self.do(lambda connection: log.read(connection, session_key, 0)))
+
+    def verify(self, session_key: str) -> int:
+        """The length of a session's log; raises StoreCorrupt when its chain does not hold."""
+        return self.do(lambda connection: chain.verify(connection, session_key))
+
+    async def close(self) -> None:
+        await self._sqlite.close()
+
+    async def __aenter__(self) -> MemoryHome:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.close()
+
+
+def _nothing(verb: str) -> None:
+    pass
+
+
+class Process:
+    """A process over a home, as a Database that does its work inline: the same run every time.
+
+    `before` and `after` are called with every verb's name ("" for reads) around its commit, and
+    may raise. `verbs` lists what was committed. Once `dead`, nothing is read or written any more.
+    """
+
+    dialect = "sqlite"
+
+    def __init__(self, home: MemoryHome, hooks: HooksOf | None = None) -> None:
+        self.before: Callable[[str], None] = _nothing
+        self.after: Callable[[str], None] = _nothing
+        self.verbs: list[str] = []
+        self.dead = False
+        self._home = home
+        writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
+        self.journal: Journal = SqlJournal(self, writer)
+        eraser = Eraser(self, writer)
+        self.records: Records = SqlRecords(self, writer, eraser)
+        self.conversations: Conversations = SqlConversations(self, writer)
+        self.pairings: PairingStore = SqlPairingStore(self, writer)
+        self.spending: UsageStore = SqlUsageStore(self)
+        self.writer = writer
+        self.memories = SqlMemoryStore(self, writer, eraser)
+        self.tasks: TaskRecords = SqlTasks(self, writer)
+        self.jobs: JobStore = SqlJobStore(self, writer)
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        """Run `work`; see Database."""
+        await asyncio.sleep(0)
+        self._live()
+        self.before(verb)
+        self._live()
+        result = self._home.do(work)
+        self.verbs.append(verb)
+        self.after(verb)
+        self._live()
+        await asyncio.sleep(0)
+        return result
+
+    def _live(self) -> None:
+        if self.dead:
+            raise StoreError("this process is dead")
+
+    async def scrub(self) -> None:
+        """There are no files."""
+
+    async def close(self) -> None:
+        """The home stays open."""

@@ -1,0 +1,134 @@
+"""Searching and keeping conversations in order, as people ask for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nanobot.errors import NanobotError, NotAllowed, UnknownId
+from nanobot.messages import Address, Role
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Caller
+from nanobot.store.search.indexing import LogIndexing
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from tests.operations.test_stored import call, talk
+
+MARKS = ("rename", "pin", "unpin", "archive", "unarchive")
+
+
+async def indexed(bot: FakeGateway) -> None:
+    await LogIndexing(bot.process, bot.process.writer, str).index()
+
+
+def caller(role: Role, session: str, *, private: bool = True) -> Caller:
+    address = Address("fake", session.partition(":")[2])
+    return Caller(role=role, session_key=session, by="x", address=address, private=private)
+
+
+async def ask(bot: FakeGateway, name: str, who: Caller, **arguments: Any) -> Any:
+    return await Dispatcher(bot.engine).call(name, arguments, who)
+
+
+async def test_search_in_a_chat_shows_where_when_and_the_sentence() -> None:
+    async with gateway() as bot:
+        await talk(bot, "Hello there", "The lighthouse is closed on Mondays. Pity.")
+        await indexed(bot)
+        (answer,) = await talk(bot, "/search lighthouse closed")
+        assert "Hello there (`fake:1`)" in answer
+        assert "The **lighthouse** is closed on Mondays." in answer
+        assert "nanobot: echo: The **lighthouse**" in answer
+        assert (await talk(bot, "/search absent")) == ["Nothing was said with these words."]
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.GUEST])
+async def test_others_find_only_their_own_conversation(role: Role) -> None:
+    async with gateway() as bot:
+        await talk(bot, "my apple", chat="1")
+        await talk(bot, "your apple", chat="2")
+        await indexed(bot)
+        mine = caller(role, "fake:2")
+        assert {hit.session_key for hit in await ask(bot, "search", mine, find="apple")} == {
+            "fake:2"
+        }
+        assert await ask(bot, "search", mine, find="apple", session="fake:1") == []
+        everything = await call(bot, "search", find="apple")
+        assert {hit.session_key for hit in everything} == {"fake:1", "fake:2"}
+
+
+async def test_in_a_group_an_owner_finds_only_what_the_group_said() -> None:
+    async with gateway() as bot:
+        await talk(bot, "my apple", chat="1")
+        await talk(bot, "our apple", chat="2")
+        await indexed(bot)
+        group = caller(Role.OWNER, "fake:2", private=False)
+        assert {hit.session_key for hit in await ask(bot, "search", group, find="apple")} == {
+            "fake:2"
+        }
+        assert [row.key for row in await ask(bot, "sessions list", group)] == ["fake:2"]
+
+
+async def test_pages_of_hits_follow_each_other() -> None:
+    async with gateway() as bot:
+        await talk(bot, *(f"apple {number}" for number in range(5)))
+        await indexed(bot)
+        first = await call(bot, "search", find="apple", limit=4)
+        second = await call(bot, "search", find="apple", limit=100, before=first[-1].id)
+        assert len(first) + len(second) == 10
+        assert len({hit.id for hit in [*first, *second]}) == 10
+
+
+async def test_a_conversation_is_named_pinned_and_archived() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one", chat="1")
+        await talk(bot, "two", chat="2")
+        assert (
+            await call(bot, "sessions rename", session="fake:1", title=" My  plan ")
+        ).title == "My plan"
+        assert (await call(bot, "sessions pin", session="fake:1")).pinned
+        assert [row.key for row in await call(bot, "sessions list")] == ["fake:1", "fake:2"]
+        assert not (await call(bot, "sessions unpin", session="fake:1")).pinned
+        assert (await call(bot, "sessions archive", session="fake:2")).archived
+        assert [row.key for row in await call(bot, "sessions list")] == ["fake:1"]
+        assert len(await call(bot, "sessions list", archived=True)) == 2
+        assert not (await call(bot, "sessions unarchive", session="fake:2")).archived
+        await call(bot, "sessions archive", session="fake:2")
+        bot.home.clock.advance(1)  # type: ignore[attr-defined]
+        await talk(bot, "again", chat="2")
+        assert [row.key for row in await call(bot, "sessions list")] == ["fake:2", "fake:1"]
+
+
+async def test_lists_in_chats_show_titles_and_what_runs_were_about() -> None:
+    async with gateway() as bot:
+        await talk(bot, "Where is the station? I am late.")
+        assert "Where is the station?" in (await talk(bot, "/sessions"))[0]
+        assert "Where is the station?" in (await talk(bot, "/runs"))[0]
+        await talk(bot, "/sessions rename Trains to Rome")
+        assert "Trains to Rome" in (await talk(bot, "/sessions"))[0]
+
+
+@pytest.mark.parametrize("name", MARKS)
+async def test_nobody_changes_a_conversation_that_is_not_there_or_not_theirs(name: str) -> None:
+    async with gateway() as bot:
+        await talk(bot, "one", chat="1")
+        with pytest.raises(UnknownId, match="There is no session fake:9"):
+            await call(bot, f"sessions {name}", session="fake:9")
+        with pytest.raises(NotAllowed):
+            await ask(bot, f"sessions {name}", caller(Role.MEMBER, "fake:2"), session="fake:1")
+        with pytest.raises(NanobotError):
+            await ask(bot, f"sessions {name}", caller(Role.GUEST, "fake:1"))
+        await ask(bot, f"sessions {name}", caller(Role.MEMBER, "fake:1"))
+
+
+def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
+    """Those with a session of their own choosing ask `visible_sessions`; see test_others_find."""
+    own_choice = {
+        operation.name
+        for operation in OPERATIONS
+        if operation.role is not Role.OWNER
+        for parameter in operation.parameters
+        if parameter.name == "session" and not parameter.session
+    }
+    assert own_choice == {"search"}
