@@ -12,6 +12,20 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 
+MOST_LINES = 15
+"""What one answer to /help takes at most: more fills a telephone, and a group."""
+_TOPICS = {
+    "Conversations": (
+        *("new", "stop", "model", "compact", "sessions", "context", "send", "notify", "help"),
+        *("files", "search"),
+    ),
+    "What I do": ("status", "runs", "usage", "tools", "cron", "hooks", "outbox", "restart"),
+    "What I know": ("memory", "prompts", "skills", "personas", "reload"),
+    "What I may": ("approvals", "approve", "deny", "answer", "policy", "pair", "security", "audit"),
+    "How I am set up": ("config", "models", "channels", "mcp", "web", "doctor"),
+}
+_WITH_TOPIC = frozenset(name for names in _TOPICS.values() for name in names)
+
 
 class CommandHelp(msgspec.Struct, frozen=True, kw_only=True):
     """An operation as help lists it. `arguments`: what each of them is, by its name."""
@@ -40,30 +54,86 @@ def _of(listed: Operation) -> CommandHelp:
 
 
 def _text(commands: list[CommandHelp], _: float) -> str:
-    """A line for each family of commands; where there is but one, its commands with an example
-    each; of a single command, its arguments too."""
-    families: dict[str, list[CommandHelp]] = {}
-    for command in commands:
-        families.setdefault(command.usage.split()[0], []).append(command)
+    """The commands used most; where there is but one family, a line for each of its commands; of a
+    single command, its arguments and an example. At most MOST_LINES lines, for a chat's sake."""
+    families = _families(commands)
     if len(commands) == 1:
         return _single(commands[0])
     if len(families) == 1:
-        blocks = (f"`{each.usage}`\n{each.help}\n→ `{each.example}`" for each in commands)
         name = next(iter(families))[1:]
-        return "\n\n".join([*blocks, f"`/help {name} WORD` says all about one."])
+        blocks = "\n\n".join(
+            f"`{each.usage}`\n{each.help}\n→ `{each.example}`" for each in commands
+        )
+        if blocks.count("\n") + 3 <= MOST_LINES:
+            return f"{blocks}\n\n`/help {name} WORD` says all about one."
+        lines = [f"- `{each.usage}`: {each.help}" for each in commands]
+        return "\n".join([*_fitting(lines, MOST_LINES - 1), f"`/help {name} WORD` explains one."])
+    if len(families) < MOST_LINES:
+        lines = [_family_line(name, family) for name, family in families.items()]
+        return "\n".join(["Write to me as you would to a person. Besides that:", *lines])
+    by_name = {_name(each): each for each in commands}
+    used = [by_name[name] for name in _SHOWN_FIRST if name in by_name]
+    lines = [f"- `/{_name(each)}`: {each.help}" for each in used]
+    return "\n".join(
+        [
+            "Write to me as you would to a person. The commands used most:",
+            *lines,
+            "`/help more` lists all of them, `/help cron` explains one."
+            if "cron add" in by_name
+            else "`/help more` lists all of them, `/help new` explains one.",
+        ]
+    )
+
+
+def _more(commands: list[CommandHelp], _: float) -> str:
+    """The names of all commands, by topic."""
+    families = _families(commands)
     lines = []
-    for name, family in families.items():
-        if len(family) == 1:
-            lines.append(f"- `{family[0].usage}`: {family[0].help}")
-        else:
-            words = [command.usage.split()[1] for command in family if _has_word(command)]
-            lines.append(f"- `{name}`: {', '.join(words)} (`/help {name[1:]}` says more)")
-    return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
+    for topic, names in _TOPICS.items():
+        shown = [f"`{family}`" for name in names if (family := f"/{name}") in families]
+        if shown:
+            lines.append(f"- {topic}: {', '.join(shown)}")
+    others = [f"`{family}`" for family in families if family[1:] not in _WITH_TOPIC]
+    if others:
+        lines.append(f"- Others: {', '.join(others)}")
+    return "\n".join([*_fitting(lines, MOST_LINES - 1), "`/help NAME` explains one of them."])
+
+
+def _family_line(name: str, family: list[CommandHelp]) -> str:
+    if len(family) == 1:
+        return f"- `{family[0].usage}`: {family[0].help}"
+    words = [command.usage.split()[1] for command in family if _has_word(command)]
+    return f"- `{name}`: {', '.join(words)} (`/help {name[1:]}` says more)"
+
+
+def _families(commands: list[CommandHelp]) -> dict[str, list[CommandHelp]]:
+    families: dict[str, list[CommandHelp]] = {}
+    for command in commands:
+        families.setdefault(command.usage.split()[0], []).append(command)
+    return families
+
+
+def _name(command: CommandHelp) -> str:
+    """Its name, without what stands for arguments."""
+    words = command.usage.removeprefix("/").split()
+    return " ".join(words[:2] if _has_word(command) else words[:1])
+
+
+def _fitting(lines: list[str], most: int) -> list[str]:
+    """The lines; where they are too many, the last ones two in one, or as many as it takes."""
+    together = max(2, -(-len(lines) // most))
+    single = max((together * most - len(lines)) // (together - 1), 0)
+    if len(lines) <= most:
+        return lines
+    starts = range(single, len(lines), together)
+    packed = ["; ".join([lines[n], *(x[2:] for x in lines[n + 1 : n + together])]) for n in starts]
+    return [*lines[:single], *packed]
 
 
 def _single(command: CommandHelp) -> str:
     lines = [f"`{command.usage}`", f"{command.help[:1].upper()}{command.help[1:]}."]
-    lines += [f"- `{name}`: {text}" for name, text in command.arguments.items()]
+    arguments = [f"- `{name}`: {text}" for name, text in command.arguments.items()]
+    lines += _fitting(arguments, MOST_LINES - 3)
     return "\n".join([*lines, f"Example: `{command.example}`"])
 
 
@@ -82,7 +152,7 @@ async def show_help(
     ] = "",
 ) -> list[CommandHelp]:
     """Show what can be asked for."""
-    topic = " ".join(text.lower().removeprefix("/").split())
+    topic = " ".join(text.lower().removeprefix("/").split()).removeprefix("more")
     commands = [each for each in context.listed if each.listed and each.may(caller.role)]
     about = [
         each for each in commands if topic in ("", each.name, each.alias, each.name.split()[0])
@@ -91,6 +161,12 @@ async def show_help(
     if not about:
         raise UnknownId(f"there is no command /{topic}; /help lists them")
     return [_of(each) for each in exact or about]
+
+
+@operation("help more", reads=True, role=Role.GUEST, text=_more, listed=False, own_command=True)
+async def show_more_help(context: OperationContext, caller: Caller) -> list[CommandHelp]:
+    """List the names of all commands by topic."""
+    return [_of(each) for each in context.listed if each.listed and each.may(caller.role)]
 
 
 _SHOWN_FIRST = ("new", "stop", "model", "cron add", "status", "memory list", "help")

@@ -115,8 +115,10 @@ async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
         assert (await bot.channel.pop()).text == "Hello Ada! Hello Ada! (in fake:1)"
         await bot.channel.push("/people hail Bob")
         assert (await bot.channel.pop()).text == "Hello Bob. (in fake:1)"
-        await bot.channel.push("/help")
-        usage = "`/people greet NAME [times=TIMES] [loud=yes]`: greets somebody"
+        await bot.channel.push("/help more")
+        await bot.channel.until(lambda: "`/people`" in bot.channel.sent[-1].text)
+        await bot.channel.push("/help people")
+        usage = "`/people greet NAME [times=TIMES] [loud=yes]`"
         await bot.channel.until(
             lambda: usage in "".join(message.text for message in bot.channel.sent)
         )
@@ -240,7 +242,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
     looking = {"skills list", "skills show"}
-    talking = {"start", "help", "new", "stop", "status", "model", "runs feedback"}
+    talking = {"start", "help", "help more", "new", "stop", "status", "model", "runs feedback"}
     assert for_members <= talking | deciding | own | looking | {"runs list", "runs show"}
     assert talking | deciding | {"usage"} <= for_members
 
