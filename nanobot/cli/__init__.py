@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from nanobot import __version__
+
 _INTERRUPTED = 130
 
 
@@ -19,6 +21,10 @@ def main() -> None:
 
 
 def _run() -> None:
+    if sys.argv[1:] in (["--version"], ["version"]):
+        # Scripts ask it often, and what reads commands takes a quarter of a second.
+        sys.stdout.write(f"nanobot {__version__}\n")
+        return
     if os.environ.get("NO_COLOR"):
         from nanobot.cli.output import without_colours  # noqa: PLC0415 - only where it is asked for
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -156,18 +159,119 @@ def test_a_command_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     assert (folder / "nanobot").read_text() == "another one"
 
 
-def test_what_pip_says_is_shown_if_it_fails_and_its_code_is_kept(tmp_path: Path) -> None:
-    pins = tmp_path / "pins.txt"
-    pins.write_text("no-such-package-of-anybody==1.0\n")
-    done = subprocess.run(
-        [
-            *(sys.executable, ROOT / "requirements" / "progress.py"),
-            *("--no-index", "--find-links", str(tmp_path), "-r", str(pins)),
-        ],
-        env={"PATH": os.environ["PATH"]},
+def installing(
+    pins: str, tmp_path: Path, path: str, *more: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Install these pins by the Makefile's program, run by this environment's Python under a
+    folder of its own, where no uv is."""
+    (tmp_path / "pins.txt").write_text(pins)
+    own = tmp_path / "bin" / "python"
+    own.parent.mkdir(exist_ok=True)
+    if not own.exists():
+        own.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        own.chmod(0o755)
+    # As a program of that folder would see itself.
+    script = ROOT / "requirements" / "install.py"
+    code = f"import sys, runpy; sys.executable = {str(own)!r}; sys.argv = sys.argv[1:]; "
+    code += f"runpy.run_path({str(script)!r}, run_name='__main__')"
+    return subprocess.run(
+        [sys.executable, "-c", code, str(script), *more, "-r", str(tmp_path / "pins.txt")],
+        env={"PATH": path, "HOME": str(tmp_path), "PIP_NO_INDEX": "1"} | environ,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_what_pip_says_is_shown_if_it_fails_and_its_code_is_kept(tmp_path: Path) -> None:
+    """Neither uv is there, nor can it be fetched."""
+    done = installing("no-such-package-of-anybody==1.0\n", tmp_path, "/usr/bin:/bin")
     assert done.returncode == 1
     assert "No matching distribution found for no-such-package-of-anybody" in done.stderr
+
+
+UV = """#!/bin/sh
+env > "$HOME/uv-environ"
+echo "$@" > "$HOME/uv-arguments"
+echo "error: it is broken" >&2
+exit "${UV_CODE:-0}"
+"""
+
+
+def test_uv_installs_with_the_settings_of_pip(tmp_path: Path) -> None:
+    made(tmp_path / "tools" / "uv", UV)
+    (tmp_path / "wheels").mkdir()
+    done = installing(
+        "a==1\nb==2\n",
+        tmp_path,
+        f"{tmp_path}/tools:/usr/bin:/bin",
+        "--require-hashes",
+        PIP_INDEX_URL="file:///of/a/mirror",
+        PIP_EXTRA_INDEX_URL="file:///missing/simple https://user:key@mirror.example/simple",
+        PIP_FIND_LINKS=f"/no/such/folder {tmp_path}/wheels",
+        PIP_TRUSTED_HOST="mirror.example",
+        PIP_CERT="/etc/own.pem",
+        PIP_DEFAULT_TIMEOUT="99",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 packages in " in done.stderr
+    environ = dict(
+        line.partition("=")[::2] for line in (tmp_path / "uv-environ").read_text().splitlines()
+    )
+    assert environ["UV_DEFAULT_INDEX"] == "file:///of/a/mirror"
+    assert environ["UV_INDEX"] == "https://user:key@mirror.example/simple"
+    assert environ["UV_FIND_LINKS"].strip(",") == f"{tmp_path}/wheels"
+    assert environ["UV_NO_INDEX"] == "1"
+    assert environ["UV_INSECURE_HOST"] == "mirror.example"
+    assert environ["SSL_CERT_FILE"] == "/etc/own.pem"
+    assert environ["UV_HTTP_TIMEOUT"] == "99"
+    assert "--require-hashes" in (tmp_path / "uv-arguments").read_text()
+
+
+def test_where_uv_fails_pip_installs(tmp_path: Path) -> None:
+    made(tmp_path / "tools" / "uv", UV)
+    done = installing(
+        "no-such-package==1\n", tmp_path, f"{tmp_path}/tools:/usr/bin:/bin", UV_CODE="2"
+    )
+    assert "error: it is broken\n  uv could not install 1 package; pip tries it." in done.stderr
+    assert "No matching distribution found for no-such-package" in done.stderr
+    assert done.returncode == 1
+
+
+def test_the_line_of_progress_moves_on_a_terminal(tmp_path: Path) -> None:
+    """uv says nothing for a while, as when it fetches or unpacks something large."""
+    made(
+        tmp_path / "bin" / "uv", '#!/bin/sh\nhead -c 3000000 /dev/zero > "$HOME/x"\nexec sleep 2\n'
+    )
+    made(tmp_path / "bin" / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "pins.txt").write_text("a==1\n")
+    code = f"import sys, runpy; sys.executable = {str(tmp_path / 'bin' / 'python')!r}; "
+    code += f"runpy.run_path({str(ROOT / 'requirements' / 'install.py')!r}, run_name='__main__')"
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "-r", str(tmp_path / "pins.txt")],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:
+        while piece := terminal.read(1_000):
+            shown += piece
+    assert process.wait() == 0
+    lines = {line.strip() for line in shown.decode().split("\r")}
+    assert {"1 package, 1 s", "1 package, 2 s"} <= {
+        re.sub(r", \d+ MB written", "", each) for each in lines
+    }
+    assert any(line.startswith("1 package in ") for line in lines)
+
+
+def test_the_version_is_said_without_loading_what_reads_commands() -> None:
+    code = "import sys; from nanobot.cli import main; sys.argv[1:] = [sys.argv[1]]; main(); "
+    code += "print(sorted({'typer', 'asyncio', 'msgspec', 'rich', 're'} & set(sys.modules)))"
+    for asked in ("--version", "version"):
+        command = [sys.executable, "-I", "-c", code, asked]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        version, loaded = done.stdout.splitlines()
+        assert version == f"nanobot {__version__}"
+        assert loaded == "[]"
