@@ -65,7 +65,7 @@ def uv_program() -> str | None:
         return found
     options = ("--no-deps", "--no-compile", "--only-binary", ":all:", "--require-hashes")
     command = [*PIP, "install", "--quiet", *options, "-r", str(FETCHED)]
-    code, _ = followed(command, "uv, which installs the rest", set(), dict(os.environ))
+    code, _ = followed(command, "the installer (uv)", set(), dict(os.environ))
     return str(beside) if code == 0 and beside.exists() else None
 
 
