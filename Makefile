@@ -128,20 +128,21 @@ $(SYNAPSE)/.installed: | $(BIN)/python
 	@$(SYNAPSE)/bin/python -m pip --disable-pip-version-check --quiet install 'matrix-synapse==1.163.2'
 	@touch $@
 
-# Resolve with the oldest Python supported, so that nothing only it needs is missing. The index and
-# its address are whoever-runs-it's business and stay out of the files.
-COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-deps-for editable \
-	--generate-hashes --strip-extras --allow-unsafe --annotation-style line --no-emit-options \
-	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(LOCKFLAGS)
+# Resolve for every Python from the oldest supported one on: what only some need has a marker. The
+# index and its address are configured by each user and stay out of the files.
+UV = $$([ -x $(BIN)/uv ] && echo $(BIN)/uv || command -v uv)
+COMPILE = printf 'hatchling\neditables\n' | UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) pip compile --quiet \
+	--universal --python-version 3.11 --generate-hashes --annotation-style line --no-emit-index-url \
+	--no-emit-find-links $(LOCKFLAGS)
 
 OPTIONAL = postgres s3 embedded documents memory mcp email matrix events sandbox
 
 lock: $(INSTALLED_DEV)
-	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml
-	$(COMPILE) $(addprefix --extra ,$(OPTIONAL)) -c requirements/dev.txt -o requirements/full.txt pyproject.toml
-	printf 'uv\n' | $(COMPILE) -o requirements/uv.txt -
-	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
+	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml -
+	$(COMPILE) $(addprefix --extra ,$(OPTIONAL)) -c requirements/dev.txt -o requirements/full.txt pyproject.toml -
+	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml -
 	$(COMPILE) -o requirements/page/node.txt requirements/page/node.in
+	{ grep '^#' requirements/dev.txt; sed -n '/^uv==/,/^[^ ]/{/^uv==/p;/^ /p}' requirements/dev.txt; } > requirements/uv.txt
 
 clean:
 	rm -rf $(VENV) $(SYNAPSE) requirements/page/node_modules requirements/page/.jsx dist build
