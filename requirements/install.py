@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     uv = uv_program()
     if uv is not None:
         command = [uv, "pip", "install", "--python", sys.executable, "--no-progress"]
-        command += ["--index-strategy", "unsafe-best-match", *arguments]
+        command += arguments
         code, said = followed(command, what, names, os.environ | uv_settings(pip_settings()))
         if code == 0:
             return 0
@@ -88,6 +88,8 @@ def uv_settings(pip: dict[str, str]) -> dict[str, str]:
         "UV_DEFAULT_INDEX": pip.get("index-url", ""),
         "UV_INDEX": " ".join(map(reachable, pip.get("extra-index-url", "").split())),
         "UV_FIND_LINKS": ",".join(map(reachable, pip.get("find-links", "").split())),
+        # As pip: what the locks pin may be in any index, and the hashes say that it is that.
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_NO_INDEX": "1" if pip.get("no-index", "") in {"1", "true", "yes", "on"} else "",
         "UV_INSECURE_HOST": " ".join(pip.get("trusted-host", "").split()),
         "SSL_CERT_FILE": pip.get("cert", ""),
@@ -128,10 +130,10 @@ def followed(
         installer = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=environ)
         show = line_drawn if sys.stderr.isatty() else line_printed
         every = DRAWN_EVERY if sys.stderr.isatty() else PRINTED_EVERY
-        while True:
+        code = None
+        while code is None:
             try:
                 code = installer.wait(every)
-                break
             except subprocess.TimeoutExpired:
                 show(progress(installer.pid, what, names, time.monotonic() - began))
             except KeyboardInterrupt:
