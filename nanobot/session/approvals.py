@@ -15,7 +15,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Rol
 from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
-from nanobot.text import json_shown
+from nanobot.text import arguments_shown
 
 State: TypeAlias = Literal[
     "waiting", "detached", "approved", "denied", "answered", "expired", "void"
@@ -174,16 +174,9 @@ def may_answer(approval: Approval, person: Approver) -> bool:
 
 
 def shown_call(tool: str, arguments: str) -> str:
-    """A call as a person may judge it: every argument on a line, nothing that could hide or forge
-    another one."""
-    decoded = _decoded(arguments)
-    if isinstance(decoded, dict):
-        lines = [
-            f"{json_shown(name)[1:-1]}: {json_shown(value)}" for name, value in decoded.items()
-        ]
-    else:
-        lines = [json_shown(decoded)]
-    text = "\n".join([tool, *lines])
+    """A call as a person may judge it: a command and other texts as they are, every argument on
+    lines of its own, nothing that could hide or forge another one."""
+    text = f"{tool}\n{arguments_shown(_decoded(arguments))}".strip()
     if len(text) > _MOST_SHOWN:
         half = _MOST_SHOWN // 2
         note = f"[... {len(text) - 2 * half:,} characters: `nanobot approvals list --json` has all]"

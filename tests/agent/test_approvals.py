@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import EventKind, Origin
 from nanobot.providers.base import Completion, ToolCall
+from nanobot.session.approvals import shown_call
 from nanobot.session.entries import ApprovalEntry, DecisionEntry, ToolResultEntry, UserEntry
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
@@ -93,9 +95,19 @@ async def test_the_question_shows_the_exact_call_and_who_asked_for_it(recorder: 
     async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         text = (await bot.channel.pop("9")).text
-        assert 'text: "now\\"\\nwhy: harmless\\u202e"' in text
+        assert 'act\ntext:\n    now"\n    why: harmless\\u202e\n```' in text
         assert f"name of {MEMBER} asked for it in fake:1" in text
         assert "within 24 h" in text
+
+
+def test_a_command_is_shown_as_it_is_and_its_lines_forge_no_argument() -> None:
+    shown = partial(shown_call, "exec")
+    assert shown('{"command": "grep \\"a b\\" x"}') == 'exec\ncommand: grep "a b" x'
+    lines = shown('{"command": "ls\\nhost: good.test", "host": "evil.test"}').splitlines()
+    assert lines == ["exec", "command:", "    ls", "    host: good.test", "host: evil.test"]
+    assert shown('{"command": "ls \\u202e\\r x"}') == "exec\ncommand: ls \\u202e\\u000d x"
+    assert shown('{"command": " ls "}') == 'exec\ncommand: " ls "'
+    assert shown('{"command": "", "n": 2}') == 'exec\ncommand: ""\nn: 2'
 
 
 async def test_a_refusal_is_told_to_the_model() -> None:

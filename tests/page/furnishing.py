@@ -19,6 +19,8 @@ from tests.page.conftest import PATIENCE_MS, House, opened
 ROLES = ("owner", "member", "guest")
 ZONE = "America/New_York"
 ASKS = 'tool:exec:{"command": "git push --force origin NAME"}\nsay:Pushed.'
+LONG = "pneumonoultramicroscopicsilicovolcanoconiosis" * 5
+"""A word that fits on no phone."""
 FORMULA = "The area is $\\pi r^2$ of `math.tau / 2`:\n\n```python\nprint(2)\n```"
 
 
@@ -105,7 +107,14 @@ async def _fill(there: Furnished) -> None:
             await there.call("cron add", text=name, schedule=schedule, name=f"{name} {number}")
     await there.call("cron pause", job="Report 0")
     lines = "".join(f"- The garden has {number} apple trees.\n" for number in range(2, 14))
+    lines += f"- The plan is at https://example.org/{LONG} and in `{LONG}`.\n"
     await there.call("prompts write", name="MEMORY.md", text=lines, digest="")
+    remembered = await there.read("memory list", limit=1)
+    table = f"| a | b | c |\n|---|---|---|\n| `{LONG}` | {LONG[:50]} | {LONG[:50]} |"
+    code = f"```\n{LONG}\n```\n\n{table}"
+    await there.call("memory correct", id=remembered[0]["id"], text=code)
+    await there.call("cron add", text=f"Look at {LONG}", schedule="every 3 hours", name=LONG[:60])
+    await there.say(f"web:{LONG[:60]}", f"say:{LONG} `{LONG}`")
     there.house.world.telegram.block(7)
     for number in range(4):
         await there.call("notify", chat="telegram:7", text=f"Message {number} that is refused.")

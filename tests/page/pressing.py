@@ -74,6 +74,8 @@ STATE = """() => {
     ...values.map((each) => each.type === 'checkbox' || each.type === 'radio' ? each.checked
       : (each.value ?? each.open))].join('\\u0000');
 }"""
+SIDEWAYS = """() => [document.documentElement, document.querySelector('main')].some(
+  (each) => each && each.scrollWidth > each.clientWidth)"""
 WHERE = "() => [decodeURIComponent(location.hash.slice(2)), document.documentElement.lang]"
 SETTLED = """() => !document.querySelector('.loading, [aria-busy=true]:not(article)')"""
 
@@ -182,7 +184,7 @@ class Crawl:
     async def run(self, *places: str, only: bool = False) -> None:
         """Press everything at these places, and at those that they lead to (not if `only`)."""
         for path, answer in self._answers.items():
-            await self._page.route(f"**{path}", _answering(*answer))
+            await self._page.route(f"**{path}", answering(*answer))
         for place in places:
             self._found(place)
         while self._left:
@@ -274,6 +276,8 @@ class Crawl:
         self.faults += [f"{label}: {fault}" for fault in traffic.faults]
         if before == after and not posted and not traffic.saved:
             self.faults.append(f"{label}: nothing happened")
+        if await self._page.evaluate(SIDEWAYS):
+            self.faults.append(f"{label}: wider than the screen")
         explained = await self._page.locator(".notice.bad, [role=alert]").count()
         for line in traffic.refused:
             if line[:3] in ("400", "404", "409", "502") and explained:
@@ -326,7 +330,9 @@ async def _sample(field: Any) -> str:
     return next((text for word, text in SAMPLES.items() if word in about), "a text")
 
 
-def _answering(status: int, body: str) -> Callable[[Route], Awaitable[None]]:
+def answering(status: int, body: str) -> Callable[[Route], Awaitable[None]]:
+    """What stands in for an answer of the gateway."""
+
     async def answer(route: Route) -> None:
         await route.fulfill(status=status, body=body, content_type="application/json")
 

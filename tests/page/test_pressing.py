@@ -11,7 +11,7 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import Page, expect
 
 from tests.page.furnishing import ROLES, Furnished, furnished
-from tests.page.pressing import Crawl
+from tests.page.pressing import SIDEWAYS, Crawl, answering
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 WIDTHS = (390, 800, 1280)
@@ -66,6 +66,7 @@ async def test_everything_that_can_be_pressed_works(
         for place in crawl.places:
             await crawl.open(place)
             shut += [f"{place}: {line}" for line in await shut_out(page)]
+            shut += [f"{place}: wider than the screen"] * await page.evaluate(SIDEWAYS)
         assert crawl.faults + shut == []
 
 
@@ -99,7 +100,7 @@ async def test_the_buttons_of_a_job_do_what_they_say(there: Furnished) -> None:
         await page.get_by_role("button", name="Remove").click()
         await page.get_by_role("button", name="Yes, remove it").click()
         await until(lambda: _is(state, ""))
-        assert len(await there.read("cron list", limit=500)) == 8
+        assert len(await there.read("cron list", limit=500)) == 9
 
 
 async def _is(state: Callable[[], Awaitable[str]], wanted: str) -> bool:
@@ -133,6 +134,7 @@ async def test_nobody_is_shut_out_on_any_screen(there: Furnished, width: int) ->
         for place in ("chat/web:desk", f"runs/{run}", "memory"):
             await crawl.open(place)
             shut += [f"{place}: {line}" for line in await shut_out(page)]
+            shut += [f"{place}: wider than the screen"] * await page.evaluate(SIDEWAYS)
         assert shut == []
 
 
@@ -144,3 +146,19 @@ async def test_what_is_pressed_in_a_view_works(there: Furnished) -> None:
         await crawl.run("schedule", only=True)
         assert len(crawl.pressed) > 10
         assert crawl.faults == []
+
+
+async def test_an_error_that_comes_again_is_told_once_and_can_be_closed(there: Furnished) -> None:
+    async with there.somebody("owner", 390) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/schedule")
+        refusal = '{"error": {"code": "conflict", "message": "Not while it snows."}}'
+        await page.route("**/api/cron/pause", answering(409, refusal))
+        button = page.get_by_role("row").filter(has_text="Builds 2").get_by_label("Pause")
+        for _ in range(3):
+            await button.click()
+            await expect(button).to_be_enabled()
+        notice = page.locator(".notice.bad")
+        await expect(notice).to_have_text("Not while it snows.")
+        await notice.get_by_role("button", name="Close").click()
+        await expect(notice).to_have_count(0)

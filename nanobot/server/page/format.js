@@ -91,6 +91,16 @@ export function money(value) {
   });
 }
 
+/**
+ * A text that shows what there is: marks that turn the direction of writing or take no room are
+ * spelled out. @param {string} text
+ */
+export const spelled = (text) =>
+  text.replace(
+    /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]|[^\P{Cc}\n\t]/gu,
+    (mark) => `\\u${mark.codePointAt(0)?.toString(16).padStart(4, "0")}`,
+  );
+
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1_024) return `${bytes} B`;

@@ -34,7 +34,7 @@ export function Button({
     try {
       await onClick(event);
     } catch (error) {
-      tell(said(error), "bad");
+      complain(error);
     } finally {
       setBusy(false);
     }
@@ -60,6 +60,15 @@ export const said = (error) =>
   error instanceof ApiError
     ? error.message
     : t("Something went wrong in this page: {error}", { error });
+
+/**
+ * Tell what went wrong with something that was pressed. That the gateway does not answer stands
+ * above the page already.
+ * @param {unknown} error
+ */
+export function complain(error) {
+  if (!(error instanceof ApiError && error.code === "away")) tell(said(error), "bad");
+}
 
 /**
  * A time: how long ago, with the exact one on hovering.

@@ -1,4 +1,4 @@
-/** Short notices at the edge of the page, read out to whoever does not see it. */
+/** Short notices at the edge of the page, read out by screen readers. */
 
 import { html, signal } from "../lib.js";
 import { t } from "../i18n.js";
@@ -15,10 +15,14 @@ const drop = (id) => {
   shown.value = shown.value.filter((notice) => notice.id !== id);
 };
 
-/** @param {string} text @param {"good" | "bad"} [tone] */
+/**
+ * Show a notice. One that says the same is there already takes its place.
+ * @param {string} text @param {"good" | "bad"} [tone]
+ */
 export function tell(text, tone = "good") {
   const id = ++last;
-  shown.value = [...shown.value.slice(-3), { id, text, tone }];
+  const others = shown.value.filter((notice) => notice.text !== text || notice.tone !== tone);
+  shown.value = [...others.slice(-3), { id, text, tone }];
   setTimeout(() => drop(id), tone === "bad" ? 12_000 : 4_000);
 }
 

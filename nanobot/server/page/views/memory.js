@@ -7,10 +7,10 @@ import { changed } from "../live.js";
 import {
   Button,
   Choice,
+  complain,
   Empty,
   Fetched,
   Head,
-  said,
   State,
   useFetched,
   When,
@@ -71,7 +71,7 @@ function Correcting({ memory, onDone, onCancel }) {
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape") onCancel();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
-      save().catch((error) => tell(said(error), "bad"));
+      save().catch((error) => complain(error));
   };
   return html`
     <form class="stacked" onSubmit=${(event) => event.preventDefault()}>

@@ -4,7 +4,7 @@ import { change, newKey, read, request } from "../../api.js";
 import { size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useRef, useState } from "../../lib.js";
-import { Button, said, useFetched } from "../../parts/basics.js";
+import { Button, complain, said, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 
@@ -31,7 +31,7 @@ function Model({ session }) {
       const { model: name } = await change("model", { session, name: event.currentTarget.value });
       tell(t("{model} answers here from now on.", { model: name }));
     } catch (error) {
-      tell(said(error), "bad");
+      complain(error);
     }
     model.again();
   };
@@ -105,7 +105,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
     try {
       await onSend({ text: words, files: with_, key: newKey() });
     } catch (error) {
-      tell(said(error), "bad");
+      complain(error);
       setText((now) => now || words);
       setFiles(with_);
     }

@@ -5,8 +5,7 @@ import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Choice, Fetched, said, useFetched } from "../../parts/basics.js";
-import { tell } from "../../parts/notices.js";
+import { Button, Choice, complain, Fetched, useFetched } from "../../parts/basics.js";
 import { go, link } from "../../router.js";
 
 /**
@@ -149,7 +148,7 @@ export function Conversations({ chosen }) {
   const { element, first, last } = useWindow(rows.length);
   useEffect(() => {
     if (!whole && rows.length && last > rows.length - 2 * BEYOND)
-      more().catch((error) => tell(said(error), "bad"));
+      more().catch((error) => complain(error));
   }, [last, rows.length, whole]);
   const begin = () => go("chat", `web:${Date.now().toString(36)}`);
   return html`

@@ -6,7 +6,7 @@ import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
-import { pretty } from "./items.js";
+import { spelled } from "../../format.js";
 
 /** @typedef {import("../../gateway.js").Approval} Approval */
 
@@ -47,6 +47,37 @@ function Question({ approval, onDone }) {
   `;
 }
 
+/**
+ * What a call is about to do: a command and other texts as they are, nothing hidden.
+ * @param {{ text: string }} props
+ */
+function Arguments({ text }) {
+  const given = objectOf(text);
+  if (!given) return html`<pre tabindex=${0}>${spelled(text)}</pre>`;
+  return html`
+    <dl class="arguments">
+      ${Object.entries(given).map(([name, value]) => html`
+        <dt>${spelled(name)}</dt>
+        <dd>
+          <pre tabindex=${0}>
+            ${spelled(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
+          </pre>
+        </dd>
+      `)}
+    </dl>
+  `;
+}
+
+/** @param {string} text @returns {Record<string, unknown> | null} */
+function objectOf(text) {
+  try {
+    const value = JSON.parse(text);
+    return value && typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** A call that waits to be allowed. @param {{ approval: Approval, onDone: () => void }} props */
 export function Call({ approval, onDone }) {
   const { id } = approval;
@@ -65,7 +96,7 @@ export function Call({ approval, onDone }) {
         <small>#${approval.id}</small>
       </h4>
       <p>${approval.why}</p>
-      <pre tabindex=${0}>${pretty(approval.arguments)}</pre>
+      <${Arguments} text=${approval.arguments} />
       <div class="row">
         <${Button} kind="main" onClick=${() => approve(false)}>
           ${t("Approve")}
