@@ -11,9 +11,10 @@ from msgspec import Meta
 from nanobot.messages import TERMINAL, Address
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
-from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester, in_text
+from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.cron.wording import in_words, said_back
 
 _WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or its name.")]
 _OneJob: TypeAlias = Annotated[Rest, Meta(description="Its number, or its name.")]
@@ -76,10 +77,13 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
 
 
 class DueView(msgspec.Struct, frozen=True, kw_only=True):
-    """A time to come: unix seconds, and as the clocks of its zone show it."""
+    """A time to come: unix seconds, and as the clocks of its zone show it. `rule` is the schedule
+    in words."""
 
     unix: float
     time: str
+    rule: str
+    zone: str
 
 
 def _requester(caller: Caller) -> Requester:
@@ -100,13 +104,15 @@ def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobReq
 
 def job_text(job: JobView | Job) -> str:
     """A job in a sentence, for whoever changed it."""
-    job = viewed(job) if isinstance(job, Job) else job
-    text = f"Job #{job.id} ({job.name}) is {job.state}: {job.schedule}"
+    job = viewed(job, times=True) if isinstance(job, Job) else job
+    text = f"Job #{job.id} ({job.name}) is {job.state}: "
     if job.next_at is None:
-        return f"{text}."
-    zone = zone_of(job.zone)
-    then = datetime.fromtimestamp(job.next_at, zone).strftime("%a %Y-%m-%d %H:%M")
-    return f"{text}; next {then} ({job.zone})."
+        return f"{text}{job.rule}."
+    return f"{text}{said_back(job.rule, job.zone, job.times)}."
+
+
+def _changed(job: Job) -> JobView:
+    return viewed(job, times=True)
 
 
 def _job_text(job: JobView, _: float) -> str:
@@ -135,7 +141,7 @@ async def list_jobs(
     return [viewed(job) for job in jobs]
 
 
-@operation("cron add", text=_job_text, example="every 2 hours Look at the builds")
+@operation("cron add", text=_job_text, example="every weekday at 9 Look at the builds")
 async def add_job(
     context: OperationContext,
     caller: Caller,
@@ -147,9 +153,9 @@ async def add_job(
     """Schedule a job: the schedule, then what is to be done."""
     schedule = settings.schedule or ""
     if not schedule:
-        schedule, text = in_text(text)
+        schedule, text = context.engine.job_editor.in_text(text, settings.zone or "")
     request = _request(settings, schedule, text)
-    return viewed(await context.engine.job_editor.add(_requester(caller), request))
+    return _changed(await context.engine.job_editor.add(_requester(caller), request))
 
 
 @operation("cron edit", text=_job_text, example="3 zone=Europe/Berlin")
@@ -162,7 +168,7 @@ async def edit_job(
 ) -> JobView:
     """Change a job."""
     request = _request(settings, settings.schedule, text)
-    return viewed(await context.engine.job_editor.edit(_requester(caller), job, request))
+    return _changed(await context.engine.job_editor.edit(_requester(caller), job, request))
 
 
 def _running(job: JobView, _: float) -> str:
@@ -184,7 +190,7 @@ async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> 
 @operation("cron resume", text=_job_text, example="3")
 async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Resume a paused job."""
-    return viewed(await context.engine.job_editor.resume(_requester(caller), job))
+    return _changed(await context.engine.job_editor.resume(_requester(caller), job))
 
 
 @operation("cron remove", text=_job_text, example="3")
@@ -206,7 +212,13 @@ async def list_occurrences(
     return await context.engine.job_editor.history(job, limit)
 
 
-@operation("cron preview", reads=True, example="30 7 * * 1-5")
+def _due_text(due: list[DueView], _: float) -> str:
+    if not due:
+        return "Never."
+    return "\n".join((f"{due[0].rule} ({due[0].zone}):", *(each.time for each in due)))
+
+
+@operation("cron preview", reads=True, text=_due_text, example="every weekday at 7:30")
 async def preview_schedule(
     context: OperationContext,
     _: Caller,
@@ -221,9 +233,15 @@ async def preview_schedule(
     """Show when a schedule would be due."""
     book = context.engine.job_editor
     info = zone_of(zone or book.zone)
-    due = book.preview(text, info.key, begin, count)
+    schedule, due = book.preview(text, info.key, begin, count)
+    rule = in_words(schedule, info.key, text)
     times = (datetime.fromtimestamp(time, info) for time in due)
     return [
-        DueView(unix=time.timestamp(), time=time.strftime("%a %Y-%m-%d %H:%M:%S %Z"))
+        DueView(
+            unix=time.timestamp(),
+            time=time.strftime("%a %Y-%m-%d %H:%M:%S %Z"),
+            rule=rule,
+            zone=info.key,
+        )
         for time in times
     ]

@@ -10,8 +10,9 @@ import msgspec
 from nanobot.errors import ToolError, UsageError
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.triggers.cron.editing import JobEditor, JobRequest, Requester
-from nanobot.triggers.cron.jobs import Job
+from nanobot.triggers.cron.jobs import Job, viewed
 from nanobot.triggers.cron.schedule import Every, parse, zone_of
+from nanobot.triggers.cron.wording import said_back
 
 _LISTED = 50
 _TEXT_CHARS = 80
@@ -28,8 +29,8 @@ class CronArgs(msgspec.Struct, frozen=True):
     schedule: Annotated[
         str,
         msgspec.Meta(
-            description="For add: `+20m`, `2026-12-24T18:00` (both once), `every 2 hours`, or a "
-            "cron expression such as `0 9 * * 1-5`"
+            description="For add: `+20m`, `2026-12-24T18:00`, `tomorrow at 18:00` (all once), "
+            "`every 2 hours`, `every weekday at 9`, or a cron expression such as `0 9 * * 1-5`"
         ),
     ] = ""
     message: Annotated[
@@ -98,7 +99,7 @@ async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
         return "\n".join(_line(job) for job in jobs) or "There are no jobs."
     if args.action == "add":
         request = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
-        return f"Added: {_line(await editor.add(requester, request))}"
+        return f"Added: {_line(await editor.add(requester, request), said=True)}"
     if not args.job_id.strip():
         raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")
     if args.action == "remove":
@@ -113,13 +114,12 @@ async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
     return f"It is {job.state} now: {_line(job)}"
 
 
-def _line(job: Job) -> str:
-    plan, text = job.plan, " ".join(job.plan.text.split())
+def _line(job: Job, *, said: bool = False) -> str:
+    """A job in a line; `said`: with what to tell the person, the rule in words and its times."""
+    view, text = viewed(job, times=said), " ".join(job.plan.text.split())
+    rule = f"{view.schedule} = {said_back(view.rule, view.zone, view.times)}"
     then = "not due"
     if job.next_at is not None:
-        time = datetime.fromtimestamp(job.next_at, zone_of(plan.zone))
+        time = datetime.fromtimestamp(job.next_at, zone_of(view.zone))
         then = f"next {time:%a %Y-%m-%d %H:%M}"
-    return (
-        f"#{job.id} {plan.name} [{job.state}] {plan.schedule} ({plan.zone}), {then}: "
-        f"{text[:_TEXT_CHARS]}"
-    )
+    return f"#{job.id} {view.name} [{job.state}] {rule}, {then}: {text[:_TEXT_CHARS]}"

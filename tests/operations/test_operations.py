@@ -54,7 +54,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
             "- `session`: Where its runs are: each begins anew, or in the chat's session: own, chat"
             in lines
         )
-        assert lines[-1] == "Example: `/cron add every 2 hours Look at the builds`"
+        assert lines[-1] == "Example: `/cron add every weekday at 9 Look at the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
         assert lines[1].startswith("- `/cron add [TEXT] ...`: schedule a job: the schedule, then")
         assert max(map(len, lines)) < 100
@@ -239,7 +239,7 @@ async def test_what_is_done_with_a_job_names_the_job_and_lists_of_them_are_narro
     async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         for name in ("cron run", "cron pause", "cron resume", "cron remove"):
             assert f"`/{name} JOB`" in await answer(bot, f"/help {name}")
-        await answer(bot, "/cron add name=Builds every 2 hours Look at the builds")
+        await answer(bot, "/cron add name=Builds every weekday at 9 Look at the builds")
         await answer(bot, "/cron add every day at 7:00 Say good morning")
         listed = await answer(bot, "/cron list find=MORNING")
         assert ("good morning" in listed, "builds" in listed) == (True, False)

@@ -216,8 +216,22 @@ class JobEditor:
         job_id = (await self._jobs.find(which)).id if which else None
         return await self._jobs.history(job_id=job_id, limit=limit)
 
-    def preview(self, text: str, zone: str, begin: str, count: int) -> list[float]:
-        """When something would be due after now, or at `begin` (ISO 8601) and after it."""
+    def in_text(self, text: str, zone: str) -> tuple[str, str]:
+        """The schedule at the head of a text, and what is to be done. Raises UsageError."""
+        zone, now = zone_of(zone or self.zone).key, self._clock.now()
+        schedule, rest = split(text, zone, now)
+        if schedule and rest:
+            return schedule, rest
+        if schedule and text.strip():
+            parse(schedule, zone, now)
+        raise UsageError(
+            "write the schedule and then what is to be done, as in `every weekday at 9 What is "
+            "new?`, `0 9 * * 1-5 What is new?`, `每天早上8点 看看新闻` or `+20m Remind me of tea`."
+        )
+
+    def preview(self, text: str, zone: str, begin: str, count: int) -> tuple[Schedule, list[float]]:
+        """What a text means, and when that would be due after now, or at `begin` (ISO 8601) and
+        after it."""
         zone = zone_of(zone or self.zone).key
         start = moment(begin, zone) if begin else self._clock.now()
         before = start - _JUST_BEFORE if begin else start
@@ -225,7 +239,7 @@ class JobEditor:
         if isinstance(schedule, Every):
             # An interval begins with its first wait.
             schedule, before = parse(text, zone, start), start
-        return coming(schedule, before, min(count, MOST_PREVIEWED))
+        return schedule, coming(schedule, before, min(count, MOST_PREVIEWED))
 
     async def find(self, requester: Requester, which: str) -> Job:
         """A job that the requester may look after. Raises UsageError."""
@@ -322,17 +336,6 @@ def _readable(job: Job) -> None:
             f"what is kept of the job #{job.id} ({job.plan.name}) cannot be read: remove it, and "
             "add it again."
         )
-
-
-def in_text(text: str) -> tuple[str, str]:
-    """The schedule at the head of a text, and what is to be done. Raises UsageError."""
-    schedule, rest = split(text)
-    if not schedule or not rest:
-        raise UsageError(
-            "write the schedule and then what is to be done, as in `0 9 * * 1-5 What is new?`, "
-            "`every 2 hours Look at the builds` or `+20m Remind me of the tea`."
-        )
-    return schedule, rest
 
 
 def _options(plan: Plan, request: JobRequest) -> RunOptions:

@@ -104,6 +104,36 @@ def expression_of(text: str) -> Expression:
     return expression
 
 
+class FieldNumbers(msgspec.Struct, frozen=True):
+    """What a field holds: numbers; the `last` day of the month; for days of the week (day, which of
+    the month), 0 for the last. `star`: begins with a star."""
+
+    numbers: set[int]
+    last: bool = False
+    nth: tuple[tuple[int, int], ...] = ()
+    star: bool = False
+
+
+def fields_of(text: str) -> list[FieldNumbers]:
+    """The fields of an expression in its plain form. Raises ValueError for what `expression_of`
+    would refuse."""
+    return [_held(field, word) for field, word in zip(_FIELDS, text.split(), strict=True)]
+
+
+def _held(field: _Field, word: str) -> FieldNumbers:
+    star = word.startswith("*")
+    plain = _plain(field, word)
+    if plain == "*":
+        least, most = field.least, 6 if field is _WEEKDAY else field.most
+        return FieldNumbers(set(range(least, most + 1)), star=star)
+    terms = plain.split(",")
+    if "#" in plain or (field is _WEEKDAY and "L" in plain):
+        pairs = (term.lstrip("L").partition("#") for term in terms)
+        return FieldNumbers(set(), nth=tuple((int(day), int(n or 0)) for day, _, n in pairs))
+    numbers = {int(term) for term in terms if term != "L"}
+    return FieldNumbers(numbers, last="L" in terms, star=star)
+
+
 # When it comes
 
 

@@ -10,11 +10,13 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.system import Backoff
-from nanobot.triggers.cron.schedule import Once, Schedule, restored, zone_of
+from nanobot.triggers.cron.schedule import Once, Schedule, coming, restored, zone_of
+from nanobot.triggers.cron.wording import in_words
 
 LATE_SECONDS = 60.0
 """What is done so much after its time is done late, and was missed where that is not wanted."""
@@ -103,8 +105,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as people see it. `kind`: prompt (for the model) or message. `reason`: why the gateway
-    paused it."""
+    """A job as people see it. `rule` is its schedule in words, `times` are the next three after a
+    change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it."""
 
     id: int
     name: str
@@ -121,6 +123,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     overlap: str
     created_at: float
     reason: str
+    rule: str
+    times: tuple[float, ...] = ()
 
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,9 +299,12 @@ def silent(text: str) -> bool:
     return plain in {"", SILENT.replace("_", "").casefold()}
 
 
-def viewed(job: Job) -> JobView:
-    """A job as people see it."""
+def viewed(job: Job, *, times: bool = False) -> JobView:
+    """A job as people see it; with its next three times if it has any."""
     plan = job.plan
+    ahead: tuple[float, ...] = ()
+    if times and job.next_at is not None:
+        ahead = (job.next_at, *coming(plan.when(), job.next_at, 2))
     return JobView(
         id=job.id,
         name=plan.name,
@@ -314,7 +321,18 @@ def viewed(job: Job) -> JobView:
         overlap=plan.overlap,
         created_at=job.created_at,
         reason=job.reason,
+        rule=_rule(plan),
+        times=ahead,
     )
+
+
+def _rule(plan: Plan) -> str:
+    """The schedule in words, in the language of what is to be done; as it is kept where it cannot
+    be read."""
+    try:
+        return in_words(plan.when(), plan.zone, plan.text)
+    except (UsageError, ValueError):
+        return plan.schedule
 
 
 def following(plan: Plan, after: float) -> float | None:

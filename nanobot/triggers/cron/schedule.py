@@ -19,6 +19,8 @@ from nanobot.errors import UsageError
 from nanobot.text import pattern
 from nanobot.triggers.cron.clock_changes import instant, next_elapsed, next_fixed
 from nanobot.triggers.cron.expression import Expression, expression_of
+from nanobot.triggers.cron.phrases import Incomplete, Interval, Later, Meaning, Repeats
+from nanobot.triggers.cron.spoken import EXAMPLES, phrase_at
 
 LEAST_SECONDS = 10.0
 MOST_SECONDS = 10 * 366 * 86_400.0
@@ -30,6 +32,8 @@ _SPAN = pattern(
     r"(?P<unit>s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)",
     re.ASCII | re.IGNORECASE,
 )
+_PLAIN = pattern(r"(?P<how>every\s|in\s|\+)\s*(?P<length>.+)", re.ASCII | re.IGNORECASE)
+_FIELDS = pattern(r"[\d*/,-]+", re.ASCII)
 _TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -94,35 +98,67 @@ Schedule: TypeAlias = Cron | Every | Once
 
 def parse(text: str, zone: str, now: float) -> Schedule:
     """What is due when: `30 9 * * 1-5`, `@daily`, `every 20 minutes`, `2026-12-24T18:00` (in the
-    zone unless it says another), `+20m`. Raises UsageError that says what would be right."""
-    zone_of(zone)
+    zone unless it says another), `+20m`, or a phrase such as `every weekday at 9`. Raises
+    UsageError that says what would be right."""
+    info = zone_of(zone)
     written = " ".join(text.split())
-    if written.startswith("+") or re.match(r"in\s+[+-]?\d", written, re.IGNORECASE):
-        left = _seconds(written.removeprefix("+").removeprefix("in ").removeprefix("In "), written)
-        # Whole seconds, so that it reads as it is kept.
-        return Once(float(math.ceil(now + left)))
-    if re.match(r"every\b", written, re.IGNORECASE):
-        seconds = _seconds(written[len("every") :].strip(), written)
-        if seconds < LEAST_SECONDS:
-            raise UsageError(
-                f"{written!r} is too often: at least `every {LEAST_SECONDS:g} seconds`."
-            )
-        return Every(seconds, float(math.floor(now)))
+    plain = _PLAIN.fullmatch(written)
+    if plain is not None and (plain["how"] == "+" or _SPAN.fullmatch(plain["length"])):
+        seconds = _seconds(plain["length"], written)
+        repeats = plain["how"].lower().startswith("every")
+        return _every(seconds, written, now) if repeats else _later(seconds, written, now)
     if _TIME.match(written):
         return _at(written, zone, now)
+    phrase = phrase_at(written, datetime.fromtimestamp(now, info).replace(tzinfo=None))
+    if phrase is not None and not written[phrase.length :].strip(" .,:;。，：；"):
+        return _meant(phrase.meaning, written, zone, now)
     if written.startswith("@") or _like_cron(written.split()):
         return Cron(expression_of(written), zone)
     raise UsageError(
-        f"{written[:60]!r} is no schedule. Write `30 9 * * 1-5` (minute, hour, day of the month, "
-        "month, day of the week), `@daily`, `every 20 minutes`, `2026-12-24T18:00` or `+20m`."
+        f"{written[:60]!r} is no schedule. Write it in words, as in {EXAMPLES}; or as `30 9 * * "
+        "1-5` (minute, hour, day of the month, month, day of the week), `@daily`, `every 2 hours`, "
+        "`2026-12-24T18:00` or `+20m`."
     )
+
+
+def _meant(meaning: Meaning, written: str, zone: str, now: float) -> Schedule:
+    """The schedule that a phrase means."""
+    if isinstance(meaning, Incomplete):
+        raise UsageError(
+            f"{written[:60]!r} is no schedule yet: it {meaning.why}. Examples: {EXAMPLES}."
+        )
+    if isinstance(meaning, Repeats):
+        return Cron(expression_of(meaning.expression), zone)
+    if isinstance(meaning, Interval):
+        return _every(meaning.seconds, written, now)
+    if isinstance(meaning, Later):
+        return _later(meaning.seconds, written, now)
+    return _at(meaning.shown.isoformat(), zone, now)
+
+
+def _later(seconds: float, written: str, now: float) -> Once:
+    # Whole seconds, so that it reads as it is kept.
+    return Once(float(math.ceil(now + _bounded(seconds, written))))
+
+
+def _every(seconds: float, written: str, now: float) -> Every:
+    if seconds < LEAST_SECONDS:
+        raise UsageError(f"{written!r} is too often: at least `every {LEAST_SECONDS:g} seconds`.")
+    return Every(_bounded(seconds, written), float(math.floor(now)))
+
+
+def _bounded(seconds: float, written: str) -> float:
+    if seconds > MOST_SECONDS:
+        raise UsageError(f"{written!r} is too long: at most 10 years, which is 3660 days.")
+    return seconds
 
 
 def _like_cron(words: list[str]) -> bool:
     """Whether these are five fields, or six of which the first is a number or a star."""
     if len(words) == 6:
         return all(re.match(r"[*\d]", word, re.ASCII) for word in words[:2])
-    return len(words) == 5 and any(re.search("[0-9*]", word) for word in words)
+    word = len(words) == 5 and re.fullmatch(r"[a-z]{2,}", words[0], re.IGNORECASE)
+    return len(words) == 5 and not word and any(re.search("[0-9*]", each) for each in words)
 
 
 def restored(text: str, zone: str, anchor: float) -> Schedule:
@@ -134,23 +170,24 @@ def restored(text: str, zone: str, anchor: float) -> Schedule:
     return Cron(Expression(text), zone)
 
 
-def split(text: str) -> tuple[str, str]:
+def split(text: str, zone: str, now: float) -> tuple[str, str]:
     """The schedule that a text seems to begin with, and what follows it."""
     words = text.split()
-    count = _length(text, words)
-    rest = text.split(maxsplit=count)[count:]
-    return " ".join(words[:count]).rstrip(":,"), "".join(rest).strip()
-
-
-def _length(text: str, words: list[str]) -> int:
-    """How many words a schedule at the head of a text has."""
     head = words[0].lower() if words else ""
-    if head in {"every", "in"}:
-        match = re.match(r"\s*\S+\s+(?:[+-]?\d+\s*)?[A-Za-z]+\b[:,]?", text)
-        return len(match[0].split()) if match else 2
     if _TIME.match(head):
-        return 2 if len(words) > 1 and re.fullmatch(r"\d\d:\d\d(:\d\d)?", words[1]) else 1
-    return 1 if head.startswith(("+", "@")) else 5
+        count = 2 if len(words) > 1 and re.fullmatch(r"\d\d:\d\d(:\d\d)?", words[1]) else 1
+    elif head.startswith(("+", "@")):
+        count = 1
+    else:
+        count = 5
+        shown = datetime.fromtimestamp(now, zone_of(zone)).replace(tzinfo=None)
+        cron = len(words) > 4 and all(map(_FIELDS.fullmatch, words[:2]))
+        phrase = None if cron else phrase_at(text.lstrip(), shown)
+        if phrase is not None:
+            said, rest = text.lstrip()[: phrase.length], text.lstrip()[phrase.length :]
+            return " ".join(said.split()), rest.lstrip(" \t\r\n:,;：，；。").rstrip()
+    rest = "".join(text.split(maxsplit=count)[count:])
+    return " ".join(words[:count]).rstrip(":,"), rest.strip()
 
 
 def coming(schedule: Schedule, after: float, count: int) -> list[float]:

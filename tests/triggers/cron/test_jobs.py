@@ -56,7 +56,8 @@ async def test_a_job_is_made_in_a_chat_and_its_answer_comes_there() -> None:
     async with at_noon() as home, gateway(ScriptedProvider("All green."), home=home) as bot:
         text = await answer(bot, "/cron add 30 12 * * * Look at the builds")
         assert text == (
-            "Job #1 (Look at the builds) is active: 30 12 * * *; next Sun 2026-03-01 12:30 (UTC)."
+            "Job #1 (Look at the builds) is active: every day at 12:30 (UTC). Next: "
+            "Sun 2026-03-01 12:30, Mon 2026-03-02 12:30, Tue 2026-03-03 12:30."
         )
         await later(bot, 1_800)
         assert (await bot.channel.pop()).text == "All green."
@@ -122,7 +123,9 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         assert "paused" in await answer(bot, "/cron pause tea")
         await later(bot, 86_400)
         assert "There is nothing." in await answer(bot, "/cron history tea")
-        assert "next Tue 2026-03-03 09:00 (Europe/Berlin)" in await answer(bot, "/cron resume tea")
+        assert "(Europe/Berlin). Next: Tue 2026-03-03 09:00" in await answer(
+            bot, "/cron resume tea"
+        )
         await bot.channel.push("/cron run tea")
         await bot.settle()
         await later(bot, 0)
@@ -130,7 +133,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
             "Tea!",
             "Job #1 (tea) is being done now.",
         }
-        assert "0 0 * * *; next" in await answer(bot, "/cron edit tea schedule=@daily")
+        assert "every day at 00:00 (" in await answer(bot, "/cron edit tea schedule=@daily")
         assert "removed" in await answer(bot, "/cron remove 1")
         assert (await answer(bot, "/cron")).startswith("There is nothing. `cron add")
         assert "no job 'tea'" in await answer(bot, "/cron pause tea")

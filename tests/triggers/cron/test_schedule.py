@@ -349,7 +349,7 @@ def test_an_interval_keeps_its_grid_also_before_its_beginning(seconds: int, offs
     ],
 )
 def test_a_schedule_is_found_at_the_head_of_a_text(text: str, schedule: str, rest: str) -> None:
-    assert split(text) == (schedule, rest)
+    assert split(text, "UTC", NOW) == (schedule, rest)
 
 
 def test_leap_days_on_a_weekday_are_found_decades_ahead() -> None:

@@ -7,12 +7,13 @@ import { Button, Dialog, Field, said, valueOf } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 const PATIENCE = 300;
-const EXAMPLES = ["0 8 * * 1-5", "every 2 hours", "tomorrow at 9:00", "*/15 9-17 * * *"];
+const EXAMPLES = ["every weekday at 9", "tomorrow at 18:00", "每月第一个星期一9点", "0 8 * * 1-5"];
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
 /**
  * @typedef {import("../../gateway.js").JobView} Job
+ * @typedef {import("../../gateway.js").DueView} DueView
  * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
  * @typedef {import("../../gateway.js").Changes["cron add"]["takes"]} Given
  */
@@ -22,7 +23,7 @@ const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
  * @param {{ schedule: string, zone: string }} props
  */
 function Preview({ schedule, zone }) {
-  const [shown, setShown] = useState({ times: /** @type {{ time: string }[]} */ ([]), error: "" });
+  const [shown, setShown] = useState({ times: /** @type {DueView[]} */ ([]), error: "" });
   useEffect(() => {
     if (!schedule.trim()) return setShown({ times: [], error: "" });
     const control = new AbortController();
@@ -42,10 +43,14 @@ function Preview({ schedule, zone }) {
         ${shown.error}
       </p>
     `;
+  const [first] = shown.times;
   return html`
-    <ol class="preview" aria-live="polite">
-      ${shown.times.map(({ time }) => html`<li>${time}</li>`)}
-    </ol>
+    <div aria-live="polite">
+      ${first && html`<p>${first.rule} (${first.zone})</p>`}
+      <ol class="preview">
+        ${shown.times.map(({ time }) => html`<li>${time}</li>`)}
+      </ol>
+    </div>
   `;
 }
 

@@ -1,0 +1,31 @@
+"""The phrase that a text begins with, in whichever language it is."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from nanobot.triggers.cron import chinese, english
+from nanobot.triggers.cron.phrases import Phrase, reach
+
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_MOST = 200
+"""Characters in which a phrase ends."""
+
+EXAMPLES = (
+    "`every weekday at 9`, `tomorrow at 18:00`, `first monday of the month at 9`, `in 20 minutes`, "
+    "`每个工作日9点`, `明天18:00`"
+)
+
+
+def chinese_text(text: str) -> bool:
+    """Whether any of it is written in Chinese."""
+    return _HAN.search(text) is not None
+
+
+def phrase_at(text: str, now: datetime) -> Phrase | None:
+    """The longest schedule in words that a text begins with; `now` is what clocks show (naive)."""
+    head = text[:_MOST]
+    readers = (english.read, chinese.read) if chinese_text(head) else (english.read,)
+    found = [phrase for read in readers if (phrase := read(head, now)) is not None]
+    return max(found, key=reach, default=None)
