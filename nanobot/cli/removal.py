@@ -26,11 +26,11 @@ def run(environ: Mapping[str, str], installation: Installation | None = None) ->
         try:
             service.uninstall()
         except NanobotError as error:
-            warn(f"nanobot: the service {service.file} is still there: {error}")
+            warn(f"nanobot: {error}")
             code = 1
         else:
             say(f"Stopped and removed the service: {service.file}")
-            environment_file(environ).unlink(missing_ok=True)
+        environment_file(environ).unlink(missing_ok=True)
     for link in links(environ, installation):
         link.unlink()
         say(f"Removed the link: {link}")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 from nanobot import __version__
 from nanobot.cli.output import say, warn
 from nanobot.cli.service.manager import installed
+from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
 from nanobot.system import Installation
 
@@ -18,16 +22,17 @@ _SECONDS = 60.0
 
 
 def run(environ: Mapping[str, str], *, show: bool, installation: Installation | None = None) -> int:
-    """Run the commands, or print them; returns the exit code. A service that is installed is
-    started again with what is new. Raises NanobotError naming the command that failed."""
+    """Run the commands, or print them; returns the exit code. An installed service is restarted
+    with the new version. Raises NanobotError naming the command that failed."""
     installation = installation or Installation()
+    before = _commit(installation)
     commands = installation.upgrading()
     for command in commands:
         say(shlex.join(command))
         if not show:
             _performed(command)
     if not show:
-        _report(environ, installation)
+        _report(environ, installation, before)
     return 0
 
 
@@ -40,23 +45,48 @@ def _performed(command: list[str]) -> None:
         raise NanobotError(f"{shlex.join(command)} ended with {done.returncode}")
 
 
-def _report(environ: Mapping[str, str], installation: Installation) -> None:
-    """What there is now; and whoever serves gets it."""
-    version = _version(installation)
-    if version == __version__ and installation.kind != "checkout":
-        say(f"nanobot {version} is the newest there is.")
+def _report(environ: Mapping[str, str], installation: Installation, before: str) -> None:
+    """Say what is installed now, and restart the services with it."""
+    version, commit = _version(installation), _commit(installation)
+    if (version, commit) == (__version__, before):
+        say(f"nanobot {_named(version, commit)} is the newest version.")
         return
-    say(f"nanobot {__version__} was here, {version or 'another version'} is.")
+    say(f"Upgraded from {_named(__version__, before)} to {_named(version, commit)}.")
     services = installed(sys.platform, environ)
     for service in services:
         try:
             service.restart()
         except NanobotError as error:
-            warn(f"the service keeps the old version: {error}")
+            warn(f"The service still runs the old version: {error}")
         else:
-            say(f"The service is started again: {service.file}")
-    if not services:
-        say("A gateway that runs keeps the old version until it is started again.")
+            say(f"Restarted the service: {service.file}")
+    if not services and _is_served(home_of(environ)):
+        say(
+            f"The gateway of {home_of(environ)} still runs the old version. To restart it: "
+            "nanobot restart --yes"
+        )
+
+
+def _named(version: str, commit: str) -> str:
+    return (version or "an unknown version") + (f" ({commit})" if commit else "")
+
+
+def _commit(installation: Installation) -> str:
+    """The short name of a checkout's commit; "" if there is none."""
+    git = shutil.which("git")
+    if installation.kind != "checkout" or git is None:
+        return ""
+    command = [git, "-C", str(installation.checkout), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _is_served(home: Path) -> bool:
+    """Whether a process listens at the control socket of this home."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own, suppress(OSError):
+        own.connect(str(home / "control.sock"))
+        return True
+    return False
 
 
 def _version(installation: Installation) -> str:

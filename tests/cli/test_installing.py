@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -103,21 +104,31 @@ def test_an_upgrade_says_from_what_to_what_and_starts_the_service_again(
     made(tmp_path / "tools" / "systemctl", SYSTEMCTL)
     calls = tmp_path / "calls"
     environ = {"HOME": str(tmp_path), "PATH": f"{tmp_path}/tools:/usr/bin:/bin"}
-    environ["CALLS"] = str(calls)
+    environ |= {"CALLS": str(calls), "NANOBOT_HOME": str(tmp_path / "home")}
     assert upgrade(environ, show=False, installation=installation) == 0
     output = capsys.readouterr().out
-    assert f"nanobot {__version__} was here, 9.9.9 is." in output
-    assert "keeps the old version until it is started again" in output
+    assert f"Upgraded from {__version__} to 9.9.9.\n" in output
+    assert "still runs the old version" not in output
     assert not calls.exists()
+    home = tmp_path / "home"
+    home.mkdir()
+    with socket.socket(socket.AF_UNIX) as gateway:
+        gateway.bind(str(home / "control.sock"))
+        gateway.listen()
+        assert upgrade(environ, show=False, installation=installation) == 0
+    assert (
+        f"The gateway of {home} still runs the old version. To restart it: nanobot restart --yes"
+        in capsys.readouterr().out
+    )
     unit = tmp_path / ".config" / "systemd" / "user" / "nanobot.service"
     made(unit, "[Service]")
     assert upgrade(environ, show=False, installation=installation) == 0
-    assert f"The service is started again: {unit}" in capsys.readouterr().out
+    assert f"Restarted the service: {unit}" in capsys.readouterr().out
     assert calls.read_text() == "--user restart nanobot.service\n"
     made(tmp_path / "calls.broken", "")
     assert upgrade(environ, show=False, installation=installation) == 0
     assert (
-        "the service keeps the old version: systemctl restart nanobot.service: Unit is masked"
+        "The service still runs the old version: systemctl restart nanobot.service: Unit is masked"
         in (capsys.readouterr().err)
     )
 
@@ -128,7 +139,32 @@ def test_an_upgrade_to_what_is_there_starts_nothing_again(
     installation = installed(tmp_path, "pip")
     made(tmp_path / "bin" / "python", PYTHON.replace("VERSION", __version__))
     assert upgrade({}, show=False, installation=installation) == 0
-    assert f"nanobot {__version__} is the newest there is." in capsys.readouterr().out
+    assert f"nanobot {__version__} is the newest version." in capsys.readouterr().out
+
+
+GIT = """#!/bin/sh
+case "$*" in *rev-parse*) cat "$HOME/commit";; *pull*) cp "$HOME/next" "$HOME/commit";; esac
+"""
+
+
+def test_an_upgrade_of_a_checkout_names_the_commits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version is the same from commit to commit."""
+    installation = installed(tmp_path, "checkout")
+    made(tmp_path / "bin" / "python", PYTHON.replace("VERSION", __version__))
+    made(tmp_path / "tools" / "git", GIT)
+    made(tmp_path / "tools" / "make", "#!/bin/sh\n")
+    (tmp_path / "commit").write_text("a1b2c3\n")
+    (tmp_path / "next").write_text("d4e5f6\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    environ = {"HOME": str(tmp_path), "PATH": "/nowhere"}
+    assert upgrade(environ, show=False, installation=installation) == 0
+    expected = f"Upgraded from {__version__} (a1b2c3) to {__version__} (d4e5f6).\n"
+    assert expected in capsys.readouterr().out
+    assert upgrade(environ, show=False, installation=installation) == 0
+    assert f"nanobot {__version__} (d4e5f6) is the newest version.\n" in capsys.readouterr().out
 
 
 def linked(command: Path, home: Path, path: str) -> str:

@@ -107,6 +107,61 @@ async def test_status_tells_whether_it_is_installed(
     assert (done.code, done.out) == (0, "Active: active (running)\n")
 
 
+@pytest.mark.parametrize("step", ["daemon-reload", "enable", "restart"])
+async def test_an_installation_that_fails_leaves_nothing_behind(
+    environ: dict[str, str], tmp_path: Path, step: str
+) -> None:
+    done = await run(environ | {"FAIL_AT": step}, "service", "install")
+    assert done.code == 1
+    assert "Unit not loaded properly" in done.err
+    assert not (tmp_path / ".config/systemd/user/nanobot.service").exists()
+    assert not (tmp_path / "home" / "service.env").exists()
+    assert (await run(environ, "service", "status")).code == 1
+    assert (await run(environ, "service", "uninstall")).out == "It was not installed.\n"
+
+
+async def test_an_installation_that_fails_keeps_the_service_of_before(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    await run(environ, "service", "install")
+    unit = tmp_path / ".config/systemd/user/nanobot.service"
+    files = (unit, tmp_path / "home" / "service.env")
+    before = [file.read_text() for file in files]
+    changed = environ | {
+        "FAIL_AT": "restart",
+        "OPENAI_API_KEY": "sk-2",
+        "PATH": environ["PATH"] + ":/x",
+    }
+    assert (await run(changed, "service", "install")).code == 1
+    assert [file.read_text() for file in files] == before
+    assert "--user disable --now nanobot.service" not in calls(tmp_path)
+
+
+async def test_a_service_that_does_not_run_is_no_success(environ: dict[str, str]) -> None:
+    await run(environ, "service", "install")
+    done = await run(environ | {"FAIL_AT": "is-active"}, "service", "status")
+    assert (done.code, done.out) == (1, "Active: active (running)\n")
+
+
+async def test_a_service_that_cannot_be_stopped_is_removed_all_the_same(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """A second time there is nothing left to fail at."""
+    await run(environ, "service", "install")
+    unit = tmp_path / ".config/systemd/user/nanobot.service"
+    wants = unit.parent / "default.target.wants"
+    wants.mkdir()
+    (wants / unit.name).symlink_to(unit)
+    done = await run(environ | {"FAIL_AT": "disable"}, "service", "uninstall")
+    assert done.code == 1
+    assert "is removed, but the service may still run" in done.err
+    assert not unit.exists()
+    assert not list(wants.iterdir())
+    assert not (tmp_path / "home" / "service.env").exists()
+    done = await run(environ | {"FAIL_AT": "disable"}, "service", "uninstall")
+    assert (done.code, done.out) == (0, "It was not installed.\n")
+
+
 async def test_uninstalling_leaves_no_keys_behind(environ: dict[str, str], tmp_path: Path) -> None:
     await run(environ, "service", "install")
     done = await run(environ, "service", "uninstall")

@@ -49,10 +49,10 @@ def _install(environ: Mapping[str, str], *, system: bool, user: str, show: bool)
         return
     chosen = manager.manager_of(sys.platform, environ, system=system)
     chosen.install(definition, variables)
-    say(f"installed and started: {chosen.file}")
+    say(f"Installed and started: {chosen.file}")
     if variables:
-        say(f"it was given {', '.join(variables)} of this shell")
-    say("`nanobot service status` says how it is; its log: " + _log_command(system))
+        say(f"Copied from this shell's environment: {', '.join(variables)}")
+    say("`nanobot service status` shows its state; its log: " + _log_command(system))
 
 
 def _log_command(system: bool) -> str:
@@ -63,13 +63,14 @@ def _log_command(system: bool) -> str:
 
 @service.command("status", epilog=example("nanobot service status"))
 def status(context: typer.Context, system: System = False) -> None:
-    """Say whether the service runs; ends with 1 if it is not installed."""
+    """Show the state of the service; exit code 1 if it does not run or is not installed."""
     from nanobot.cli.service.manager import manager_of  # noqa: PLC0415
 
     with errors():
-        text = manager_of(sys.platform, context.obj, system=system).status()
-        say(text or "not installed: `nanobot service install` does it")
-        raise typer.Exit(0 if text else 1)
+        manager = manager_of(sys.platform, context.obj, system=system)
+        text = manager.status()
+        say(text or "Not installed. Run `nanobot service install`.")
+        raise typer.Exit(0 if text and manager.is_active() else 1)
 
 
 @service.command("uninstall", epilog=example("nanobot service uninstall"))
@@ -78,6 +79,8 @@ def uninstall(context: typer.Context, system: System = False) -> None:
     from nanobot.cli.service import manager, setup  # noqa: PLC0415
 
     with errors():
-        removed = manager.manager_of(sys.platform, context.obj, system=system).uninstall()
-        setup.environment_file(context.obj).unlink(missing_ok=True)
-        say("stopped and removed" if removed else "it was not installed")
+        try:
+            removed = manager.manager_of(sys.platform, context.obj, system=system).uninstall()
+        finally:
+            setup.environment_file(context.obj).unlink(missing_ok=True)
+        say("Stopped and removed." if removed else "It was not installed.")

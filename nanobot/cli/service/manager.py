@@ -22,7 +22,8 @@ class Manager(Protocol):
     file: Path
 
     def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
-        """Have it start now and from now on; one that is installed already is renewed."""
+        """Have it start now and from now on; one that is installed already is renewed. If that
+        fails, everything is as it was before."""
         ...
 
     def restart(self) -> None:
@@ -30,11 +31,16 @@ class Manager(Protocol):
         ...
 
     def uninstall(self) -> bool:
-        """Stop it and forget it; whether there was one."""
+        """Stop and remove it; whether there was one. It is removed also if it cannot be stopped,
+        which the error says."""
         ...
 
     def status(self) -> str:
-        """How it stands, as the manager says it; empty if it is not installed."""
+        """Its state in the manager's own words; empty if it is not installed."""
+        ...
+
+    def is_active(self) -> bool:
+        """Whether it runs now."""
         ...
 
 
@@ -75,12 +81,18 @@ class Systemd:
 
     def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
         """Write unit and environment, enable, restart."""
+        unit = definition.unit()
+        before = {each: _content(each) for each in (self.file, definition.environment)}
         write_private(definition.environment, environment_text(variables), definition.user)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(definition.unit(), "utf-8")
-        self._call("daemon-reload")
-        self._call("enable", UNIT)
-        self._call("restart", UNIT)
+        self.file.write_text(unit, "utf-8")
+        try:
+            self._call("daemon-reload")
+            self._call("enable", UNIT)
+            self._call("restart", UNIT)
+        except NanobotError:
+            self._undo(before, definition.user)
+            raise
         if not self._system and shutil.which("loginctl", path=self._environ.get("PATH")):
             self._run(["loginctl", "enable-linger"])
 
@@ -88,13 +100,34 @@ class Systemd:
         """As it is installed."""
         self._call("restart", UNIT)
 
+    def _undo(self, before: Mapping[Path, str | None], user: str) -> None:
+        """Put back the files of before, and have systemd forget a unit that was not there."""
+        if before[self.file] is None:
+            self._quietly("disable", "--now", UNIT)
+        for file, text in before.items():
+            if text is None:
+                file.unlink(missing_ok=True)
+            elif file == self.file:
+                file.write_text(text, "utf-8")
+            else:
+                write_private(file, text, user)
+        self._quietly("daemon-reload")
+
     def uninstall(self) -> bool:
-        """Disable, stop, remove the unit."""
+        """Disable, stop, remove the unit and the link that starts it."""
         if not self.file.exists():
             return False
-        self._call("disable", "--now", UNIT)
-        self.file.unlink()
-        self._call("daemon-reload")
+        try:
+            self._call("disable", "--now", UNIT)
+        except NanobotError as error:
+            raise NanobotError(
+                f"{self.file} is removed, but the service may still run: {error}"
+            ) from None
+        finally:
+            self.file.unlink()
+            for wants in self.file.parent.glob("*.wants"):
+                (wants / UNIT).unlink(missing_ok=True)
+            self._quietly("daemon-reload")
         return True
 
     def status(self) -> str:
@@ -115,6 +148,11 @@ class Systemd:
 
     def _systemctl(self) -> list[str]:
         return ["systemctl"] if self._system else ["systemctl", "--user"]
+
+    def _quietly(self, *words: str) -> None:
+        """As `_call`, where something else is the failure to tell."""
+        with suppress(NanobotError):
+            self._call(*words)
 
     def _call(self, *words: str) -> None:
         done = self._run([*self._systemctl(), *words])
@@ -138,10 +176,16 @@ class Launchd:
         """Write the job, and load it anew."""
         logs = definition.home / "logs"
         logs.mkdir(parents=True, exist_ok=True)
+        before = _content(self.file)
         write_private(self.file, definition.job(variables, logs).decode(), "")
         run(["launchctl", "bootout", f"{self._domain}/{LABEL}"], self._environ)
-        done = run(["launchctl", "bootstrap", self._domain, str(self.file)], self._environ)
+        load = ["launchctl", "bootstrap", self._domain, str(self.file)]
+        done = run(load, self._environ)
         if done.returncode != 0:
+            self.file.unlink()
+            if before is not None:
+                write_private(self.file, before, "")
+                run(load, self._environ)
             raise NanobotError(f"launchctl bootstrap: {_words(done)}")
 
     def restart(self) -> None:
@@ -164,6 +208,16 @@ class Launchd:
             return ""
         shown = run(["launchctl", "print", f"{self._domain}/{LABEL}"], self._environ)
         return (shown.stdout or shown.stderr).strip()
+
+    def is_active(self) -> bool:
+        """Whether launchd says that the job runs."""
+        shown = run(["launchctl", "print", f"{self._domain}/{LABEL}"], self._environ)
+        return shown.returncode == 0 and "state = running" in shown.stdout
+
+
+def _content(file: Path) -> str | None:
+    """The text of a file; None if there is none."""
+    return file.read_text("utf-8") if file.exists() else None
 
 
 def environment_text(variables: Mapping[str, str]) -> str:
