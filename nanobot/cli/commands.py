@@ -59,15 +59,16 @@ def gateway(
     serve.gateway(context.obj, role or ())
 
 
-@app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --show"))
+@app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --name Anna --show"))
 def dashboard(
     context: typer.Context,
     show: Annotated[bool, typer.Option("--show", help="Print the link, open nothing.")] = False,
+    name: Annotated[str, typer.Option(help="Your name, shown in conversations.")] = "",
 ) -> None:
     """Open the page of the gateway that runs here; without a browser its link is printed."""
     from nanobot.cli import dashboard as page  # noqa: PLC0415 - loads more than --help needs
 
-    page.dashboard(context.obj, show=show)
+    page.dashboard(context.obj, show=show, name=name)
 
 
 chat.add(app)

@@ -17,11 +17,12 @@ from nanobot.operations.web_access import PageLink
 from nanobot.server.client import call
 
 
-def dashboard(environ: Mapping[str, str], *, show: bool) -> None:
-    """Open it with a link that logs in, or print that; see `errors` for other ends."""
+def dashboard(environ: Mapping[str, str], *, show: bool, name: str = "") -> None:
+    """Open it with a link that logs in, by a name if there is one, or print that; see `errors` for
+    other ends."""
     with errors():
         home = load(environ).home
-        raw = asyncio.run(call(home / "control.sock", "web link", {}))
+        raw = asyncio.run(call(home / "control.sock", "web link", {"name": name}))
         if raw is None:
             raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")
         link = msgspec.json.decode(raw, type=PageLink)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import msgspec
 
-from nanobot.session.views import SessionView
+from nanobot.session.views import RunView, SessionView
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,4 +70,28 @@ class Conversations(Protocol):
 
     async def archive(self, key: str, *, archived: bool) -> bool:
         """Leave a session out of lists until something new is said there."""
+        ...
+
+    async def keys(self, prefix: str) -> Sequence[str]:
+        """The sessions whose names begin so, those that changed last first; at most a thousand."""
+        ...
+
+    async def runs(
+        self,
+        *,
+        session: str,
+        state: str,
+        limit: int,
+        kind: str = "",
+        find: str = "",
+        within: Sequence[str] | None,
+    ) -> list[RunView]:
+        """See Records.runs. `within`: only runs of sessions with one of these names, or with a name
+        that begins with one of them that ends with a colon, and runs that were started there; None:
+        of all."""
+        ...
+
+    async def names_file(self, key: str, chat: str, digest: str) -> bool:
+        """Whether a session's log has a file with this digest, or its chat of the page was sent
+        one."""
         ...

@@ -10,7 +10,7 @@ from msgspec import Meta
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Arguments, Limit, Positional
+from nanobot.operations.parameters import Arguments, Limit, Positional, for_owners
 from nanobot.session.approvals import (
     Approval,
     ApprovalAnswer,
@@ -24,11 +24,18 @@ from nanobot.session.states import RunKind
 from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
 
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="What was asked.")]
+_LOOKED_THROUGH = 1_000
 
 
 def _person(caller: Caller) -> Approver:
     channel = "" if caller.address is None else caller.address.channel
     return Approver(role=caller.role, channel=channel, id=caller.by, name=caller.name)
+
+
+class ApprovalView(Approval, frozen=True, kw_only=True):
+    """What was asked, as somebody sees it. `yours`: whether it is theirs to answer."""
+
+    yours: bool
 
 
 async def _decide(
@@ -75,12 +82,19 @@ async def list_approvals(
         Meta(description="Only in this state; open: what still counts."),
     ] = "open",
     limit: Limit = 20,
-) -> list[Approval]:
+) -> list[ApprovalView]:
     """List what waits for an approval or an answer."""
-    session = "" if caller.role is Role.OWNER else caller.session_key
-    return await context.engine.records.approvals(
-        session=session, state="" if state == "all" else state, limit=limit
-    )
+    records, person = context.engine.records, _person(caller)
+    wanted = "" if state == "all" else state
+    if caller.role is Role.OWNER:
+        found = await records.approvals(session="", state=wanted, limit=limit)
+    else:
+        rows = await records.approvals(session="", state=wanted, limit=_LOOKED_THROUGH)
+        found = [row for row in rows if caller.owns(row.session_key) or may_answer(row, person)]
+    return [
+        ApprovalView(**msgspec.structs.asdict(row), yours=may_answer(row, person))
+        for row in found[:limit]
+    ]
 
 
 @operation(
@@ -95,11 +109,13 @@ async def approve(
     caller: Caller,
     id: _Number,
     *,
-    always: Annotated[bool, Meta(description="In this chat from now on, without asking.")] = False,
+    always: Annotated[
+        bool,
+        for_owners("Only owners allow something for good."),
+        Meta(description="In this chat from now on, without asking."),
+    ] = False,
 ) -> Approval:
     """Let me do what I asked about."""
-    if always and caller.role is not Role.OWNER:
-        raise UsageError("Only owners allow something for good.")
     answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=always)
     return await _decide(context, caller, id, answer)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from nanobot.messages import TERMINAL, Address
+from nanobot.messages import TERMINAL, Address, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester
@@ -122,6 +122,7 @@ def _job_text(job: JobView, _: float) -> str:
 @operation(
     "cron list",
     reads=True,
+    role=Role.MEMBER,
     example="state=paused",
     empty="`cron add every 2 hours Look at the builds` schedules something.",
 )
@@ -181,7 +182,7 @@ async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> Jo
     return viewed(await context.engine.job_editor.trigger(_requester(caller), job))
 
 
-@operation("cron pause", text=_job_text, example="3")
+@operation("cron pause", role=Role.MEMBER, text=_job_text, example="3")
 async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Pause a job until it is resumed."""
     return viewed(await context.engine.job_editor.pause(_requester(caller), job))
@@ -193,23 +194,23 @@ async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) ->
     return _changed(await context.engine.job_editor.resume(_requester(caller), job))
 
 
-@operation("cron remove", text=_job_text, example="3")
+@operation("cron remove", role=Role.MEMBER, text=_job_text, example="3")
 async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Remove a job."""
     return viewed(await context.engine.job_editor.remove(_requester(caller), job))
 
 
-@operation("cron history", reads=True, example="3")
+@operation("cron history", reads=True, role=Role.MEMBER, example="3")
 async def list_occurrences(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     job: Annotated[
         Positional, Meta(description="Its number, or its name; nothing: all of them.")
     ] = "",
     limit: Limit = 20,
 ) -> list[OccurrenceView]:
     """Show what became of a job's times."""
-    return await context.engine.job_editor.history(job, limit)
+    return await context.engine.job_editor.history(job, limit, _requester(caller))
 
 
 def _due_text(due: list[DueView], _: float) -> str:

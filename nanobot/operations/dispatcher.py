@@ -279,11 +279,12 @@ class Dispatcher:
     async def _perform(
         self, operation: Operation, caller: Caller, arguments: dict[str, Any]
     ) -> Any:
+        operation.check(caller.role, arguments)
         for parameter in operation.parameters:
             if not parameter.session:
                 continue
             session = arguments[parameter.name] or caller.session_key
-            if caller.role is not Role.OWNER and session != caller.session_key:
+            if not caller.owns(session):
                 raise NotAllowed("Only owners look into other conversations.")
             arguments = arguments | {parameter.name: session}
         return await operation.perform(self, caller, arguments)

@@ -42,8 +42,8 @@ async def feedback(
     records = context.engine.records
     if not verdict:
         if caller.role is not Role.OWNER:
-            raise NotAllowed("Only owners read what others think; write up or down.")
-        judged = (await run_of(context, run)).id if run else ""
+            raise UsageError("Write up or down. Only owners read what others think.")
+        judged = (await run_of(context, caller, run)).id if run else ""
         return await records.feedback(judged, limit)
     if len(text) > _MOST_WORDS:
         raise UsageError(f"that is {len(text):,} characters; say it in {_MOST_WORDS:,}")
@@ -62,8 +62,10 @@ async def _judged(context: OperationContext, caller: Caller, name: str) -> RunVi
         if not last:
             raise NanobotError("There is no answer in this conversation yet.")
         return last[0]
-    run = await run_of(context, name)
-    if caller.role is not Role.OWNER and run.session_key != caller.session_key:
+    # In a group, everybody may judge an answer that only some may look into.
+    named = await context.engine.records.run(name)
+    run = named or await run_of(context, caller, name)
+    if not caller.owns(run.session_key):
         raise NotAllowed("Only owners judge answers of other conversations.")
     if run.ended_at is None:
         raise NanobotError(f"Run {run.id} has not ended yet.")

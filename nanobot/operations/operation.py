@@ -18,7 +18,7 @@ from typing import Any, Protocol, get_type_hints
 
 import msgspec
 
-from nanobot.errors import UsageError
+from nanobot.errors import NotAllowed, UsageError
 from nanobot.messages import TERMINAL, Address, LaneCommand, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.parameters import (
@@ -36,9 +36,14 @@ _SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 
 
+def _reaches(role: Role, least: Role | None) -> bool:
+    return least is None or _BY_POWER.index(role) <= _BY_POWER.index(least)
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, as what, where. `address` None: through the control socket, not from a chat.
-    `key` is the same when a chat brings the same order again. `private`: nobody else reads it."""
+    `key` is the same when a chat brings the same order again. `private`: nobody else reads it.
+    `own` is the prefix of further sessions that are theirs; "": they have one."""
 
     role: Role
     session_key: str
@@ -47,6 +52,25 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     address: Address | None = None
     key: str = ""
     private: bool = True
+    own: str = ""
+
+    def owns(self, session: str) -> bool:
+        """Whether they may act in a session: owners in all of them, others in their own."""
+        if self.role is Role.OWNER or session == self.session_key:
+            return True
+        return bool(self.own) and session.startswith(self.own) and session != self.own
+
+    def sees(self, session: str) -> bool:
+        """Whether they may read a session's log. In a group it has more than the group was told."""
+        return self.owns(session) and (self.role is Role.OWNER or self.private)
+
+    @property
+    def sessions(self) -> tuple[str, ...] | None:
+        """The sessions whose logs they may read, by name, or by a prefix that ends with a colon;
+        None: all of them."""
+        if self.role is Role.OWNER:
+            return None
+        return (self.session_key, self.own)[: 2 if self.own else 1] if self.private else ()
 
     def at_this_machine(self, what: str) -> None:
         """Raises UsageError in a chat: whoever takes over an account of a platform is not to take
@@ -155,7 +179,19 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def may(self, role: Role) -> bool:
         """Whether somebody in this role may."""
-        return _BY_POWER.index(role) <= _BY_POWER.index(self.role)
+        return _reaches(role, self.role)
+
+    def arguments_of(self, role: Role) -> tuple[str, ...]:
+        """The names of the arguments that somebody in this role may give."""
+        return tuple(each.name for each in self.parameters if _reaches(role, each.role))
+
+    def check(self, role: Role, arguments: Mapping[str, Any]) -> None:
+        """Raises NotAllowed for an argument that is not for this role."""
+        for parameter in self.parameters:
+            if arguments[parameter.name] != parameter.default and not _reaches(
+                role, parameter.role
+            ):
+                raise NotAllowed(parameter.refusal)
 
     def parsed(self, text: str) -> dict[str, Any]:
         """The arguments in what stands behind a command. Raises UsageError that says what is

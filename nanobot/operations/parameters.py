@@ -14,12 +14,20 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UsageError
+from nanobot.messages import Role
 
 SessionArgument: TypeAlias = Annotated[
     str, Meta(description="The session; in a chat, the chat's own.", extra={"session": True})
 ]
 """The type of an argument that names a session; empty: where it is asked. Only owners may name
 another one."""
+
+
+def for_owners(refusal: str) -> Meta:
+    """Marks an argument that only owners may give; others are told `refusal`."""
+    return Meta(extra={"role": Role.OWNER, "refusal": refusal})
+
+
 Positional: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
 """The type of an argument that is given without its name. One named `text` takes all that follows.
 Arguments without a default are given so too."""
@@ -45,7 +53,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """One argument. `hint` is its type, `kind` int, float, bool or str. `slot` is the handler's
-    name for it, and `within` that of the struct it is a field of."""
+    name for it, and `within` that of the struct it is a field of. `role` is the least that may give
+    it, where not everybody may who may perform the operation; others are told `refusal`."""
 
     name: str
     slot: str
@@ -58,6 +67,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     session: bool
     required: bool
     default: Any
+    role: Role | None = None
+    refusal: str = ""
 
     @property
     def rest(self) -> bool:
@@ -170,6 +181,8 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
         session="session" in extra,
         required=required,
         default=None if required else default,
+        role=extra.get("role"),
+        refusal=extra.get("refusal", ""),
     )
 
 

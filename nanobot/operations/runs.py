@@ -13,7 +13,7 @@ from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
-from nanobot.operations.sessions import page_text
+from nanobot.operations.sessions import check_sight, page_text
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
@@ -35,10 +35,15 @@ _BY_WORD = {
 }
 
 
-async def run_of(context: OperationContext, name: str) -> RunView:
-    """The run of that id, or the only one whose id begins so. Raises NanobotError."""
+async def run_of(context: OperationContext, caller: Caller, name: str) -> RunView:
+    """The run of that id that the caller may see, or the only one whose id begins so; others have
+    to give it whole. Raises NanobotError."""
     records = context.engine.records
     run = await records.run(name)
+    if caller.role is not Role.OWNER:
+        if run is None or not _is_seen(caller, run):
+            raise UnknownId(f"There is no run {name} of yours.")
+        return run
     if run is not None:
         return run
     ids = await records.run_ids(name.lower(), _MOST_NAMED + 1)
@@ -51,10 +56,15 @@ async def run_of(context: OperationContext, name: str) -> RunView:
     return run
 
 
-@operation("runs list", reads=True, example="state=failed")
-async def list_runs(
+def _is_seen(caller: Caller, run: RunView) -> bool:
+    """Whether somebody may see a run: it is of their conversation, or was started there."""
+    return any(caller.sees(key) for key in (run.session_key, run.parent_session) if key)
+
+
+@operation("runs list", reads=True, role=Role.MEMBER, example="state=failed")
+async def list_runs(  # noqa: PLR0913 - each is one argument of people
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: _OfSession = "",
     state: Annotated[
         Literal[
@@ -79,15 +89,22 @@ async def list_runs(
     limit: Limit = 20,
 ) -> list[RunView]:
     """List runs, the newest first."""
-    return await context.engine.records.runs(
-        session=session, state=_BY_WORD.get(state, state), limit=limit, kind=kind, find=find
+    if session:
+        check_sight(caller, session)
+    return await context.engine.conversations.runs(
+        session=session,
+        state=_BY_WORD.get(state, state),
+        limit=limit,
+        kind=kind,
+        find=find,
+        within=None if session else caller.sessions,
     )
 
 
-@operation("runs show", reads=True, text=page_text, example="01m80aj3rq")
-async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
+@operation("runs show", reads=True, role=Role.MEMBER, text=page_text, example="01m80aj3rq")
+async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunPage:
     """Show a run step by step."""
-    run, records = await run_of(context, id), context.engine.records
+    run, records = await run_of(context, caller, id), context.engine.records
     return RunPage(
         run=run,
         entries=await records.run_entries(run.id),
@@ -95,11 +112,11 @@ async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
     )
 
 
-@operation("runs cancel", example="01m80aj3rq")
+@operation("runs cancel", role=Role.MEMBER, example="01m80aj3rq")
 async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> RunView:
     """End a run, and nothing else."""
     engine = context.engine
-    run = await run_of(context, id)
+    run = await run_of(context, caller, id)
     row = await engine.journal.session(run.session_key)
     live = None if row is None else row.run
     if live is None or live.id != run.id:
@@ -117,7 +134,7 @@ async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> Ru
         raise NanobotError(f"Run {run.id} has ended already.")
     engine.bus.stopped(ended)
     engine.bus.wake(ended.session_key, ended.kind)
-    return await run_of(context, run.id)
+    return await run_of(context, caller, run.id)
 
 
 @operation("runs retry", example="01m80aj3rq")
@@ -128,7 +145,7 @@ async def retry_run(
 ) -> RunView:
     """Start a background run again that failed or was cancelled."""
     engine = context.engine
-    run = await run_of(context, id)
+    run = await run_of(context, caller, id)
     request = await engine.tasks.again(run.id)
     if request is None:
         raise NanobotError(f"Run {run.id} answered a message: say it again instead.")

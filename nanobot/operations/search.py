@@ -54,7 +54,7 @@ async def search(
     limit: Annotated[int, Meta(ge=1, le=100, description="How many at most.")] = 10,
 ) -> list[SearchHit]:
     """Search everything that was said, the newest first."""
-    keys = visible_sessions(caller)
+    keys = await visible_sessions(context, caller)
     if session:
         keys = (session,) if keys is None or session in keys else ()
     return await context.engine.conversations.search(find, keys=keys, before=before, limit=limit)

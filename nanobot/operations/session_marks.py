@@ -16,7 +16,7 @@ from nanobot.session.views import SessionView
 @operation("sessions rename", role=Role.MEMBER, example="Holiday in Rome")
 async def rename_session(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     title: Annotated[
         Rest, Meta(max_length=120, description="The title; empty: its first sentence again.")
     ] = "",
@@ -25,40 +25,40 @@ async def rename_session(
 ) -> SessionView:
     """Give a conversation a title, which is kept."""
     await context.engine.conversations.rename(session, " ".join(title.split()))
-    return await session_of(context, session)
+    return await session_of(context, caller, session)
 
 
 @operation("sessions pin", role=Role.MEMBER, example="telegram:1001")
 async def pin_session(
-    context: OperationContext, _: Caller, session: PositionalSession = ""
+    context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Keep a conversation at the top of the list."""
     await context.engine.conversations.pin(session, pinned=True)
-    return await session_of(context, session)
+    return await session_of(context, caller, session)
 
 
 @operation("sessions unpin", role=Role.MEMBER, example="telegram:1001")
 async def unpin_session(
-    context: OperationContext, _: Caller, session: PositionalSession = ""
+    context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Sort a conversation by its last change again."""
     await context.engine.conversations.pin(session, pinned=False)
-    return await session_of(context, session)
+    return await session_of(context, caller, session)
 
 
 @operation("sessions archive", role=Role.MEMBER, example="telegram:1001")
 async def archive_session(
-    context: OperationContext, _: Caller, session: PositionalSession = ""
+    context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Remove a conversation from the list until something new is said there."""
     await context.engine.conversations.archive(session, archived=True)
-    return await session_of(context, session)
+    return await session_of(context, caller, session)
 
 
 @operation("sessions unarchive", role=Role.MEMBER, example="telegram:1001")
 async def unarchive_session(
-    context: OperationContext, _: Caller, session: PositionalSession = ""
+    context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Return a conversation to the list."""
     await context.engine.conversations.archive(session, archived=False)
-    return await session_of(context, session)
+    return await session_of(context, caller, session)

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.addresses import chat_of
-from nanobot.errors import UnknownId
+from nanobot.errors import NotAllowed, UnknownId
 from nanobot.memory.conversations import Filter
-from nanobot.messages import WEB
+from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
@@ -28,8 +28,17 @@ class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
-async def session_of(context: OperationContext, key: str) -> SessionView:
-    """The session of that name. Raises UnknownId."""
+def check_sight(caller: Caller, key: str) -> None:
+    """Raises NotAllowed where the caller may not read the session of that name."""
+    if caller.owns(key) and not caller.sees(key):
+        raise NotAllowed("Several people read here: ask in a private chat.")
+    if not caller.sees(key):
+        raise NotAllowed("Only owners look into other conversations.")
+
+
+async def session_of(context: OperationContext, caller: Caller, key: str) -> SessionView:
+    """The session of that name. Raises NanobotError, also where the caller may not read it."""
+    check_sight(caller, key)
     session = await context.engine.records.session(key)
     if session is None:
         raise UnknownId(f"There is no session {key}; `sessions list` shows those there are.")
@@ -69,6 +78,7 @@ def _words(entry: EntryView) -> str:
     "sessions list",
     empty="Single messages from the shell are listed with `all`.",
     reads=True,
+    role=Role.MEMBER,
     example="unread",
 )
 async def list_sessions(  # noqa: PLR0913 - each narrows the list
@@ -88,22 +98,28 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
 ) -> list[SessionView]:
     """List the conversations that changed last, the pinned ones first."""
     which = Filter(
-        unread=unread, find=find, once=all, archived=archived, keys=visible_sessions(caller)
+        unread=unread,
+        find=find,
+        once=all,
+        archived=archived,
+        keys=await visible_sessions(context, caller),
     )
     return await context.engine.conversations.listed(which, limit=limit, skip=skip)
 
 
-@operation("sessions show", reads=True, text=page_text, example="telegram:1001 limit=50")
+@operation(
+    "sessions show", reads=True, role=Role.MEMBER, text=page_text, example="telegram:1001 limit=50"
+)
 async def show_session(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: PositionalSession = "",
     limit: Annotated[int, Meta(ge=1, le=1_000, description="How many entries.")] = 20,
     before: Annotated[int, Meta(ge=0, description="Those before this entry; 0: the last.")] = 0,
     after: Annotated[int, Meta(ge=-1, description="Those after it; -1: see before.")] = -1,
 ) -> SessionPage:
     """Show a conversation with entries of its log, the last if not said which."""
-    row = await session_of(context, session)
+    row = await session_of(context, caller, session)
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
@@ -111,39 +127,41 @@ async def show_session(
     return SessionPage(session=row, entries=entries)
 
 
-@operation("sessions mark-read", alias="sessions read", example="telegram:1001")
+@operation("sessions mark-read", alias="sessions read", role=Role.GUEST, example="telegram:1001")
 async def mark_read(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: PositionalSession = "",
     *,
     entry: Annotated[int, Meta(ge=0, description="Up to this entry of its log; 0: all of it.")] = 0,
 ) -> SessionView:
     """Mark a conversation as read."""
+    check_sight(caller, session)
     await context.engine.records.mark_read(session, entry or None)
-    return await session_of(context, session)
+    return await session_of(context, caller, session)
 
 
 @operation(
     "sessions delete",
+    role=Role.MEMBER,
     confirm="This removes the conversation with its whole log. Go on?",
     example="telegram:1001",
 )
 async def delete_session(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: Annotated[Positional, Meta(description="The session.")],
 ) -> DeletedSession:
     """Remove a conversation for good."""
-    await session_of(context, session)
+    await session_of(context, caller, session)
     count = await context.engine.records.delete(session)
     return DeletedSession(key=session, entries=count)
 
 
-@operation("sessions export", reads=True, text=page_text, example="telegram:1001")
+@operation("sessions export", reads=True, role=Role.MEMBER, text=page_text, example="telegram:1001")
 async def export_session(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: PositionalSession = "",
     after: Annotated[int, Meta(ge=0, description="Begin behind this entry.")] = 0,
     limit: Annotated[
@@ -151,7 +169,7 @@ async def export_session(
     ] = 100_000,
 ) -> SessionPage:
     """Give a conversation with its log as it is stored."""
-    row = await session_of(context, session)
+    row = await session_of(context, caller, session)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
 
@@ -162,15 +180,22 @@ def _notices_text(notices: list[NoticeView], _: float) -> str:
     return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))
 
 
-@operation("sessions notices", reads=True, text=_notices_text, example="telegram:1001")
+@operation(
+    "sessions notices",
+    reads=True,
+    role=Role.MEMBER,
+    text=_notices_text,
+    example="telegram:1001",
+)
 async def list_notices(
     context: OperationContext,
-    _: Caller,
+    caller: Caller,
     session: PositionalSession = "",
     since: Annotated[float, Meta(ge=0, description="Only after that time (unix seconds).")] = 0.0,
     limit: Limit = 20,
 ) -> list[NoticeView]:
     """List the commands that were given in a conversation, with their answers."""
+    check_sight(caller, session)
     rows = await context.engine.notices.latest(
         session, _chats_of(session), since=since, limit=limit
     )

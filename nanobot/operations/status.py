@@ -7,12 +7,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Positional, SessionArgument
+from nanobot.operations.parameters import Positional, SessionArgument, for_owners
 from nanobot.providers.base import ChecksModels
 from nanobot.session.states import RunState, as_people_see
+
+_OWNERS = for_owners("Only owners change the model.")
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,13 +130,13 @@ def _model_text(model: ModelStatus, _: float) -> str:
 )
 async def change_model(
     context: OperationContext,
-    caller: Caller,
+    _: Caller,
     name: Annotated[
-        Positional, Meta(description="PROVIDER/MODEL; nothing: show which one answers.")
+        Positional, _OWNERS, Meta(description="PROVIDER/MODEL; nothing: show which one answers.")
     ] = "",
     *,
-    default: Annotated[bool, Meta(description="Go back to the configured one.")] = False,
-    force: Annotated[bool, Meta(description="Take a model that is in no list.")] = False,
+    default: Annotated[bool, _OWNERS, Meta(description="Go back to the configured one.")] = False,
+    force: Annotated[bool, _OWNERS, Meta(description="Take a model that is in no list.")] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
     """Show or change the model."""
@@ -143,8 +145,6 @@ async def change_model(
     if not name and not default:
         profile = await engine.describe_model(row.model if row else None)
         return ModelStatus(session_key=session, model=profile.label, changed=False)
-    if caller.role is not Role.OWNER:
-        raise UsageError("Only owners change the model.")
     default = default or name == "default"
     label = None if default else name
     if label is not None and not force and isinstance(engine.models, ChecksModels):

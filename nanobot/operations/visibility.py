@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller
+from nanobot.operations.operation import Caller, OperationContext
 
 
-def visible_sessions(caller: Caller) -> tuple[str, ...] | None:
+async def visible_sessions(context: OperationContext, caller: Caller) -> tuple[str, ...] | None:
     """None: all of them. In a group even an owner sees only the group's own, because everybody
     there reads the answer."""
     if caller.role is Role.OWNER and caller.private:
         return None
-    return (caller.session_key,)
+    further = await context.engine.conversations.keys(caller.own) if caller.own else ()
+    return (caller.session_key, *further)

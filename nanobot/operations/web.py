@@ -16,11 +16,21 @@ def _link_text(link: PageLink, _: float) -> str:
     return f"{link.url}\n(opens the page once, within {link.seconds / 60:.0f} minutes)"
 
 
-@operation("web link", text=_link_text)
-async def make_link(context: OperationContext, caller: Caller) -> PageLink:
-    """Make a link that opens the page, once."""
+@operation("web link", text=_link_text, example="Anna role=member")
+async def make_link(
+    context: OperationContext,
+    caller: Caller,
+    name: Annotated[
+        Positional, Meta(description="Whom it is for: the name is shown in conversations.")
+    ] = "",
+    *,
+    role: Annotated[
+        Literal["owner", "member", "guest"], Meta(description="Role of whoever opens it.")
+    ] = "owner",
+) -> PageLink:
+    """Make a link that logs a browser in to the page, once."""
     caller.at_this_machine("What opens the page")
-    return context.engine.web.link()
+    return context.engine.web.link(name, Role(role))
 
 
 @operation("web tokens list", reads=True, empty="`web tokens add laptop` makes one for a program.")
@@ -37,10 +47,13 @@ def _token_text(new: NewToken, _: float) -> str:
 async def add_token(
     context: OperationContext,
     caller: Caller,
-    name: Annotated[Positional, Meta(description="What it is called, as in laptop.")],
+    name: Annotated[
+        Positional,
+        Meta(description="Its name, such as laptop, or the name of the person it is for."),
+    ],
     *,
     role: Annotated[
-        Literal["owner", "member", "guest"], Meta(description="As what it may ask.")
+        Literal["owner", "member", "guest"], Meta(description="Role of the token.")
     ] = "member",
     days: Annotated[int, Meta(ge=0, le=3_660, description="When it expires; 0: it does not.")] = 90,
 ) -> NewToken:

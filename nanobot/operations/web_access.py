@@ -31,8 +31,8 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link that opens the page once, for `seconds`; whoever opens it first is logged in as an
-    owner."""
+    """A link that opens the page once, for `seconds`; the first browser that opens it is logged
+    in."""
 
     url: str
     seconds: float
@@ -41,8 +41,9 @@ class PageLink(msgspec.Struct, frozen=True, kw_only=True):
 class WebAdmin(Protocol):
     """What is known of who may ask over HTTP."""
 
-    def link(self) -> PageLink:
-        """A new link. Raises UsageError where nothing is served."""
+    def link(self, name: str = "", role: Role = Role.OWNER) -> PageLink:
+        """A new link for somebody of that name ("": an owner without one). Raises UsageError for a
+        name that cannot be, and where nothing is served."""
         ...
 
     async def tokens(self) -> list[AccessView]:

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import unicodedata
 from collections import OrderedDict
 from pathlib import Path
 from typing import Literal
@@ -24,7 +25,9 @@ BROWSER_SECONDS = 30 * 86_400.0
 
 _OWN_NAME = "owner"
 _BROWSER = "browser"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
+_NAME = re.compile(r"[^\W_][\w .-]{0,39}")
+_NAMELESS = re.compile(rf"{_OWN_NAME}|{_BROWSER}( \d+)?")
+"""What the token of the gateway and the browsers of nobody in particular are called."""
 _MOST_LINKS = 20
 _LONG = 32
 _MOST_TOKENS = 256
@@ -32,9 +35,16 @@ _TOKEN_SECONDS = 5.0
 _NOTED_SECONDS = 300.0
 
 
+class _Link(msgspec.Struct, frozen=True):
+    until: float
+    name: str
+    role: Role
+
+
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody who may ask. `name` is that of what they show, `by` who they are to the gateway: a
-    browser is whose token it was logged in with. `csrf` is what a page of theirs has to show with
+    browser is whose token it was logged in with. `person` is what they are called, "" where nobody
+    said. `csrf` is what a page of theirs has to show with
     every change; "" where no cookie was shown."""
 
     name: str
@@ -43,6 +53,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     expires_at: float | None = None
     csrf: str = ""
+    person: str = ""
 
 
 class Access:
@@ -57,7 +68,7 @@ class Access:
         self.cookie = f"nanobot_{home_id}"
         self._store = store
         self._clock = clock
-        self._links: OrderedDict[str, float] = OrderedDict()
+        self._links: OrderedDict[str, _Link] = OrderedDict()
         self._tokens: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
 
     # Judging
@@ -85,12 +96,13 @@ class Access:
             return None
         if token.expires_at is not None and token.expires_at <= now:
             return None
-        owner = token.role is Role.OWNER
+        owner, person = token.role is Role.OWNER, token.name.partition(BROWSER_OF)[0]
         return Principal(
             name=token.name,
             role=token.role,
             kind=token.kind,
-            by="local" if owner else token.name.partition(BROWSER_OF)[0],
+            by="local" if owner else person,
+            person="" if _NAMELESS.fullmatch(person) else person,
             expires_at=token.expires_at,
             csrf=_digest(f"csrf:{shown}") if kind == "browser" else "",
         )
@@ -117,13 +129,15 @@ class Access:
         """The cookie for what was shown, the secret of a link or a token; None if it opens
         nothing. A link opens once."""
         digest = _digest(shown)
-        if self._links.pop(digest, 0.0) > self._clock.monotonic():
-            return await self._browser(_BROWSER, Role.OWNER, None)
+        link = self._links.pop(digest, None)
+        if link is not None and link.until > self._clock.monotonic():
+            return await self._browser(_browser_of(link.name), link.role, None)
         principal = await self.by_token(shown)
         if principal is None:
             return None
         # No token has such a name, and none has a conversation that is another's.
-        name = _BROWSER if principal.name == _OWN_NAME else f"{principal.name}{BROWSER_OF})"
+        own = principal.name == _OWN_NAME
+        name = _browser_of("" if own else principal.name)
         return await self._browser(name, principal.role, principal.expires_at)
 
     async def logged_out(self, principal: Principal) -> None:
@@ -148,11 +162,16 @@ class Access:
 
     # The WebAdmin
 
-    def link(self) -> PageLink:
+    def link(self, name: str = "", role: Role = Role.OWNER) -> PageLink:
+        if name:
+            _check_name(name)
+        elif role is not Role.OWNER:
+            raise UsageError(f"a {role} needs a name: it says whose conversations they are")
         if not self.url:
             raise UsageError("the page is not served: start `nanobot gateway`, with web.enabled on")
         secret = secrets.token_urlsafe(24)
-        self._links[_digest(secret)] = self._clock.monotonic() + LINK_SECONDS
+        until = self._clock.monotonic() + LINK_SECONDS
+        self._links[_digest(secret)] = _Link(until=until, name=name, role=role)
         while len(self._links) > _MOST_LINKS:
             self._links.popitem(last=False)
         # Behind the #, which no browser sends and no server logs.
@@ -162,10 +181,7 @@ class Access:
         return [_view(token) for token in await self._store.listed()]
 
     async def add(self, name: str, role: Role, days: float | None) -> NewToken:
-        if not _NAME.fullmatch(name) or name in (_OWN_NAME, "local"):
-            raise UsageError(
-                f"{name[:60]!r} cannot be a token's name: 1 to 40 letters, digits, - . _"
-            )
+        _check_name(name)
         shown, now = secrets.token_urlsafe(32), self._clock.now()
         expires_at = None if days is None else now + days * 86_400
         token = AccessToken(
@@ -184,6 +200,18 @@ class Access:
         for each in (removed, *browsers):
             self._tokens.pop(each.digest, None)
         return _view(removed)
+
+
+def _check_name(name: str) -> None:
+    """Raises UsageError for what nobody can be called."""
+    plain = _NAME.fullmatch(name) and name == unicodedata.normalize("NFC", name).strip()
+    if not plain or name == "local" or _NAMELESS.fullmatch(name):
+        raise UsageError(f"{name[:60]!r} cannot be a name here: 1 to 40 letters, digits, - . _")
+
+
+def _browser_of(name: str) -> str:
+    """What the browser of somebody is called."""
+    return f"{name}{BROWSER_OF})" if name else _BROWSER
 
 
 def _digest(shown: str) -> str:

@@ -69,7 +69,7 @@ def _routes(
     operations = api.operations
     conversations = Conversations(operations, api.intake, watching.streams)
     return [
-        *login_routes(admission, page.digest),
+        *login_routes(admission, page.digest, operations.listed),
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine).routes(),
         *OpenAIRoutes(api).routes(),

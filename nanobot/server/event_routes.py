@@ -9,10 +9,10 @@ from contextlib import aclosing, suppress
 from aiohttp import web
 
 from nanobot.errors import NanobotError
-from nanobot.server.admission import Admission
+from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import problem_of
-from nanobot.server.session_routes import all_sessions, session_of
+from nanobot.server.operation_routes import caller_of, problem_of
+from nanobot.server.session_routes import session_of
 from nanobot.server.streams import Item
 from nanobot.server.watching import Watching
 from nanobot.server.wire import QUIET
@@ -39,7 +39,8 @@ class EventRoutes:
     def _following(self, *, of_one_run: bool) -> Handler:
         async def follow(request: web.Request) -> web.StreamResponse:
             try:
-                key = session_of(request) if of_one_run else all_sessions(request)
+                key = session_of(request) if of_one_run else None
+                whose = None if of_one_run else caller_of(principal_of(request)).sessions
             except NanobotError as error:
                 raise problem_of(error) from None
             after = request.headers.get("Last-Event-ID") or request.query.get("after", "")
@@ -49,7 +50,7 @@ class EventRoutes:
             if request.method == "HEAD":
                 return response
             with suppress(TimeoutError):  # somebody who does not read
-                async with aclosing(self._watching.follow(key, after)) as items:
+                async with aclosing(self._watching.follow(key, after, whose)) as items:
                     await self._write(request, response, items)
             return response
 

@@ -10,14 +10,15 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
+from nanobot.addresses import chat_of
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.files import check_path
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
-from nanobot.server.operation_routes import BODY_SECONDS, problem_of
-from nanobot.server.session_routes import SentFile, all_sessions, query_of, refusing
+from nanobot.server.operation_routes import BODY_SECONDS, caller_of, problem_of
+from nanobot.server.session_routes import SentFile, allowed, owners_only, query_of, refusing
 from nanobot.server.wire import QUIET, answer, body_of
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name
@@ -28,9 +29,12 @@ _PIECE = 256 * 1024
 
 
 class FileName(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is called."""
+    """What a file is called, and where it was said."""
 
     name: Annotated[str, Meta(description="What the file is called.")] = ""
+    session: Annotated[
+        str, Meta(description="The conversation that has it. Only owners may leave it out.")
+    ] = ""
 
 
 class FilePath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,10 +83,15 @@ class FileRoutes:
         return answer(200, file)
 
     async def _give(self, request: web.Request) -> web.StreamResponse:
-        """The content of a file by its digest; only pictures are shown, all else is saved."""
-        all_sessions(request)
+        """The content of a file by its digest, for owners, and for those who have it in a
+        conversation of theirs; only pictures are shown, all else is saved."""
+        digest, session = request.match_info["digest"], request.query.get("session", "")
+        if principal_of(request).role is not Role.OWNER:
+            session = allowed(session, caller_of(principal_of(request)))
+            if not await self._engine.conversations.names_file(session, chat_of(session), digest):
+                raise UnknownId(f"{session} has no such file")
         try:
-            content = await self._received.blobs.read(request.match_info["digest"])
+            content = await self._received.blobs.read(digest)
         except BlobMissing as error:
             raise UnknownId(str(error)) from None
         name = safe_name(request.query.get("name", "")[:_LONGEST], "file", "")
@@ -92,7 +101,7 @@ class FileRoutes:
 
     async def _open(self, request: web.Request) -> web.StreamResponse:
         """A file of the workspace, whole, as it is when it is opened; shown as those above."""
-        all_sessions(request)
+        owners_only(request)
         path = query_of(request, FilePath).path
         await check_path(self._engine, path)
         file = await self._engine.home.files.opened(path)

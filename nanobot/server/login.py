@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from aiohttp import web
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.messages import Role
+from nanobot.messages import WEB, Role
+from nanobot.operations.operation import Operation
 from nanobot.server.access import BROWSER_SECONDS
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
@@ -18,13 +21,20 @@ _LIMIT = 4_096
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks. `session` is the conversation that is theirs; `csrf` goes into X-CSRF-Token with
+    """Who asks. `person` is what they are called, "" where nobody said. `session` is the
+    conversation that is theirs; `own` is the prefix of further ones that they may begin, "" if they
+    may not. `everything`: they see the conversations of others, too. `operations` are those that
+    they may perform, each with the arguments that they may give. `csrf` goes into X-CSRF-Token with
     every change that a browser asks for. `page` names the files of the page as they are served
     now: one that was loaded from others is to be reloaded."""
 
     name: str
+    person: str
     role: Role
     session: str
+    own: str
+    everything: bool
+    operations: dict[str, tuple[str, ...]]
     expires_at: float | None
     csrf: str
     page: str
@@ -35,7 +45,7 @@ def _cookie_path(request: web.Request) -> str:
     return prefix_of(request) or "/"
 
 
-def login_routes(admission: Admission, page: str) -> list[Route]:
+def login_routes(admission: Admission, page: str, operations: Sequence[Operation]) -> list[Route]:
     """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
     cookie = admission.access.cookie
 
@@ -61,10 +71,19 @@ def login_routes(admission: Admission, page: str) -> list[Route]:
 
     async def who(request: web.Request) -> web.StreamResponse:
         principal = principal_of(request)
+        caller, role = caller_of(principal), principal.role
         me = Me(
             name=principal.name,
-            role=principal.role,
-            session=caller_of(principal).session_key,
+            person=principal.person,
+            role=role,
+            session=caller.session_key,
+            own=f"{WEB}:" if role is Role.OWNER else caller.own,
+            everything=caller.sessions is None,
+            operations={
+                operation.name: operation.arguments_of(role)
+                for operation in operations
+                if operation.listed and operation.may(role)
+            },
             expires_at=principal.expires_at,
             csrf=principal.csrf,
             page=page,

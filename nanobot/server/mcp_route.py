@@ -14,7 +14,7 @@ from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Route
 from nanobot.server.asgi import answered
 from nanobot.server.operation_routes import BODY_LIMIT, BODY_SECONDS
-from nanobot.server.session_routes import all_sessions, refusing
+from nanobot.server.session_routes import owners_only, refusing
 from nanobot.server.wire import Problem, answer, body_of
 
 
@@ -43,7 +43,7 @@ class McpRoute:
         return [Route(method="POST", path="/mcp", handler=refusing(self._serve))]
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        all_sessions(request)
+        owners_only(request)
         body = await body_of(request, BODY_LIMIT, BODY_SECONDS)
         if request.content_type != "application/json":
             raise Problem(415, "unsupported_type", "Send a message as application/json.")

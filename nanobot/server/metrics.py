@@ -10,7 +10,7 @@ from nanobot.agent.library.requests import ENDED
 from nanobot.operations.engine import Engine
 from nanobot.server.application import Route
 from nanobot.server.meter import Meter
-from nanobot.server.session_routes import all_sessions, refusing
+from nanobot.server.session_routes import owners_only, refusing
 from nanobot.server.wire import QUIET
 
 
@@ -25,7 +25,7 @@ class MetricsRoute:
         return Route(method="GET", path="/metrics", handler=refusing(self._tell))
 
     async def _tell(self, request: web.Request) -> web.StreamResponse:
-        all_sessions(request)
+        owners_only(request)
         text = "".join([*self._counted(), *await self._standing()])
         response = web.Response(body=text.encode(), headers=QUIET)
         response.headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from nanobot.addresses import MEMBERS_CHAT
 from nanobot.errors import (
     ConfigError,
     ModelError,
@@ -32,9 +33,6 @@ from nanobot.server.wire import Problem, answer, body_of
 
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0
-
-OWN = "~"
-"""What the conversation of a token begins with, behind `web:`."""
 
 # The first that fits. Anything else that an operation refuses is a matter of how things stand.
 _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
@@ -67,16 +65,19 @@ def problem_of(error: NanobotError) -> Problem:
 
 def caller_of(principal: Principal) -> Caller:
     """Who asks, as operations know it: owners as at this machine, others in a chat of their own,
-    which no conversation that an owner began by a name can be."""
+    which no conversation that an owner began by a name can be. Members may begin more of them."""
     if principal.role is Role.OWNER:
-        return Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=principal.by)
-    address = Address(WEB, f"{OWN}{principal.by}")
+        return Caller(
+            role=Role.OWNER, session_key=TERMINAL_SESSION, by=principal.by, name=principal.person
+        )
+    address = Address(WEB, f"{MEMBERS_CHAT}{principal.by}")
     return Caller(
         role=principal.role,
         session_key=str(address),
         by=principal.by,
-        name=principal.by,
+        name=principal.person,
         address=address,
+        own=f"{address}:" if principal.role is Role.MEMBER else "",
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
-from nanobot.addresses import chat_of
+from nanobot.addresses import MEMBERS_CHAT, chat_of
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import NanobotError, NotAllowed, RunConflict, UnknownId, UsageError
@@ -19,7 +19,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import OWN, caller_of, problem_of, sent
+from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.streams import Streams
 from nanobot.server.wire import answer
 from nanobot.session.inbox import Admitted
@@ -82,10 +82,12 @@ class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody said by HTTP, for the others who watch."""
+    """What somebody said by HTTP, for the others who watch: `by` is who they are, `name` what they
+    are called."""
 
     text: str
     by: str
+    name: str
     attachments: tuple[SentFile, ...]
     taken: TakenMessage
 
@@ -138,12 +140,14 @@ class Conversations:
     async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
         """Take a message into a session. Raises NanobotError."""
         chat = chat_of(key)
-        others = not key.startswith(f"{WEB}:") or key.startswith(f"{WEB}:{OWN}")
-        if others and key != caller.session_key and not await self._exists(key):
+        is_owner = caller.role is Role.OWNER
+        members = key.startswith(f"{WEB}:{MEMBERS_CHAT}")
+        others = members or not key.startswith(f"{WEB}:")
+        if is_owner and others and not await self._exists(key):
             raise UnknownId(f"there is no session {key}; a new one is called web:NAME")
         if not message.text.strip() and not message.attachments:
             raise UsageError("a message has a text or attachments")
-        if message.deliver and caller.role is Role.OWNER and not message.attachments:
+        if message.deliver and is_owner and not message.attachments:
             return await self._delivered(key, message)
         name = message.client_request_id or os.urandom(12).hex()
         inbound = InboundMessage(
@@ -154,6 +158,7 @@ class Conversations:
             text=message.text,
             sent_at=self._operations.engine.now(),
             attachments=tuple(map(_attached, message.attachments)),
+            group=is_owner and members,  # what an owner has in memory is not the member's
         )
         (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)
         taken = _taken(key, name, admitted)
@@ -161,7 +166,11 @@ class Conversations:
             await self._check_same(inbound)
         else:
             event = SaidMessage(
-                text=message.text, by=caller.by, attachments=message.attachments, taken=taken
+                text=message.text,
+                by=caller.by,
+                name=caller.name,
+                attachments=message.attachments,
+                taken=taken,
             )
             self._streams.say("said", key, event)
         return taken
@@ -202,16 +211,15 @@ def allowed(key: str, caller: Caller) -> str:
     """The session's key, if it can be one and that caller may see it. Raises NanobotError."""
     if len(key) > _LONGEST_KEY or not key.isprintable():
         raise UnknownId("there is no session of such a name")
-    if caller.role is not Role.OWNER and key != caller.session_key:
+    if not caller.sees(key):
         raise NotAllowed("Only owners look into other conversations.")
     return key
 
 
-def all_sessions(request: web.Request) -> str | None:
-    """None, which stands for all of them. Raises NotAllowed for who is no owner."""
+def owners_only(request: web.Request) -> None:
+    """Raises NotAllowed for anyone but an owner."""
     if principal_of(request).role is not Role.OWNER:
-        raise NotAllowed("Only owners see all conversations.")
-    return None
+        raise NotAllowed("This is for owners only.")
 
 
 def query_of(request: web.Request, kind: type[Any]) -> Any:

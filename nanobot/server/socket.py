@@ -12,8 +12,7 @@ from aiohttp import WSMsgType, web
 from msgspec import Meta
 
 from nanobot.boundary import boundary
-from nanobot.errors import NanobotError, NotAllowed, UsageError
-from nanobot.messages import Role
+from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.server.admission import Admission, principal_of
@@ -30,7 +29,8 @@ _Key: TypeAlias = Annotated[str, Meta(max_length=200)]
 
 
 class Follow(msgspec.Struct, frozen=True, tag="follow", tag_field="op"):
-    """Tell what happens in a session ("": in all), from behind the item with that id on."""
+    """Tell what happens in a session ("": in all that the caller may see), after the item with that
+    id."""
 
     session: str
     after: str = ""
@@ -153,8 +153,6 @@ class _Connection:
     def _follow(self, session: str, after: str, tasks: asyncio.TaskGroup) -> bool:
         if session:
             allowed(session, self._caller)
-        elif self._caller.role is not Role.OWNER:
-            raise NotAllowed("Only owners see all conversations.")
         if session in self._followed:
             raise UsageError("that is followed already")
         if len(self._followed) >= _MOST_FOLLOWED:
@@ -165,7 +163,9 @@ class _Connection:
 
     async def _tell(self, session: str, after: str) -> None:
         with boundary("following a session"), suppress(ConnectionError):
-            async with aclosing(self._route.watching.follow(session or None, after)) as items:
+            whose = None if session else self._caller.sessions
+            following = self._route.watching.follow(session or None, after, whose)
+            async with aclosing(following) as items:
                 async for batch in items:
                     if not batch and not await self._route.admission.still(self._request):
                         break

@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from nanobot.addresses import is_within
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent
 from nanobot.session.runs import Run
@@ -25,6 +26,11 @@ _ALL = frozenset(EventKind)
 _WITHOUT_TOKENS = _ALL - {EventKind.MODEL_DELTA}
 
 
+Whose: TypeAlias = tuple[str, ...] | None
+"""The sessions that somebody may see; see Caller.sessions."""
+_Key: TypeAlias = tuple[str | None, Whose]
+
+
 class Item(msgspec.Struct, frozen=True):
     """One thing that happened, as JSON; `id` is where it stands in its stream."""
 
@@ -33,11 +39,14 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Stream(Subscription):
-    """The events of one session (None: of all, without those of single tokens), the last 256 kB of
-    them. Reading never waits for another reader, and takes nothing away."""
+    """The events of one session (None: of all, or of those in `whose`, without those of single
+    tokens), the last 256 kB of them. Reading never waits for another reader, and takes nothing
+    away."""
 
-    def __init__(self, session_key: str | None) -> None:
+    def __init__(self, session_key: str | None, whose: Whose = None) -> None:
         super().__init__(session_key, _ALL if session_key else _WITHOUT_TOKENS)
+        self.whose = whose
+        self.key = (session_key, whose)
         self.readers = 0
         self.closed = False
         self.settled = 0
@@ -49,11 +58,17 @@ class Stream(Subscription):
         self._news = asyncio.Event()
 
     def offer(self, event: RunEvent) -> None:
-        if event.kind not in self._kinds:
+        if event.kind not in self._kinds or not self.covers(event.session_key):
             return
         self.say("event", event.session_key, event)
         if event.kind is EventKind.MODEL_DELTA:
             self.settled -= 1
+
+    def covers(self, session_key: str) -> bool:
+        """Whether what happens in a session belongs here."""
+        if self.session_key is not None:
+            return session_key == self.session_key
+        return self.whose is None or is_within(session_key, self.whose)
 
     def say(self, kind: str, session_key: str, content: Any) -> None:
         """Add something that happened."""
@@ -113,17 +128,19 @@ class Streams:
     def __init__(self, bus: Bus, running: Callable[[], list[Run]]) -> None:
         self._bus = bus
         self._running = running
-        self._streams: dict[str | None, Stream] = {}
-        self._timers: dict[str | None, asyncio.TimerHandle] = {}
+        self._streams: dict[_Key, Stream] = {}
+        self._timers: dict[_Key, asyncio.TimerHandle] = {}
 
-    def open(self, session_key: str | None) -> Stream:
-        """The stream of a session, which `leave` is called for once."""
-        stream = self._streams.get(session_key)
+    def open(self, session_key: str | None, whose: Whose = None) -> Stream:
+        """The stream of a session, or of all of them that are somebody's; `leave` is to be called
+        for it once."""
+        key = (session_key, whose)
+        stream = self._streams.get(key)
         if stream is None:
-            stream = self._streams[session_key] = Stream(session_key)
+            stream = self._streams[key] = Stream(session_key, whose)
             self._bus.watch(stream)
         stream.readers += 1
-        if (timer := self._timers.pop(session_key, None)) is not None:
+        if (timer := self._timers.pop(key, None)) is not None:
             timer.cancel()
         return stream
 
@@ -135,22 +152,22 @@ class Streams:
 
     def _look_later(self, stream: Stream) -> None:
         loop = asyncio.get_running_loop()
-        self._timers[stream.session_key] = loop.call_later(KEPT_SECONDS, self._end, stream)
+        self._timers[stream.key] = loop.call_later(KEPT_SECONDS, self._end, stream)
 
     def _end(self, stream: Stream) -> None:
-        if stream.readers or self._streams.get(stream.session_key) is not stream:
+        if stream.readers or self._streams.get(stream.key) is not stream:
             return
         if any(run.session_key == stream.session_key for run in self._running()):
             self._look_later(stream)
             return
-        self._timers.pop(stream.session_key, None)
-        del self._streams[stream.session_key]
+        self._timers.pop(stream.key, None)
+        del self._streams[stream.key]
         self._bus.unsubscribe(stream)
 
     def say(self, kind: Literal["message", "said"], session_key: str, content: Any) -> None:
         """Tell whoever watches a session, or all, something that is no event of a run."""
-        for key in (session_key, None):
-            if (stream := self._streams.get(key)) is not None:
+        for stream in self._streams.values():
+            if stream.covers(session_key):
                 stream.say(kind, session_key, content)
 
     def close(self) -> None:

@@ -6,18 +6,21 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from nanobot.addresses import is_within
 from nanobot.bus.core import Bus
+from nanobot.memory.conversations import Filter
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.meter import Meter
-from nanobot.server.streams import Item, Stream, Streams
+from nanobot.server.streams import Item, Stream, Streams, Whose
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.views import EntryView, RunView, SessionView
 
 _ENTRIES = 30
 _SESSIONS = 50
+_MOST_WAITING = 1_000
 _TRIES = 5
 _ALIVE_SECONDS = 15.0
 
@@ -61,13 +64,13 @@ class Watching:
         self.streams.close()
 
     async def follow(
-        self, session_key: str | None, after: str = ""
+        self, session_key: str | None, after: str = "", whose: Whose = None
     ) -> AsyncGenerator[list[Item], None]:
-        """What happened in a session (None: in all) after the item with that id, and what happens,
-        each once. Where that is not known any more, or no id is given, it begins with a snapshot.
-        Whoever reads too slowly gets another one instead of what they missed. An empty list comes
-        where nothing happened for 15 s."""
-        stream = self.streams.open(session_key)
+        """What happened in a session (None: in all, or in those of `whose`) after the item with
+        that id, and what happens, each once. Where that is not known any more, or no id is given,
+        it begins with a snapshot. A reader who is too slow gets another one instead of what they
+        missed. An empty list comes where nothing happened for 15 s."""
+        stream = self.streams.open(session_key, whose)
         try:
             position = stream.position(after)
             while not stream.closed:
@@ -88,7 +91,7 @@ class Watching:
         content, head = None, 0
         for _ in range(_TRIES):
             settled, head = stream.settled, stream.head
-            content = await self._content(stream.session_key)
+            content = await self._content(stream.session_key, stream.whose)
             if settled == stream.settled:
                 head = stream.head
                 break
@@ -101,13 +104,25 @@ class Watching:
             )
         return stream.item("snapshot", stream.session_key, content, head), head
 
-    async def _content(self, key: str | None) -> Snapshot | Overview:
-        records = self._engine.records
-        approvals = await records.approvals(session=key or "", state="waiting", limit=_SESSIONS)
+    async def _overview(self, whose: Whose) -> Overview:
+        records, own = self._engine.records, self._engine.conversations
+        approvals = await records.approvals(session="", state="waiting", limit=_MOST_WAITING)
+        sessions = await records.sessions(limit=_SESSIONS, unread=False)
+        if whose is not None:
+            keys = [key for name in whose if name.endswith(":") for key in await own.keys(name)]
+            listed = Filter(archived=True, keys=(*whose, *keys))
+            sessions = await own.listed(listed, limit=_SESSIONS)
+        runs = await own.runs(session="", state="live", limit=_SESSIONS, within=whose)
+        seen = [row for row in approvals if whose is None or is_within(row.session_key, whose)]
+        return Overview(
+            sessions=tuple(sessions), runs=tuple(runs), approvals=tuple(seen[:_SESSIONS])
+        )
+
+    async def _content(self, key: str | None, whose: Whose) -> Snapshot | Overview:
         if key is None:
-            sessions = await records.sessions(limit=_SESSIONS, unread=False)
-            runs = await records.runs(session="", state="live", limit=_SESSIONS, kind="")
-            return Overview(sessions=tuple(sessions), runs=tuple(runs), approvals=tuple(approvals))
+            return await self._overview(whose)
+        records = self._engine.records
+        approvals = await records.approvals(session=key, state="waiting", limit=_SESSIONS)
         session = await records.session(key)
         last = 0 if session is None else session.entries
         entries = await records.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)

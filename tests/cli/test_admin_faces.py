@@ -235,15 +235,19 @@ def test_names_are_used_once() -> None:
 
 
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
-    """Who may decide about an approval is decided by the approval; a member's own memory and use
-    are theirs, which the operations see to."""
+    """Who may decide about an approval is decided by the approval; a member's own conversations,
+    runs, jobs, memory and use are theirs, which the operations see to."""
     for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
+    own |= {f"sessions {word}" for word in ("list", "show", "notices", "mark-read", "export")}
+    own |= {f"sessions {word}" for word in ("rename", "pin", "unpin", "archive", "unarchive")}
+    own |= {"search", "sessions delete", "runs list", "runs show", "runs cancel"}
+    own |= {f"cron {word}" for word in ("list", "history", "pause", "remove")}
     looking = {"skills list", "skills show"}
     talking = {"start", "help", "help more", "new", "stop", "status", "model", "runs feedback"}
-    assert for_members <= talking | deciding | own | looking | {"runs list", "runs show"}
+    assert for_members <= talking | deciding | own | looking
     assert talking | deciding | {"usage"} <= for_members
 
 

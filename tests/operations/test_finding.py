@@ -123,7 +123,8 @@ async def test_nobody_changes_a_conversation_that_is_not_there_or_not_theirs(nam
 
 
 def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
-    """Those with a session of their own choosing ask `visible_sessions`; see test_others_find."""
+    """Those with a session of their own choosing ask `visible_sessions` (see test_others_find) or
+    `check_sight` (see tests/server/test_roles.py)."""
     own_choice = {
         operation.name
         for operation in OPERATIONS
@@ -131,4 +132,4 @@ def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
         for parameter in operation.parameters
         if parameter.name == "session" and not parameter.session
     }
-    assert own_choice == {"search"}
+    assert own_choice == {"search", "runs list", "sessions delete"}

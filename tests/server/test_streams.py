@@ -150,7 +150,6 @@ async def test_a_command_is_answered_by_a_message(owner: Client) -> None:
 
 async def test_everything_is_seen_by_owners_but_for_single_tokens(served: House) -> None:
     owner, member = await served.owner(), await served.program("anna", "member")
-    assert (await member.get("/api/events"))[0] == 403
     assert (await member.get(f"{DESK}/events"))[0] == 403
     async with reading(owner, "/api/events") as reader:
         assert (await reader.item())["snapshot"]["sessions"] == []
@@ -340,9 +339,8 @@ async def test_an_id_that_nobody_gave_begins_with_a_snapshot(owner: Client, afte
 
 async def test_members_have_their_own_conversation_over_the_socket(served: House) -> None:
     async with talking(await served.program("anna", "member")) as talk:
-        assert (await talk.ask("follow", session=""))["code"] == "not_allowed"
         assert (await talk.ask("follow", session="web:desk"))["code"] == "not_allowed"
-        assert (await talk.ask("call", name="sessions list"))["code"] == "not_allowed"
+        assert await talk.ask("call", name="sessions list") == []
         assert await talk.ask("follow", session="web:~anna") is True
         answer = await talk.ask("say", session="web:~anna", message={"text": "hi"})
         assert answer["session_key"] == "web:~anna"

@@ -87,8 +87,9 @@ class SqlAccessTokens:
             )
         rows = [row]
         if row.kind == "token":
-            through = _a.c.name.startswith(f"{name}{BROWSER_OF}", autoescape=True)
-            rows += connection.execute(sa.select(_a).where(_a.c.kind == "browser", through)).all()
+            browsers = connection.execute(sa.select(_a).where(_a.c.kind == "browser")).all()
+            # LIKE takes "Anna" for "anna" in SQLite.
+            rows += [each for each in browsers if each.name.startswith(f"{name}{BROWSER_OF}")]
         removed = [as_struct(each, AccessToken) for each in rows]
         digests = [token.digest for token in removed]
         connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from nanobot.messages import WEB
 from nanobot.store.database import schema
 
 _NAMED = re.compile(rb'"blob":"([0-9a-f]{64})"')
@@ -47,11 +48,33 @@ def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | N
     return named(row[-1] for row in rows), following
 
 
+def is_named(connection: sa.Connection, key: str, chat: str, digest: str) -> bool:
+    """See Conversations.names_file."""
+    _e, _o = schema.entries, schema.outbound
+    name = f'"blob":"{digest}"'.encode()
+    entries = sa.select(_e.c.seq).where(
+        _e.c.session_key == key, _contains(connection, _e.c.payload, name)
+    )
+    messages = sa.select(_o.c.id).where(
+        *(_o.c.channel == WEB, _o.c.chat_id == chat, schema.OUTBOUND_FOR_CHAT),
+        _contains(connection, _o.c.body, name),
+    )
+    return any(
+        connection.execute(query.limit(1)).first() is not None for query in (entries, messages)
+    )
+
+
+def _contains(
+    connection: sa.Connection, column: sa.Column[Any], sought: bytes
+) -> sa.ColumnElement[bool]:
+    literal = sa.literal(sought, sa.LargeBinary)
+    sqlite = connection.dialect.name == "sqlite"
+    at = sa.func.instr(column, literal) if sqlite else sa.func.position(literal.op("IN")(column))
+    return at > 0
+
+
 def _with_a_blob(
     connection: sa.Connection, column: sa.Column[Any]
 ) -> sa.ColumnElement[bytes | None]:
     """The column where it names a file, else nothing."""
-    sought = sa.literal(b'"blob":"', sa.LargeBinary)
-    sqlite = connection.dialect.name == "sqlite"
-    at = sa.func.instr(column, sought) if sqlite else sa.func.position(sought.op("IN")(column))
-    return sa.case((at > 0, column), else_=None)
+    return sa.case((_contains(connection, column, b'"blob":"'), column), else_=None)

@@ -41,6 +41,7 @@ _MOST_ENTRIES = 5_000
 _ABOUT = 80
 _LOOKED_THROUGH = 10_000
 """Of the latest so many runs those are listed that have some words in them."""
+_MOST_KEYS = 1_000
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 MOST_RUNS = 1_000
@@ -58,6 +59,22 @@ def counts(connection: sa.Connection) -> Counts:
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
         dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
     )
+
+
+def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
+    """See Conversations.keys."""
+    query = sa.select(_s.c.key).where(_named(_s.c.key, [prefix]))
+    return list(connection.scalars(query.order_by(_s.c.updated_at.desc()).limit(_MOST_KEYS)))
+
+
+def _named(column: sa.Column[Any], names: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Whether a session has one of these names, or begins with one of them that ends with a colon.
+    LIKE takes "Anna" for "anna" in SQLite."""
+    each = (
+        sa.func.substr(column, 1, len(name)) == name if name.endswith(":") else column == name
+        for name in names
+    )
+    return sa.or_(sa.false(), *each)
 
 
 def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
@@ -87,7 +104,7 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
     return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
 
 
-def run_list(
+def run_list(  # noqa: PLR0913 - see Conversations.runs
     connection: sa.Connection,
     *,
     session: str,
@@ -95,6 +112,7 @@ def run_list(
     limit: int,
     kind: str = "",
     find: str = "",
+    within: Sequence[str] | None = None,
 ) -> list[RunView]:
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
     if find:
@@ -109,6 +127,9 @@ def run_list(
         query = query.where(schema.RUN_UNSUCCESSFUL, _r.c.state == state)
     elif state:
         query = query.where(_r.c.state == state)
+    if within is not None:
+        there = [_named(column, within) for column in (_r.c.session_key, _r.c.parent_session)]
+        query = query.where(sa.or_(*there))
     if not session:
         rows = connection.execute(query).all()
     else:

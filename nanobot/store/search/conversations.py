@@ -9,7 +9,7 @@ import msgspec
 from nanobot.memory.conversations import Filter, SearchHit
 from nanobot.session.views import SessionView
 from nanobot.store.database.sqlite import Database
-from nanobot.store.repositories import session_views
+from nanobot.store.repositories import blob_references, session_views, views
 from nanobot.store.search.indexing import LogIndexing
 from nanobot.store.search.log_search import LogSearch
 from nanobot.store.unit import StoreContext
@@ -26,6 +26,10 @@ class SqlConversations(SqlStore):
     rename = bare_verb(session_views.rename, "rename")
     pin = bare_verb(session_views.pin, "pin")
     archive = bare_verb(session_views.archive, "set_archived")
+
+    keys = bare_verb(views.keys_of)
+    runs = bare_verb(views.run_list)
+    names_file = bare_verb(blob_references.is_named)
 
     _listed = bare_verb(session_views.listed)
 

@@ -211,10 +211,20 @@ class JobEditor:
         by = "" if requester.role is Role.OWNER else requester.who
         return await self._jobs.listed(state=state, by=by, find=find, limit=limit)
 
-    async def history(self, which: str, limit: int) -> list[OccurrenceView]:
-        """What became of a job's times ("": of every job's), the latest first."""
-        job_id = (await self._jobs.find(which)).id if which else None
-        return await self._jobs.history(job_id=job_id, limit=limit)
+    async def history(
+        self, which: str, limit: int, requester: Requester | None = None
+    ) -> list[OccurrenceView]:
+        """What became of a job's times ("": of every job's that the requester may look after), the
+        latest first. None: an owner asks."""
+        if requester is None or requester.role is Role.OWNER:
+            job_id = (await self._jobs.find(which)).id if which else None
+            return await self._jobs.history(job_id=job_id, limit=limit)
+        if which:
+            jobs = [await self._own(requester, which)]
+        else:
+            jobs = await self.listed(requester, state="", limit=MOST_JOBS)
+        rows = [row for job in jobs for row in await self._jobs.history(job_id=job.id, limit=limit)]
+        return sorted(rows, key=lambda row: -row.scheduled_at)[:limit]
 
     def in_text(self, text: str, zone: str) -> tuple[str, str]:
         """The schedule at the head of a text, and what is to be done. Raises UsageError."""
@@ -246,8 +256,13 @@ class JobEditor:
         return await self._own(requester, which)
 
     async def _own(self, requester: Requester, which: str) -> Job:
-        job = await self._jobs.find(which)
-        if requester.role is not Role.OWNER and job.plan.by != requester.who:
+        try:
+            job = await self._jobs.find(which)
+        except UsageError:
+            if requester.role is Role.OWNER:
+                raise
+            job = None
+        if job is None or (requester.role is not Role.OWNER and job.plan.by != requester.who):
             raise UnknownId(f"there is no job {which[:60]!r} of yours.")
         if job.state == "system":
             raise UsageError(f"{job.plan.name} belongs to the gateway: config.toml changes it.")
