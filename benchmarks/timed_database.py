@@ -45,11 +45,11 @@ class TimedDatabase:
         finally:
             self.name = ""
 
-    async def scrub(self) -> None:
+    async def checkpoint(self) -> None:
         """As the database does it, and how long everybody else waited meanwhile."""
         begin = time.perf_counter()
         name = self.name
-        scrubbing = asyncio.create_task(self._database.scrub())
+        scrubbing = asyncio.create_task(self._database.checkpoint())
         while not scrubbing.done():
             begin = time.perf_counter()
             await self._database.transact(lambda _: None)

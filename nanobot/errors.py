@@ -16,7 +16,6 @@ NanobotError
 |   |-- StoreTooNew         written by a newer version
 |   |-- StoreCorrupt        the integrity check failed
 |   |-- StoreUnwritable     disk full, read-only, no permission
-|   |-- TracesLeft          what was removed is still in the bytes of the file
 |   `-- Fenced              the lane has another owner now: drop what you were doing
 |-- OverBudget              a limit of spending allows no further model call      exit 1
 |-- ModelError              a model call failed for good                         exit 5
@@ -136,11 +135,6 @@ class StoreCorrupt(StoreError):
 
 class StoreUnwritable(StoreError):
     """Disk full, read-only file system, or missing permission."""
-
-
-class TracesLeft(StoreError):
-    """What was removed is gone for everybody, but its bytes are still in the database's file,
-    because another program reads there. They go by themselves later."""
 
 
 class Fenced(StoreError):

@@ -60,7 +60,9 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         database = store.database
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
-        await database.scrub()  # what was written in bulk is in the file, and its pages are clean
+        await (
+            database.checkpoint()
+        )  # what was written in bulk is in the file, and its pages are clean
         gc.freeze()  # as a gateway does that is ready
         yield store, TimedDatabase(database)
     finally:

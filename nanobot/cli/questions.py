@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from nanobot.cli import output
 
@@ -25,15 +26,31 @@ def say(text: str = "") -> None:
         output.say("\n".join(folded))
 
 
-def ask(question: str, default: str = "") -> str:
-    """A line of text; just Enter takes the default. Raises EOFError at the end of input."""
+Check: TypeAlias = Callable[[str], str]
+"""Says why an answer will not do; "" if it will."""
+
+
+def ask(question: str, default: str = "", check: Check | None = None) -> str:
+    """A line of text; just Enter takes the default. It is asked again until `check` has nothing
+    against it. Raises EOFError at the end of input."""
     hint = f" [{default}]" if default else ""
-    return input(output.harmless(f"{question}{hint}: ")).strip() or default
+    while True:
+        text = input(output.harmless(f"{question}{hint}: ")).strip() or default
+        problem = check(text) if check else ""
+        if not problem:
+            return text
+        say(problem)
 
 
-def ask_secret(question: str) -> str:
-    """A line that is not shown while it is typed."""
-    return getpass.getpass(output.harmless(f"{question} (not shown): ")).strip()
+def ask_secret(question: str, check: Check | None = None) -> str:
+    """A line that is not shown while it is typed; empty where just Enter is pressed. It is asked
+    again as by `ask`."""
+    while True:
+        text = getpass.getpass(output.harmless(f"{question} (not shown): ")).strip()
+        problem = check(text) if check and text else ""
+        if not problem:
+            return text
+        say(problem)
 
 
 def agree(question: str, *, default: bool = True) -> bool:

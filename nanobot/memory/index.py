@@ -163,7 +163,7 @@ class Memory:
                 await self._follow(scope)
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
-        """Remove a memory for good. Raises TracesLeft where that is not all done yet."""
+        """Remove a memory for good. Raises StoreError where that is not all done yet."""
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
         async with self._lock(view.scope):
@@ -175,7 +175,7 @@ class Memory:
         return view
 
     async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
-        """A memory says something else from now on; raises TracesLeft as `forget`."""
+        """A memory says something else from now on; raises StoreError as `forget`."""
         view, text = await self.show(identity, scope), _checked(text)
         if text == view.text:
             return view

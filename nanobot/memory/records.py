@@ -126,8 +126,8 @@ class MemoryStore(Protocol):
         ...
 
     async def leave_no_trace(self) -> None:
-        """Of what was removed nothing is in the database's files any more. Raises TracesLeft while
-        another program keeps that from being done; it is done later then."""
+        """Remove the words of removed memories from the index and the database's log. Raises
+        StoreError; it is done later then."""
         ...
 
     async def one(self, identity: int) -> MemoryView | None:

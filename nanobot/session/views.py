@@ -182,8 +182,7 @@ class Records(Protocol):
         runs that began in it; returns its entries. Nobody is held up meanwhile.
 
         What arrived there stays known by its key, so that no platform can bring it again. Raises
-        UsageError while a run is alive there, or when there is no such session; TracesLeft once it
-        is gone for everybody, and still in the bytes of the file.
+        UsageError while a run is alive there, or when there is no such session.
         """
         ...
 
@@ -197,7 +196,7 @@ class Records(Protocol):
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove the payload of an entry for good, with every copy of it and the entries that quote
-        it. Raises UsageError when there is no such one, TracesLeft as `delete`."""
+        it. Raises UsageError when there is no such one."""
         ...
 
     async def runs(

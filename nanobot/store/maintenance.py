@@ -29,6 +29,7 @@ from nanobot.store.repositories import chain
 
 COMMAND = "nanobot db"
 _MOST_PROBLEMS = 20
+_s = schema.sessions
 
 
 class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +132,13 @@ def check_store(url: str) -> CheckedStore:
             int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
             for table in (schema.sessions, schema.entries)
         ]
-        for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
+        keys = list(connection.scalars(sa.select(schema.sessions.c.key)))
+        for key in keys:
+            # A snapshot for each log: one over all of them would keep SQLite's WAL from being
+            # written back for as long as the check takes.
+            _begin_reading(connection)
+            if connection.scalar(sa.select(_s.c.key).where(_s.c.key == key)) is None:
+                continue  # removed meanwhile
             with _noting(problems):
                 chain.verify_within(connection, key)
     return CheckedStore(
@@ -238,7 +245,9 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(target)) as copy,
         ):
-            source.backup(copy, pages=1000)
+            # In one step: a backup in several begins again at its first page whenever another
+            # connection has written, and never ends beside a gateway that is used.
+            source.backup(copy, pages=-1)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
 
@@ -285,21 +294,30 @@ def _postgres(url: str) -> Iterator[PostgresDatabase]:
 
 @contextmanager
 def _reading(url: str) -> Iterator[sa.Connection]:
-    """A connection that only reads, also beside a gateway, and sees one state."""
+    """A connection that only reads, also while a gateway runs. It sees one state until
+    `_begin_reading`."""
     path = _file(url)
     if path is None:
         with _postgres(url) as database, database.reading() as connection:
-            patiently(connection)
-            one_snapshot(connection)
+            _begin_reading(connection)
             yield connection
         return
     engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     try:
         with engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+            _begin_reading(connection)
             yield connection
     finally:
         engine.dispose()
+
+
+def _begin_reading(connection: sa.Connection) -> None:
+    """Read what is committed now, and one state of it from here on."""
+    connection.rollback()
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")
+    patiently(connection)
+    one_snapshot(connection)
 
 
 @contextmanager

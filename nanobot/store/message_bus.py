@@ -43,7 +43,7 @@ class _AtFirstUse:
             self._opened = in_memory_database()
         return await self._opened.transact(work, verb)
 
-    async def scrub(self) -> None:
+    async def checkpoint(self) -> None:
         """There are no files."""
 
     async def close(self) -> None:

@@ -115,7 +115,7 @@ class Process:
         if self.dead:
             raise StoreError("this process is dead")
 
-    async def scrub(self) -> None:
+    async def checkpoint(self) -> None:
         """There are no files."""
 
     async def close(self) -> None:

@@ -133,7 +133,7 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
         terminal.type(f"{number}{ENTER}")
         await asks(terminal, "Model:")
         terminal.type(f"mine/big{ENTER}")
-        await asks(terminal, "Its address")
+        await asks(terminal, "Base URL (https://.../v1)")
         terminal.type(f"{world.model.base_url}{ENTER}")
         await asks(terminal, "Key for mine")
         terminal.type(f"sk-mine{ENTER}")
@@ -147,6 +147,70 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
     assert "channels" not in world.config
     ran = await run(world.environ(), "agent", "-m", "say:hello")
     assert (ran.code, ran.out) == (0, "hello\n")
+
+
+async def test_each_answer_about_a_model_that_cannot_be_is_asked_again(world: World) -> None:
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        options = [line for line in terminal.screen.lines if "another one" in line]
+        number = options[0].strip()[0]
+        for wrong in ("x", "999", "-1", "0", "model"):
+            terminal.type(f"{wrong}{ENTER}")
+            await terminal.shows("A number from 1 to")
+            await asks(terminal, "Number [1]:")
+        terminal.type(f"{number}{ENTER}")
+        for wrong, why in {
+            "127.0.0.1:8000/v1": "is an address",
+            "http:": "is an address",
+            "http://": "must be an http:// or https:// URL",
+            "big": "is not PROVIDER/MODEL",
+            "my models/big": "is no name of a provider",
+            "mine/": "name of the model is missing",
+            "mine/http://127.0.0.1:1/v1": "is an address, not the name of a model",
+            "mine/big one": "one word without blanks",
+        }.items():
+            await asks(terminal, "Model:")
+            terminal.type(f"{wrong}{ENTER}")
+            await terminal.shows(why)
+        await asks(terminal, "Model:")
+        terminal.type(f"mine/big{ENTER}")
+        for wrong in ("", "127.0.0.1:8000/v1", "ftp://host", "http://", "http://[", "yes"):
+            await asks(terminal, "Base URL (https://.../v1):")
+            terminal.type(f"{wrong}{ENTER}")
+        await asks(terminal, "Base URL (https://.../v1):")
+        terminal.type(f"{world.model.base_url}{ENTER}")
+        await asks(terminal, "Key for mine")
+        terminal.type(f"sk with blanks{ENTER}")
+        await terminal.shows("A key has no blanks")
+        terminal.type(CTRL_D)
+        assert await terminal.ended() == 130
+    assert world.untouched
+
+
+async def test_an_address_in_the_place_of_a_model_is_asked_what_it_has(world: World) -> None:
+    world.model.models = ["qwen3", "llama3"]
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        options = [line for line in terminal.screen.lines if "another one" in line]
+        terminal.type(f"{options[0].strip()[0]}{ENTER}")
+        await asks(terminal, "Model:")
+        terminal.type(f"{world.model.base_url}/{ENTER}")
+        await asks(terminal, "Its key; just Enter: none needed (not shown):")
+        terminal.type(ENTER)
+        await terminal.shows("2. llama3")
+        await asks(terminal, "Number [1]:")
+        terminal.type(f"2{ENTER}")
+        await asks(terminal, "A name for the provider [custom]:")
+        terminal.type(f"http://x{ENTER}")
+        await terminal.shows("is an address. Give the provider a name")
+        await asks(terminal, "A name for the provider [custom]:")
+        terminal.type(ENTER)
+        await terminal.shows("custom/llama3 answered after")
+        await asks(terminal, "Number")
+        terminal.type(ENTER)
+        assert await terminal.ended() == 0
+    assert world.config["agent"]["model"] == "custom/llama3"
+    assert world.config["providers"] == {"custom": {"api_base": world.model.base_url}}
 
 
 async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_key(

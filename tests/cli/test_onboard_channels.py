@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import time
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from nanobot.app.setup.probes import first_message, tell
+from nanobot.app.setup.new_channel import NewChannel
+from nanobot.app.setup.probes import first_message, tell, try_channel
 from nanobot.channels.loading import open_channel, setup_of
+from nanobot.cli.onboard import run as run_module
 from nanobot.config.loader import ChannelSettings, load
+from nanobot.errors import NanobotError
 from nanobot.plugins import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer
@@ -172,6 +176,57 @@ async def test_somebody_who_is_known_already_is_not_waited_for() -> None:
         message = await first_message("telegram", settings, 20.0, {"5"})
         assert message is not None
         assert message.sender.id == "7"
+
+
+BAD = [
+    " ",
+    "http:",
+    "http://",
+    "a b",
+    "x" * 5_000,
+    "\x00",
+    "\ud800",
+    "[",
+    "-1",
+    "99999999",
+    "${",
+    "é",
+]
+
+
+@pytest.mark.parametrize("kind", _PLATFORMS)
+async def test_whatever_is_typed_for_a_field_ends_in_words(kind: str, tmp_path: Path) -> None:
+    """Generated over all fields of all channels: the wizard shows an error of ours and asks again,
+    or the platform takes it; nothing else is ever raised."""
+    config = load({"NANOBOT_HOME": str(tmp_path)})
+    async with platform_of(kind) as there:
+        for field in setup_of(kind).fields:
+            for bad in BAD:
+                channel = NewChannel(kind, kind, setup_of(kind), config)
+                channel.keys.update(there.settings)
+                with suppress(NanobotError):
+                    channel.put(field.key, bad)
+                    async with asyncio.timeout(20):
+                        await try_channel(kind, channel.settings(config, {}))
+
+
+def test_every_question_of_the_wizard_checks_its_answer() -> None:
+    """A new question either has a `check` or is in a loop that was tried with bad answers."""
+    folder = Path(run_module.__file__).parent
+    loops = {"_new_name", "_asked_one", "_asked_freely", "_owner"}
+    for file in sorted(folder.glob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            for call in ast.walk(function):
+                if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+                    continue
+                if call.func.id not in ("ask", "ask_secret") or function.name in loops:
+                    continue
+                given = len(call.args) + len(call.keywords)
+                needed = 2 if call.func.id == "ask_secret" else 3
+                named = any(keyword.arg == "check" for keyword in call.keywords)
+                assert named or given >= needed, f"{file.name}: {function.name}"
 
 
 # Without questions

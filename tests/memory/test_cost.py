@@ -63,8 +63,8 @@ class TimedDatabase:
 
         return await self._database.transact(timed, verb)
 
-    async def scrub(self) -> None:
-        await self._database.scrub()
+    async def checkpoint(self) -> None:
+        await self._database.checkpoint()
 
     async def close(self) -> None:
         await self._database.close()

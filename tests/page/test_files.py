@@ -9,7 +9,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any, get_args
 
+import msgspec
+
+from nanobot.config.keys import declarations
+from nanobot.config.settings import ConfigFile
+from nanobot.config.settings.base import Settings
 from nanobot.operations.catalogue import OPERATIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
@@ -108,6 +114,26 @@ def test_every_text_of_the_page_is_there_in_chinese() -> None:
     }
     assert len(texts) > 200
     assert texts - translated == set()
+
+
+def test_every_sentence_of_a_setting_is_there_in_chinese() -> None:
+    chinese = (PAGE / "locales" / "zh-settings.js").read_text("utf-8")
+    translated = set(re.findall(r'^\s*"((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE))
+    texts: set[str] = set()
+    tables: list[type[Settings]] = [ConfigFile]
+    while tables:
+        table = tables.pop()
+        texts |= {declared.about for declared in declarations(table).values()}
+        for field in msgspec.structs.fields(table):
+            tables += [kind for kind in _kinds(field.type) if issubclass(kind, Settings)]
+    assert len(texts) > 150
+    assert texts - translated == set()
+
+
+def _kinds(hint: Any) -> list[type]:
+    """The classes that a type is made of."""
+    inner = [kind for each in get_args(hint) for kind in _kinds(each)]
+    return [*inner, hint] if isinstance(hint, type) else inner
 
 
 def imported(*names: str) -> set[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.page.conftest import House
+from tests.page.conftest import House, opened
 from tests.pictures import png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -291,18 +291,53 @@ async def test_a_memory_is_corrected_where_it_stands(house: House) -> None:
     assert text == "# Memory\n\n- Anna likes tea.\n- And bred.\n"
 
 
-async def test_a_setting_is_written_and_told_to_hold_from_the_next_start(house: House) -> None:
+async def test_a_setting_takes_effect_at_once_or_says_that_it_waits(house: House) -> None:
     async with house.looking("settings/keys") as page:
         await page.get_by_label("Search the settings").fill("agent.max_iterations")
         field = page.get_by_label("agent.max_iterations")
-        await field.fill("0")
-        await page.get_by_role("button", name="Save").click()
-        await expect(page.locator(".notice.bad")).to_contain_text("agent.max_iterations")
         await field.fill("12")
         await page.get_by_role("button", name="Save").click()
-        await expect(page.get_by_text("from the next start on", exact=True)).to_be_visible()
-        house.complaints.clear()
+        await expect(page.locator(".notice")).to_contain_text("saved and in effect")
+        await page.get_by_label("Search the settings").fill("most memories")
+        await page.get_by_label("agent.recall_top_k").fill("7")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("waits for a restart: 7")).to_be_visible()
+        await page.get_by_role("button", name="Back to the default").click()
+        await expect(page.get_by_text("waits for a restart: 7")).to_have_count(0)
     assert "max_iterations = 12" in (house.world.home / "config.toml").read_text("utf-8")
+
+
+async def test_a_wrong_value_is_told_at_its_field(house: House) -> None:
+    async with house.looking("settings/keys") as page:
+        await page.get_by_label("Search the settings").fill("max_tokens")
+        row = page.locator(".keys li", has=page.get_by_label("agent.max_tokens"))
+        await expect(row).to_contain_text("Longest answer of one model call.")
+        await expect(row).to_contain_text("tokens · 1 to 1,000,000 · usually 4096")
+        await row.get_by_label("agent.max_tokens").fill("0")
+        await row.get_by_role("button", name="Save").click()
+        await expect(row.get_by_role("alert")).to_contain_text("1")
+        await page.get_by_label("Search the settings").fill("quiet.quiet_from")
+        await page.get_by_label("quiet.quiet_from").fill("25:99")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.locator(".keys li [role=alert]")).to_contain_text("quiet")
+        house.complaints.clear()  # browsers note what is refused
+    assert "25:99" not in (house.world.home / "config.toml").read_text("utf-8")
+
+
+async def test_inputs_are_as_the_keys_are_declared(house: House) -> None:
+    async with house.looking("settings/keys") as page:
+        busy = page.get_by_label("agent.when_busy")
+        await expect(busy).to_be_visible()
+        choices = ["steer", "queue", "collect", "interrupt"]
+        assert await busy.locator("option").all_inner_texts() == choices
+        yes_or_no = page.get_by_label("memory.enabled", exact=True).locator("option")
+        assert await yes_or_no.all_inner_texts() == ["yes", "no"]
+        key = page.get_by_label("providers.test.api_key", exact=True)
+        assert await key.get_attribute("type") == "password"
+        number = page.get_by_label("agent.temperature", exact=True)
+        assert await number.get_attribute("type") == "number"
+        assert (await number.get_attribute("min"), await number.get_attribute("max")) == ("0", "2")
+        await expect(page.get_by_role("heading", name="Budgets", exact=True)).to_be_visible()
 
 
 async def test_no_secret_reaches_the_page(house: House) -> None:
@@ -358,3 +393,26 @@ async def test_no_letter_of_a_fast_typist_is_lost_and_the_focus_goes_back(house:
         await page.keyboard.press("Escape")
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await expect(page.get_by_label("Message", exact=True)).to_be_focused()
+
+
+async def test_the_first_visit_leads_to_the_first_steps_until_they_are_left(tmp_path: Path) -> None:
+    async def bare(home: Path) -> None:
+        """Nobody has chosen a model or connected a chat."""
+        config = home / "config.toml"
+        text = config.read_text("utf-8").replace('model = "test/scripted"', "")
+        head, _, rest = text.partition("[channels.telegram]")
+        config.write_text(head + rest[rest.index("[web]") :], "utf-8")
+
+    async with opened(tmp_path, bare) as house, house.looking() as page:
+        await expect(page.get_by_role("heading", name="Choose a model")).to_be_visible()
+        assert page.url.endswith("#/settings/start")
+        await page.get_by_role("button", name="Go to the chat at the start").click()
+        await expect(page.get_by_role("heading", name="Chat", exact=True)).to_be_visible()
+        await page.goto(f"{house.url}/")
+        await page.reload()
+        await expect(page.get_by_role("heading", name="Chat", exact=True)).to_be_visible()
+        await page.wait_for_timeout(300)
+        assert "settings" not in page.url
+        await page.goto(f"{house.url}/#/settings/start")
+        await expect(page.get_by_role("heading", name="Choose a model")).to_be_visible()
+        assert house.complaints == []

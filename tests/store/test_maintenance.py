@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import shutil
 import sqlite3
-from contextlib import closing
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +151,51 @@ async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
     dump = tmp_path / "dump.db"
     maintenance.back_up(url, dump)
     assert content(f"sqlite:///{dump}") == before
+
+
+@contextmanager
+def writing_without_a_pause(url: str) -> Iterator[list[int]]:
+    """Another connection commits as fast as it can; yields the numbers it has committed."""
+    numbers, over = list[int](), threading.Event()
+
+    def write() -> None:
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60)) as connection:
+            connection.execute("CREATE TABLE written (number INTEGER)")
+            connection.execute("CREATE TABLE large (content BLOB)")
+            content = "INSERT INTO large SELECT zeroblob(10000) FROM range"
+            rows = "WITH RECURSIVE range(n) AS (SELECT 1 UNION SELECT n+1 FROM range LIMIT 2000) "
+            connection.execute(rows + content)
+            connection.commit()
+            number = 0
+            while not over.is_set():
+                number += 1
+                connection.execute("INSERT INTO written VALUES (?)", (number,))
+                connection.commit()
+                numbers.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        while len(numbers) < TWO and writer.is_alive():
+            over.wait(0.01)
+        yield numbers
+    finally:
+        over.set()
+        writer.join()
+
+
+def test_a_backup_ends_beside_a_writer_that_never_pauses(source: str, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    with writing_without_a_pause(source) as numbers:
+        before = len(numbers)
+        taking = threading.Thread(target=maintenance.back_up, args=(source, file), daemon=True)
+        taking.start()
+        taking.join(20)
+        assert not taking.is_alive()
+        during = len(numbers)
+    with closing(sqlite3.connect(file)) as copy:
+        (kept,) = copy.execute("SELECT count(*) FROM written").fetchone()
+    assert before <= kept <= during + 1
 
 
 def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.app.setup.model_names import wrong_address, wrong_key, wrong_model, wrong_provider
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.config.settings.base import URL, is_url
 from nanobot.errors import ConfigError, ModelMissing
 from nanobot.providers.embedded import require
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
@@ -31,9 +31,11 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
         """A model of a provider, with a key that goes into a file of its own. Raises ConfigError
-        for an address that is none."""
-        if base and not is_url(base):
-            raise ConfigError(f"{base[:80]!r} must be {URL}, such as http://127.0.0.1:8000/v1.")
+        for a name, a key or an address that cannot be one."""
+        wrong = wrong_provider(name) or wrong_model(model)
+        wrong = wrong or (base and wrong_address(base)) or (key and wrong_key(key))
+        if wrong:
+            raise ConfigError(wrong)
         label = f"{name}/{model}"
         keys: dict[str, str | list[str]] = {"agent.model": label}
         secrets = {}

@@ -21,6 +21,8 @@ from nanobot.ports import Setup, SetupField
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 _DOMAIN = re.compile(r"@(\w+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+# Control characters, and bytes that a terminal sent and that are no UTF-8.
+_UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 class ChannelType(msgspec.Struct, frozen=True):
@@ -97,7 +99,9 @@ class NewChannel:
 
     def put(self, key: str, text: str) -> None:
         """Set a key to what a person typed: a secret, unless it says where that is (${VARIABLE} or
-        file:PATH), goes into a file."""
+        file:PATH), goes into a file. Raises UsageError for what cannot be its value."""
+        if _UNFIT.search(text):
+            raise UsageError(f"{key}: the text has characters in it that cannot be kept")
         field = self.field(key)
         self.secrets.pop(self._file(key), None)
         if _REFERENCE.fullmatch(text):

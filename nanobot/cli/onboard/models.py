@@ -8,11 +8,13 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.app.setup.available_models import AvailableModel
+from nanobot.app.setup.model_names import wrong_address, wrong_label
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import UsageError
+from nanobot.config.settings.base import is_url
+from nanobot.errors import ConfigError, UsageError
 from nanobot.providers.model_choice import chat_models, http_probe
 
-_OWN = "custom"
+OWN_PROVIDER = "custom"
 """What a provider is called of which only the address is given."""
 
 
@@ -28,8 +30,10 @@ def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
     """The model that the command line names. Raises UsageError for a variable that is not set, and
     for an address without a model."""
     label, variable, base = wishes.model, wishes.api_key_env, wishes.api_base
+    if wrong := (base and wrong_address(base)) or (is_url(label) and wrong_label(label)):
+        raise ConfigError(wrong)
     if base and "/" not in label:
-        label = f"{_OWN}/{label or _first_of(base)}"
+        label = f"{OWN_PROVIDER}/{label or _first_of(base)}"
     name, slash, _ = label.partition("/")
     if not variable and not base:
         return AvailableModel(label=label, why="as you said", keys={"agent.model": label})

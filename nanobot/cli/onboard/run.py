@@ -14,18 +14,29 @@ import msgspec
 
 from nanobot.app.setup.available_models import AvailableModel, find, silent
 from nanobot.app.setup.changes import SettingChanges
+from nanobot.app.setup.model_names import (
+    wrong_address,
+    wrong_key,
+    wrong_label,
+    wrong_model,
+    wrong_provider,
+)
 from nanobot.app.setup.new_channel import NewChannel, channel_of
 from nanobot.app.setup.probes import tell, try_channel, try_model
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.models import ModelWishes, named
+from nanobot.cli.onboard.models import OWN_PROVIDER, ModelWishes, named
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
+from nanobot.providers.litellm_names import REACHED
+from nanobot.providers.model_choice import chat_models, http_probe
 from nanobot.workspace import folder as workspace
 
+_MOST_LISTED = 20
 _GREETING = (
     "Hello! I am set up, and I take orders from you.\n"
     "As soon as `nanobot gateway` runs I answer here: /start shows what I can do."
@@ -228,21 +239,47 @@ def _listed(environ: Mapping[str, str]) -> AvailableModel:
     row = rows[name]
     variable = next((variable for variable in row.env if environ.get(variable, "").strip()), "")
     hint = f"; just Enter: that of {variable}" if variable else ""
-    key = ask_secret(f"Your key of {row.title}{hint}")
+    key = ask_secret(f"Your key of {row.title}{hint}", wrong_key)
     if not key and not variable:
         raise ConfigError(f"{row.title} needs a key.")
-    return AvailableModel.of(name, ask("Model", row.default_model), key=key)
+    return AvailableModel.of(name, ask("Model", row.default_model, wrong_model), key=key)
 
 
-def _described(_environ: Mapping[str, str]) -> AvailableModel:
-    say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5.")
-    label = ask("Model")
+def _described(environ: Mapping[str, str]) -> AvailableModel:
+    say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5, or paste the")
+    say("address of its server.")
+    label = ask("Model", check=_wrong_model_or_address)
+    if is_url(label):
+        return _at(label.rstrip("/"))
     name, _, model = label.partition("/")
-    if not model:
-        raise ConfigError(f"{label!r} is not PROVIDER/MODEL.")
-    base = ask(f"Its address, if {name} is not well known (https://.../v1)")
-    key = ask_secret(f"Key for {name}; just Enter: none needed")
+    _, config = survey(environ)
+    configured = {} if config is None else config.providers
+    if name in KNOWN_PROVIDERS or name in REACHED or name in configured:
+        base = ask("Base URL; just Enter: the provider's own", check=_wrong_unless_empty)
+    else:
+        base = ask("Base URL (https://.../v1)", check=wrong_address)
+    key = ask_secret(f"Key for {name}; just Enter: none needed", wrong_key)
     return AvailableModel.of(name, model, key=key, base=base)
+
+
+def _at(base: str) -> AvailableModel:
+    """A model of the server at an address, which may list those it has."""
+    key = ask_secret("Its key; just Enter: none needed", wrong_key)
+    listed = chat_models(asyncio.run(http_probe(f"{base}/models")))[:_MOST_LISTED]
+    if listed:
+        model = listed[choose("It has these models. Which one?", listed)]
+    else:
+        model = ask("Name of the model there", check=wrong_model)
+    name = ask("A name for the provider", OWN_PROVIDER, wrong_provider)
+    return AvailableModel.of(name, model, key=key, base=base)
+
+
+def _wrong_model_or_address(text: str) -> str:
+    return wrong_address(text) if is_url(text) else wrong_label(text)
+
+
+def _wrong_unless_empty(text: str) -> str:
+    return wrong_address(text) if text else ""
 
 
 def _choose_channel(

@@ -11,7 +11,7 @@ from nanobot.app.setup.probes import first_message, try_channel
 from nanobot.cli.questions import agree, ask, ask_secret, choose, say
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import is_secret, parse
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError
 from nanobot.ports import Checked, SetupField
 
 _WAIT_SECONDS = 120.0
@@ -140,7 +140,7 @@ def _asked_one(
         if text:
             try:
                 channel.put(field.key, text)
-            except UsageError as error:
+            except NanobotError as error:
                 say(str(error))
                 continue
             return True
@@ -161,7 +161,10 @@ def _asked_freely(channel: NewChannel) -> bool:
             continue
         value = ask_secret(key) if is_secret(key) else ask(key)
         if value:
-            channel.put(key, value)
+            try:
+                channel.put(key, value)
+            except NanobotError as error:
+                say(str(error))
 
 
 def _introduce_owner(

@@ -137,7 +137,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         Literal["off", "decision"],
         about("Whether a model decides before each answer how to handle the message."),
     ] = "off"
-    decision: DecisionSettings = DecisionSettings()
+    decision: Annotated[DecisionSettings, about("How triage decides.")] = DecisionSettings()
     recall: Annotated[
         Literal["off", "auto", "ask"],
         about("What memory adds to a message: nothing, what fits, or what the model asks for."),

@@ -216,3 +216,6 @@ await Promise.all([begin(), letIn(), load(wanted ?? "chat")]);
 if (access.value === "in") follow();
 frame.replaceChildren();
 render(html`<${App} />`, frame);
+if (access.value === "in" && !location.hash) {
+  import("./views/settings/visit.js").then(({ welcome }) => welcome()).catch(() => undefined);
+}

@@ -246,12 +246,11 @@ class PostgresDatabase:
         except DBAPIError as error:
             raise as_store_error(error.orig) from error
 
-    async def scrub(self) -> None:
-        """Free what was removed; recycling its log and its pages is PostgreSQL's own business."""
-        await asyncio.to_thread(self.vacuum)
+    async def checkpoint(self) -> None:
+        """PostgreSQL recycles its log by itself."""
 
     def vacuum(self) -> None:
-        """As `scrub`, where no loop runs."""
+        """Free what was removed."""
         try:
             with self._engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")

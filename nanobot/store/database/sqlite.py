@@ -10,10 +10,8 @@ import asyncio
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -21,10 +19,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.errors import StoreUnwritable, TracesLeft
-from nanobot.store.database.errors import as_store_error, code_of
+from nanobot.errors import StoreUnwritable
+from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.free_space import FreeSpace
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
@@ -32,11 +29,6 @@ Work: TypeAlias = Callable[[sa.Connection], T]
 PAGE_SIZE = 1024
 _BUSY_MS = 5_000
 _BATCH = 64
-_PAGES_AT_ONCE = 400
-"""Pages that are scrubbed between two batches of units: some 3 ms."""
-_READER_SECONDS = 0.05
-"""How often is looked whether a reader in another process has gone."""
-READER_PATIENCE = 5.0
 
 
 class Database(Protocol):
@@ -51,9 +43,9 @@ class Database(Protocol):
         """
         ...
 
-    async def scrub(self) -> None:
-        """Leave no trace of removed content in the database's files. Units of work go on beside
-        it, each held up for less than 50 ms. Raises TracesLeft where a program is in the way."""
+    async def checkpoint(self) -> None:
+        """Keep nothing in a log beside the database's files, as far as other programs that read
+        them allow. Never waits for one. Raises StoreError."""
         ...
 
     async def close(self) -> None:
@@ -90,19 +82,12 @@ class _Unit:
 class SqliteDatabase:
     """SQLite in WAL mode with synchronous=FULL: a commit survives a power cut.
 
-    `path` None is a private store in memory. `patience`: seconds that scrubbing waits for a reader
-    in another process.
+    `path` None is a private store in memory.
     """
 
     dialect = "sqlite"
 
-    def __init__(
-        self,
-        path: Path | None,
-        failpoints: Failpoints | None = None,
-        *,
-        patience: float = READER_PATIENCE,
-    ) -> None:
+    def __init__(self, path: Path | None, failpoints: Failpoints | None = None) -> None:
         if path is not None:
             _make_private(path)
         url = "sqlite://" if path is None else f"sqlite:///{path}"
@@ -116,10 +101,6 @@ class SqliteDatabase:
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
         self._connect()
-        self._free_space = None if path is None else FreeSpace(path, PAGE_SIZE)
-        self._scrubbing = asyncio.Lock()
-        self._scrubs_asked = self._scrubs_done = self._scrubs_failed = 0
-        self._patience = patience
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
 
@@ -177,73 +158,19 @@ class SqliteDatabase:
             target.unlink(missing_ok=True)
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
 
-    async def scrub(self) -> None:
-        """Overwrite what the pages of the file hold beside their rows, some pages at a time. Who
-        asks while it is being done waits for the next time, all of them for one."""
-        free_space = self._free_space
-        if free_space is None:
-            return
-        self._scrubs_asked += 1
-        mine = self._scrubs_asked
-        async with self._scrubbing:
-            if self._scrubs_done >= mine:
-                return
-            if self._scrubs_failed >= mine:
-                raise self._traces_left()
-            covered = self._scrubs_asked
-            try:
-                await self._scrub_all(free_space)
-            except TracesLeft:
-                self._scrubs_failed = covered
-                raise
-            self._scrubs_done = covered
+    async def checkpoint(self) -> None:
+        """Write the WAL back into the file, as far as readers in other processes allow."""
+        if self._in_file:
+            await self.between_units(self._checkpoint)
 
-    async def _scrub_all(self, free_space: FreeSpace) -> None:
-        page, moved_on = 0, time.monotonic()
-        while page < free_space.pages:
-            if await self.between_units(partial(self._scrub, free_space, page)):
-                page, moved_on = page + _PAGES_AT_ONCE, time.monotonic()
-            elif time.monotonic() - moved_on < self._patience:
-                await asyncio.sleep(_READER_SECONDS)
-            else:
-                raise self._traces_left()
-        await asyncio.to_thread(free_space.sync)
-
-    def _traces_left(self) -> TracesLeft:
-        return TracesLeft(
-            "what was removed is gone, but its bytes are still in the database's file, because "
-            f"another program reads it (lsof {self._engine.url.database} names it): end that "
-            "program; a running gateway overwrites them within a minute after that, any other "
-            "nanobot at its next start as a gateway"
-        )
-
-    def _scrub(self, free_space: FreeSpace, first: int) -> bool:
-        """Some pages, while nobody can write. False: a reader is in the way of the checkpoint that
-        has to come first, or a program that heeds no lock of ours has written since. What is in the
-        WAL after it would undo this, and so would pages that the connection remembers."""
-        self._command("PRAGMA busy_timeout=0")
+    def _checkpoint(self) -> None:
+        self._command(
+            "PRAGMA busy_timeout=0"
+        )  # units wait meanwhile, so a reader is not waited for
         try:
-            busy, *_ = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if busy:
-                return False
-            # With a writer's lock held and nothing in the WAL no page of the file can change, not
-            # even by somebody else's sqlite3: one that did while it is overwritten would be lost.
-            self._driver.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            if code_of(error) == sqlite3.SQLITE_BUSY:
-                return False
-            raise DBAPIError("wal_checkpoint", None, error) from error
+            self._command("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
-        try:
-            if free_space.wal_size:
-                return False
-            changed = free_space.clear(first, _PAGES_AT_ONCE)
-        finally:
-            self._command("ROLLBACK")
-        if changed:
-            self._command("PRAGMA shrink_memory")
-        return True
 
     async def between_units(self, step: Callable[[], T]) -> T:
         """Do something on the writer thread while no transaction is open."""
@@ -264,8 +191,6 @@ class SqliteDatabase:
         with suppress(DBAPIError):  # it may be broken; what was committed is in the file
             self._connection.close()
         self._engine.dispose()
-        if self._free_space is not None:
-            self._free_space.close()
 
     def _command(self, sql: str) -> None:
         # Straight to the driver: these frame every unit, and SQLAlchemy's path costs 40 us each.

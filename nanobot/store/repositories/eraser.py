@@ -1,4 +1,8 @@
-"""What removes for good: noted first, removed in slices, and overwritten in the database's file."""
+"""Removing conversations, entries and files for good: noted first, then removed in slices.
+
+SQLite overwrites what it removes (`secure_delete`), but not the bytes of rows that it moved from
+one page to another earlier. Those are gone after `nanobot db vacuum`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class Eraser(SqlStore):
     _noted = bare_verb(erasures.noted)
     _forgettable = bare_verb(one_shots.forgettable)
     _done = bare_verb(erasures.done)
-    _scrubbed = bare_verb(erasures.done, "scrubbed")
+    _checkpointed = bare_verb(erasures.done, "checkpointed")
     _blobs_removed = bare_verb(erasures.done, "blobs_removed")
     _erase_quotes = verb(erasing.erase_quotes)
     _search = bare_verb(references.search)
@@ -84,8 +88,7 @@ class Eraser(SqlStore):
                 await self._erase_quotes(quotes)
 
     async def finish(self) -> None:
-        """Remove all that is noted, to the last trace in the files. Raises TracesLeft while another
-        program is in the way; what is left then goes with `run`."""
+        """Remove all that is noted. Raises StoreError; `run` removes the rest then."""
         try:
             await self.remove_rows()
             async with self._removing:
@@ -94,10 +97,10 @@ class Eraser(SqlStore):
                 await self.erase_archived(self._archives)
             await self._forget_words(erasures.WORDS, full_text.MEMORIES)
             await self._forget_words(erasures.LOG_WORDS, full_text.LOGS)
-            scrubs = await self._noted(erasures.SCRUB)
-            if scrubs:
-                await self.database.scrub()
-                await self._scrubbed(erasures.SCRUB, scrubs)
+            logged = await self._noted(erasures.LOGGED)
+            if logged:
+                await self.database.checkpoint()
+                await self._checkpointed(erasures.LOGGED, logged)
         except StoreError:
             self._due.set()
             raise
@@ -126,8 +129,8 @@ class Eraser(SqlStore):
         self._due.set()
 
     async def run(self) -> None:
-        """For the life of a gateway: finish what an earlier process left, what is noted `soon`,
-        and what another program was in the way of; and forget, every day, what was said once from
+        """For the life of a gateway: finish what an earlier process left and what is noted `soon`;
+        and forget, every day, what was said once from
         the shell and is old."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finishing(), name="erasing: what is noted")

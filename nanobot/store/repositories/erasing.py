@@ -23,9 +23,9 @@ from nanobot.store.database import schema
 from nanobot.store.journal import log
 from nanobot.store.repositories import session_titles
 from nanobot.store.repositories.erasures import (
+    LOGGED,
     QUOTES,
     ROWS,
-    SCRUB,
     bare_inbound,
     done,
     note,
@@ -72,7 +72,7 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
         return
     body = log_entries.decode(row.payload)
     note_blobs(connection, [row.payload])
-    note(connection, SCRUB, f"{key} {seq}")
+    note(connection, LOGGED, f"{key} {seq}")
     _remove(connection, writer, key, seq, by)
     messages = empty_copies(connection, writer, key, row.run_id, body)
     text = getattr(body, "text", "")

@@ -16,10 +16,10 @@ _a = schema.archived_logs
 _x = schema.erasures
 
 SESSION, QUOTES, BLOB = "session", "quotes", "blob"
-WORDS, LOG_WORDS, SCRUB, ARCHIVED = "words", "log_words", "scrub", "archived"
+WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
 """Kinds of `erasures`: a session, what quotes an entry, a file that may be nobody else's, the
-indexes of memories' words and of conversations' words, the pages of the database, and what is in
-the archive of a session."""
+indexes of memories' words and of conversations' words, what SQLite's write-ahead log still holds,
+and what is in the archive of a session."""
 ROWS = 100
 """Rows that are changed at once, so that nobody waits long."""
 

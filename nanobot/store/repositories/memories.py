@@ -163,7 +163,7 @@ class SqlMemoryStore(SqlStore):
     @transaction("memory")
     def _removed(self, connection: sa.Connection, identity: int) -> bool:
         erasures.note(connection, erasures.WORDS, str(identity))
-        erasures.note(connection, erasures.SCRUB, f"memory {identity}")
+        erasures.note(connection, erasures.LOGGED, f"memory {identity}")
         return _remove(connection, [identity]) == 1
 
     async def leave_no_trace(self) -> None:

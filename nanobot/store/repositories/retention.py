@@ -26,7 +26,7 @@ from nanobot.store.journal import log, runs
 from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
 from nanobot.store.repositories.eraser import AGAIN_SECONDS, Eraser
 from nanobot.store.repositories.erasing import empty_copies
-from nanobot.store.repositories.erasures import SCRUB, note
+from nanobot.store.repositories.erasures import LOGGED, note
 from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -103,7 +103,7 @@ def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name:
             seq=numbers[0], last=numbers[-1], by="retention", archive=name
         )
         log.append(connection, writer, lane, "", [marker])
-        note(connection, SCRUB, f"{key} {numbers[0]}")
+        note(connection, LOGGED, f"{key} {numbers[0]}")
     insert_ignore(connection, _a, {"session_key": key, "last": 0})
     connection.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))
     _move_window(connection, key, part.last)

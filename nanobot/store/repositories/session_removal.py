@@ -1,7 +1,7 @@
 """Removing a session with all that hangs on it, some rows at a time.
 
 It is noted first (see erasures), so that what a crash interrupts is gone on with at the next start.
-At the end the file is scrubbed: see free_space.
+At the end SQLite's write-ahead log is written back: it holds earlier pages.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
 from nanobot.store.repositories.erasures import (
+    LOGGED,
     ROWS,
-    SCRUB,
     SESSION,
     bare_inbound,
     done,
@@ -80,7 +80,7 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     lanes.own(connection, writer, hold, lane, store_now(connection, writer))
     for session_key in keys:
         note(connection, SESSION, session_key)
-    note(connection, SCRUB, key)
+    note(connection, LOGGED, key)
     return int(row.head_seq)
 
 

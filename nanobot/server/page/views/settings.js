@@ -37,7 +37,7 @@ export default function Settings({ what }) {
       <${Head}
         title=${t("Settings")}
         about=${t(
-          "What is changed here is written into config.toml, and holds from the next start on.",
+          "What is changed here is written into config.toml. Most of it takes effect at once; the rest says that it needs a restart.",
         )}
       />
       <div class="tabs">

@@ -1,47 +1,44 @@
-/** All keys of the configuration as a form, made from its schema. */
+/** All keys of the configuration as a form, made from what the gateway declares of them. */
 
 import { change, read } from "../../api.js";
-import { t } from "../../i18n.js";
-import { html, useMemo, useState } from "../../lib.js";
-import { Button, Fetched, useFetched } from "../../parts/basics.js";
+import { language, t } from "../../i18n.js";
+import { html, useState } from "../../lib.js";
+import { Button, Fetched, said, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { told } from "./told.js";
 
-/**
- * @typedef {import("../../gateway.js").SettingView} Setting
- * @typedef {{
- *   $ref?: string, $defs?: Record<string, Rule>, anyOf?: Rule[], type?: string, enum?: unknown[],
- *   properties?: Record<string, Rule>, additionalProperties?: Rule | boolean,
- * }} Rule a JSON Schema, as far as it is looked at
- */
+/** @typedef {import("../../gateway.js").SettingView} Setting */
 
-/**
- * What the schema says of a key: a table of names (providers.NAME) stands for any of them.
- * @param {Rule} schema
- * @param {string} key
- * @returns {Rule}
- */
-function ruleOf(schema, key) {
-  /** @param {Rule | undefined} rule @returns {Rule | undefined} */
-  const follow = (rule) => {
-    if (rule?.$ref) return schema.$defs?.[rule.$ref.split("/").at(-1) ?? ""];
-    if (rule?.anyOf)
-      return follow(
-        rule.anyOf.find((each) => each.$ref) ??
-          rule.anyOf.find((each) => each.type !== "null") ??
-          {},
-      );
-    return rule;
-  };
-  let rule = follow(schema);
-  for (const part of key.split(".")) {
-    rule = follow(
-      rule?.properties?.[part] ??
-        (typeof rule?.additionalProperties === "object" ? rule.additionalProperties : undefined),
-    );
-    if (!rule) return {};
-  }
-  return rule ?? {};
-}
+/** What the tables are called. @type {Record<string, string>} */
+const TABLES = {
+  agent: "The assistant",
+  providers: "Ways to models",
+  channels: "Chat platforms",
+  voice: "Voice",
+  web: "The page and the API",
+  tools: "Tools",
+  memory: "Memory",
+  policy: "Policy",
+  lifecycle: "Start and end",
+  budgets: "Budgets",
+  skills: "Skills",
+  mcp: "MCP servers",
+  heartbeat: "Heartbeat",
+  hooks: "Webhooks",
+  events: "This machine",
+  quiet: "Quiet hours",
+  triggers: "Triggers of packages",
+  retention: "Retention",
+};
+
+/** @param {string} key */
+const tableOf = (key) => (key.includes(".") ? key.split(".")[0] : "");
+
+/** The sentences of the keys in the language shown. @param {string} name */
+const sentences = async (name) =>
+  name === "zh"
+    ? /** @type {Record<string, string>} */ ((await import("../../locales/zh-settings.js")).default)
+    : {};
 
 /** @param {unknown} value */
 const shown = (value) =>
@@ -49,75 +46,126 @@ const shown = (value) =>
     ? value.map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", ")
     : String(value ?? "");
 
+/** @param {unknown} value */
+const secret = (value) => value === "***";
+
+/** What a key takes, in a few words. @param {Setting} setting */
+function range({ least, most, above, kind, choices }) {
+  if (kind === "list" && choices.length)
+    return t("any of {choices}", { choices: choices.join(", ") });
+  if (least === null) return "";
+  const values = { least: least.toLocaleString(), most: most?.toLocaleString() ?? "" };
+  if (most === null) return above ? t("above {least}", values) : t("from {least}", values);
+  return above ? t("above {least}, to {most}", values) : t("{least} to {most}", values);
+}
+
 /**
  * @param {{
- *   setting: Setting, rule: Rule, text: string, onInput: (text: string) => void,
+ *   setting: Setting, text: string, wrong: boolean, onInput: (text: string) => void,
  * }} props
  */
-function Value({ setting, rule, text, onInput }) {
-  const label = setting.key;
-  if (rule.enum)
+function Value({ setting, text, wrong, onInput }) {
+  const { key, kind, choices, least, most } = setting;
+  const given = {
+    "id": `key:${key}`,
+    "aria-describedby": `about:${key}`,
+    "aria-invalid": wrong ? /** @type {"true"} */ ("true") : undefined,
+    "aria-label": key,
+    "disabled": setting.source === "environment",
+  };
+  if (kind === "choice" || kind === "boolean") {
+    const options = kind === "choice" ? choices : ["true", "false"];
+    const names = /** @type {Record<string, string>} */ ({ true: t("yes"), false: t("no") });
     return html`
-      <select
-        aria-label=${label}
-        value=${text}
-        onChange=${(event) => onInput(event.currentTarget.value)}
-      >
-        ${rule.enum.map((each) => html`
-          <option value=${String(each)}>${String(each) || t("(empty)")}</option>
+      <select ...${given} value=${text} onChange=${(event) => onInput(event.currentTarget.value)}>
+        ${text === "" && !options.includes("") && html`<option value="">${t("(empty)")}</option>`}
+        ${options.map((each) => html`
+          <option value=${each}>${kind === "boolean" ? names[each] : each || t("(empty)")}</option>
         `)}
       </select>
     `;
-  if (rule.type === "boolean" || typeof setting.value === "boolean")
-    return html`
-      <select
-        aria-label=${label}
-        value=${text}
-        onChange=${(event) => onInput(event.currentTarget.value)}
-      >
-        <option value="true">${t("yes")}</option>
-        <option value="false">${t("no")}</option>
-      </select>
-    `;
+  }
+  const number = kind === "integer" || kind === "number";
   return html`
     <input
-      type=${/** @type {"text"} */ (setting.value === "***" ? "password" : "text")}
-      aria-label=${label}
+      ...${given}
+      type=${/** @type {"text"} */ (kind === "secret" ? "password" : number ? "number" : "text")}
+      min=${number && least !== null ? least : undefined}
+      max=${number && most !== null ? most : undefined}
+      step=${kind === "integer" ? 1 : number ? "any" : undefined}
       autocomplete="off"
       value=${text}
       onInput=${(event) => onInput(event.currentTarget.value)}
-      placeholder=${setting.value === "***" ? t("set; write another to change it") : ""}
+      placeholder=${
+        secret(setting.value)
+          ? t("set; write another to change it")
+          : kind === "list"
+            ? t("separated by commas")
+            : ""
+      }
     />
   `;
 }
 
-/** @param {{ setting: Setting, schema: Rule, again: () => void }} props */
-function Row({ setting, schema, again }) {
-  const rule = useMemo(() => ruleOf(schema, setting.key), [schema, setting.key]);
-  const before = setting.value === "***" ? "" : shown(setting.written ?? setting.value);
+/** @param {{ setting: Setting, words: Record<string, string>, again: () => void }} props */
+function Row({ setting, words, again }) {
+  const { key, kind } = setting;
+  const before = secret(setting.value) ? "" : shown(setting.written ?? setting.value);
   const [text, setText] = useState(before);
-  const fixed = setting.source === "environment";
-  const save = async () => {
-    await change("config set", { key: setting.key, text });
-    tell(t("{key} is written. It holds from the next start on.", { key: setting.key }));
-    again();
+  const [wrong, setWrong] = useState("");
+  const ask = async (/** @type {() => Promise<import("./told.js").Changed>} */ asking) => {
+    try {
+      tell(told(await asking()));
+      setWrong("");
+      again();
+    } catch (error) {
+      setWrong(said(error));
+    }
   };
-  const unset = async () => {
-    await change("config unset", { key: setting.key });
-    tell(t("{key} has its default from the next start on.", { key: setting.key }));
-    again();
+  const save = () => {
+    const field = /** @type {HTMLInputElement} */ (document.getElementById(`key:${key}`));
+    if (!field.checkValidity()) return setWrong(field.validationMessage);
+    return ask(() => change("config set", { key, text }));
   };
+  const unset = () => ask(() => change("config unset", { key }));
+  const usual = setting.default === null || kind === "table" ? "" : shown(setting.default);
+  const facts = [
+    setting.unit && (words[setting.unit] ?? setting.unit),
+    range(setting),
+    usual &&
+      t("usually {value}", {
+        value: kind === "boolean" ? t(usual === "true" ? "yes" : "no") : usual,
+      }),
+    setting.applies === "restart" ? t("after a restart") : "",
+  ].filter(Boolean);
   return html`
     <li>
-      <label>
-        <code>${setting.key}</code>
+      <label for=${`key:${key}`}>
+        <span>${(words[setting.about] ?? setting.about).replaceAll("`", "") || key}</span>
+        <small class="soft" id=${`about:${key}`}>
+          <code>${key}</code>
+          ${facts.length > 0 && ` · ${facts.join(" · ")}`}
+        </small>
         ${setting.written !== null && html`
-          <small class="tag">${t("from the next start on")}</small>
+          <small class="tag">
+            ${t("waits for a restart: {value}", { value: shown(setting.written) })}
+          </small>
         `}
-        ${fixed && html`<small class="tag">${t("from the environment")}</small>`}
+        ${setting.source === "environment" && html`
+          <small class="tag">${t("from the environment")}</small>
+        `}
       </label>
       <div class="row tight">
-        <${Value} setting=${setting} rule=${rule} text=${text} onInput=${setText} />
+        ${kind === "table" ? html`
+          <span class="soft grow">${shown(setting.value) || t("none")} (config.toml)</span>
+        ` : html`
+          <${Value}
+            setting=${setting}
+            text=${text}
+            wrong=${Boolean(wrong)}
+            onInput=${(/** @type {string} */ typed) => (setText(typed), setWrong(""))}
+          />
+        `}
         ${text !== before && html`
           <${Button} kind="main small" onClick=${save}>
             ${t("Save")}
@@ -126,21 +174,48 @@ function Row({ setting, schema, again }) {
         ${setting.source === "file" && text === before && html`
           <${Button} kind="bare" icon="retry" label=${t("Back to the default")} onClick=${unset} />
         `}
+        ${wrong && html`
+          <small class="bad wrong" role="alert">
+            ${wrong}
+          </small>
+        `}
       </div>
     </li>
   `;
 }
 
+/**
+ * Whether a key is meant by what was typed.
+ * @param {Setting} setting
+ * @param {string} text
+ * @param {Record<string, string>} words
+ */
+const meant = ({ key, about }, text, words) =>
+  [key, about, words[about] ?? "", t(TABLES[tableOf(key)] ?? "General")].some((each) =>
+    each.toLowerCase().includes(text),
+  );
+
+/** @param {Setting[]} settings @returns {[string, Setting[]][]} */
+function byTable(settings) {
+  /** @type {Map<string, Setting[]>} */
+  const tables = new Map();
+  for (const setting of settings) {
+    const table = tableOf(setting.key);
+    tables.set(table, [...(tables.get(table) ?? []), setting]);
+  }
+  return [...tables];
+}
+
 export function Keys() {
   const [text, setText] = useState("");
   const [own, setOwn] = useState(false);
-  const all = useFetched(async (signal) => {
-    const [schema, settings] = await Promise.all([
-      read("config schema", {}, { signal }),
-      read("config get", {}, { signal }),
-    ]);
-    return { schema, settings };
-  }, []);
+  const all = useFetched(
+    async (signal) => ({
+      settings: await read("config get", {}, { signal }),
+      words: await sentences(language.value),
+    }),
+    [language.value],
+  );
   return html`
     <section>
       <div class="row spread">
@@ -162,27 +237,22 @@ export function Keys() {
         </label>
       </div>
       <${Fetched} of=${all} rows=${12}>
-        ${({ schema, settings }) => {
+        ${({ settings, words }) => {
           const wanted = settings.filter(
-            ({ key, source }) =>
-              key.toLowerCase().includes(text.trim().toLowerCase()) &&
-              (!own || source !== "default"),
+            (setting) =>
+              meant(setting, text.trim().toLowerCase(), words) &&
+              (!own || setting.source !== "default"),
           );
-          const tables = Map.groupBy
-            ? Map.groupBy(wanted, ({ key }) => key.split(".")[0])
-            : wanted.reduce((map, each) => {
-                const [table] = each.key.split(".");
-                return map.set(table, [...(map.get(table) ?? []), each]);
-              }, /** @type {Map<string, Setting[]>} */ (new Map()));
-          return [...tables].map(([table, rows]) => html`
+          if (!wanted.length) return html`<p class="nothing">${t("No setting is like that.")}</p>`;
+          return byTable(wanted).map(([table, rows]) => html`
             <section key=${table}>
-              <h2>${table}</h2>
+              <h2>${t(TABLES[table] ?? "General")}</h2>
               <ul class="card flush keys">
                 ${rows.map((setting) => html`
                   <${Row}
-                    key=${`${setting.key}:${JSON.stringify(setting.written)}:${setting.source}`}
+                    key=${[setting.key, setting.written, setting.value, setting.source].join(":")}
                     setting=${setting}
-                    schema=${schema}
+                    words=${words}
                     again=${all.again}
                   />
                 `)}

@@ -18,7 +18,7 @@ export function Model() {
     setTried(
       await keep(name.trim(), { key: provider.key.trim(), base: provider.base.trim(), usual: "" }),
     );
-    tell(t("{model} answers from the next start on.", { model: name.trim() }));
+    tell(t("{model} answers from now on.", { model: name.trim() }));
   };
   return html`
     <section>

@@ -12,6 +12,7 @@ import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
 import { Connect } from "../channels/setup.js";
 import { Answering } from "./answering.js";
+import { leave, left } from "./visit.js";
 
 const SKIPPED = "welcome:skipped";
 const DRAFT = "draft:web:hello";
@@ -249,6 +250,11 @@ export function Start({ what }) {
               value=${count(value.done).done}
               aria-label=${t("Steps done")}
             ></progress>
+            ${!left() && html`
+              <${Button} kind="small" onClick=${leave}>
+                ${t("Go to the chat at the start")}
+              <//>
+            `}
           </div>
           <ol class="steps">
             ${STEPS.map(({ name, title, about, part: Part }, index) => {

@@ -1,20 +1,22 @@
-"""Scrubbing overwrites what is unused in the database's file, and nothing else, whoever writes."""
+"""What is erased is gone from the database's file, and other programs that use it lose nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from nanobot.errors import TracesLeft
 from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.records import Draft
+from nanobot.store import maintenance
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.home import Home
@@ -23,15 +25,12 @@ from tests.store.making import KEY, admit, answered, claim, said
 ROWS = 400
 SECRET = "the safe opens with 4711"
 WORD = "xylophonist"
-PATIENCE = 0.2
 
 
 @pytest.fixture
-async def impatient(tmp_path: Path) -> AsyncIterator[Home]:
-    """A store that does not wait long for other programs."""
-
+async def home(tmp_path: Path) -> AsyncIterator[Home]:
     def opened() -> SqliteDatabase:
-        database = SqliteDatabase(tmp_path / "state.db", patience=PATIENCE)
+        database = SqliteDatabase(tmp_path / "state.db")
         database.run_now(migrate.prepare)
         return database
 
@@ -59,62 +58,57 @@ async def conversation(home: Home) -> None:
     await answered(journal, await claim(journal), "I shall remember it.")
 
 
-async def test_who_deletes_beside_a_reader_of_another_program_is_told_soon_and_what_to_do(
-    impatient: Home, tmp_path: Path
+async def test_deleting_beside_a_reader_of_another_program_waits_for_nobody(
+    home: Home, tmp_path: Path
 ) -> None:
-    await conversation(impatient)
-    eraser = impatient.eraser()
+    await conversation(home)
     with reader(tmp_path):
-        async with asyncio.timeout(10):
-            with pytest.raises(TracesLeft, match=r"lsof .*state\.db"):
-                await eraser.delete(KEY)
-        assert await impatient.rows("SELECT * FROM sessions") == []
-        assert await impatient.rows("SELECT * FROM entries") == []
-        await admit(impatient.journal(), said("again"))  # nobody else is held up
-        assert stands_in_a_file(tmp_path)
-    await impatient.reopen()
-    await impatient.eraser().finish()
+        async with asyncio.timeout(2):
+            await home.eraser().delete(KEY)
+        assert await home.rows("SELECT * FROM sessions") == []
+        assert await home.rows("SELECT * FROM entries") == []
+        assert await home.rows("SELECT * FROM erasures") == []
+        await admit(home.journal(), said("again"))
+    await home.database.checkpoint()
     assert not stands_in_a_file(tmp_path)
-    assert await impatient.rows("SELECT * FROM erasures") == []
 
 
-async def test_what_a_reader_was_in_the_way_of_goes_by_itself_when_it_has_ended(
-    impatient: Home, tmp_path: Path
-) -> None:
-    await conversation(impatient)
-    eraser = impatient.eraser()
-    running = asyncio.create_task(eraser.run())
-    with reader(tmp_path), pytest.raises(TracesLeft):
-        await eraser.delete(KEY)
-    async with asyncio.timeout(10):
-        while await impatient.rows("SELECT * FROM erasures"):
-            impatient.clock.advance(60.0)
-            await asyncio.sleep(0.01)
-    assert not stands_in_a_file(tmp_path)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+def _make_table(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("CREATE TABLE said (t TEXT)")
 
 
-async def test_many_who_delete_beside_a_reader_wait_no_longer_than_one(
-    impatient: Home, tmp_path: Path
-) -> None:
-    database = impatient.database
-    await conversation(impatient)
-    loop = asyncio.get_running_loop()
-    with reader(tmp_path):
-        begin = loop.time()
-        failures = await asyncio.gather(
-            *(database.scrub() for _ in range(20)), return_exceptions=True
-        )
-    assert all(isinstance(failure, TracesLeft) for failure in failures)
-    assert loop.time() - begin < 10 * PATIENCE
+def _execute(sql: str, rows: Sequence[str], connection: sa.Connection) -> None:
+    for text in rows:
+        connection.exec_driver_sql(sql, (text,))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_vacuum_no_erased_text_is_in_the_file(tmp_path: Path, seed: int) -> None:
+    """Rows that SQLite moves between pages leave bytes behind that `secure_delete` misses."""
+    path, rng = tmp_path / "state.db", random.Random(seed)
+    texts = [f"secret {number:05} " + "x" * rng.randrange(900) for number in range(ROWS)]
+    database = SqliteDatabase(path)
+    database.run_now(_make_table)
+    rng.shuffle(texts)
+    for first in range(0, ROWS, 40):
+        more = texts[first : first + 40]
+        database.run_now(partial(_execute, "INSERT INTO said VALUES (?)", more))
+    rng.shuffle(texts)
+    erased, kept = texts[:-10], texts[-10:]
+    for first in range(0, len(erased), 30):
+        some = erased[first : first + 30]
+        database.run_now(partial(_execute, "DELETE FROM said WHERE t = ?", some))
+    database.shut()
+    maintenance.vacuum(f"sqlite:///{path}")
+    content = path.read_bytes()
+    assert [text for text in erased if text[:12].encode() in content] == []
+    assert all(text.encode() in content for text in kept)
 
 
 async def test_a_memory_that_a_crash_left_half_removed_leaves_no_trace_after_the_next_start(
-    impatient: Home, tmp_path: Path
+    home: Home, tmp_path: Path
 ) -> None:
-    memories = impatient.memories()
+    memories = home.memories()
     draft = Draft(
         scope=OWNER,
         text=SECRET,
@@ -126,9 +120,9 @@ async def test_a_memory_that_a_crash_left_half_removed_leaves_no_trace_after_the
     )
     saved = await memories.save(draft)
     await memories.remove(saved.id)  # and here the process ends
-    await impatient.reopen()
+    await home.reopen()
     assert stands_in_a_file(tmp_path, WORD)  # in the index, which notes beside it that it is gone
-    await impatient.memories().leave_no_trace()
+    await home.memories().leave_no_trace()
     assert not stands_in_a_file(tmp_path, WORD)
 
 
@@ -163,7 +157,7 @@ async def test_nothing_of_another_writer_is_lost(tmp_path: Path) -> None:
     try:
         for _ in range(10):
             async with asyncio.timeout(30):
-                await database.scrub()
+                await database.checkpoint()
             await database.transact(thin_out)
     finally:
         stop.set()

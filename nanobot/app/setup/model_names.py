@@ -1,0 +1,66 @@
+"""What a provider, a model, an address and a key may look like: why a typed one cannot be."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from nanobot.config.settings.base import URL, is_url
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MODEL = re.compile(r"[^\s\x00-\x1f\x7f-\x9f]{1,200}")
+_KEY = re.compile(r"[!-~]{1,8192}")
+_HOST = re.compile(r"[\w.:-]+\.[\w.:-]+|[\w.-]+:\d+|localhost")
+
+
+def wrong_provider(name: str) -> str:
+    """Why it is no name of a provider; "" if it is one."""
+    if _NAME.fullmatch(name):
+        return ""
+    if not name:
+        return "The name of a provider is missing."
+    if _looks_like_an_address(name):
+        return f"{name[:60]!r} is an address. Give the provider a name: letters, digits, - and _."
+    return f"{name[:60]!r} is no name of a provider: letters, digits, - and _."
+
+
+def wrong_model(name: str) -> str:
+    """Why it is no name of a model; "" if it may be one."""
+    if not name:
+        return "The name of the model is missing."
+    if is_url(name):
+        return f"{name[:60]!r} is an address, not the name of a model."
+    return "" if _MODEL.fullmatch(name) else "The name of a model is one word without blanks."
+
+
+def wrong_label(label: str) -> str:
+    """Why it is not PROVIDER/MODEL; "" if it may be."""
+    if _looks_like_an_address(label.partition("/")[0]):
+        return f"{label[:60]!r} is an address. Write PROVIDER/MODEL, as in openai/gpt-5-mini."
+    name, slash, model = label.partition("/")
+    if not slash:
+        return f"{label[:60]!r} is not PROVIDER/MODEL, as in openai/gpt-5-mini."
+    return wrong_provider(name) or wrong_model(model)
+
+
+def wrong_address(text: str) -> str:
+    """Why it is no address of a server; "" if it may be one."""
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if is_url(text) and host and _MODEL.fullmatch(text):
+        return ""
+    if not is_url(text) and _HOST.match(text):
+        return f"{text[:80]!r} must be {URL}: put http:// or https:// before it."
+    return f"{text[:80]!r} must be {URL}, such as http://127.0.0.1:8000/v1."
+
+
+def wrong_key(text: str) -> str:
+    """Why it is no key; "" if it may be one."""
+    return "" if _KEY.fullmatch(text) else "A key has no blanks and only ASCII characters."
+
+
+def _looks_like_an_address(text: str) -> bool:
+    return is_url(text) or text in ("http:", "https:") or bool(_HOST.fullmatch(text))
