@@ -61,6 +61,7 @@ NOT_AT_START = (
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
     *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),
     *("nanobot.providers.embedded", "nanobot.providers.embedded_answers"),
+    "nanobot.providers.answers",
     *("nanobot.providers.repetition", "nanobot.providers.litellm_provider"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),

@@ -88,8 +88,6 @@ class ModelCaller:
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Steer, fix the prompt and the window in the log, then ask."""
-        if self.settings.steer and self._bus.mail_came(active.run.session_key):
-            await active.steer(self.settings.zone)
         began = self._clock.monotonic()
         try:
             reply = await self._one_model(active, next_call)
@@ -120,6 +118,9 @@ class ModelCaller:
         label = others[min(failed, len(others)) - 1] if failed and others else None
         label = label or active.options.model or active.model
         provider, profile = await self._models.pick(label)
+        steers = self.settings.steer and not profile.one_at_a_time
+        if steers and self._bus.mail_came(active.run.session_key):
+            await active.steer(self.settings.zone)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
         request = ModelRequest(
             model=profile.name,

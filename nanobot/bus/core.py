@@ -79,23 +79,21 @@ class WakeUps:
 
     def __init__(self) -> None:
         self._waiting: dict[str, None] = {}
-        self._takers: set[asyncio.Future[None]] = set()
+        self._takers: set[asyncio.Event] = set()
 
     def put(self, key: str) -> None:
         """Never blocks."""
         self._waiting.setdefault(key)
         for taker in self._takers:
-            if not taker.done():
-                taker.set_result(None)
+            taker.set()
 
     async def get(self) -> str:
         """The first of them, which is taken; waits for one. An event loop may take up what another
         one left."""
         while not self._waiting:
-            taker = asyncio.get_running_loop().create_future()
-            self._takers.add(taker)
+            self._takers.add(taker := asyncio.Event())
             try:
-                await taker
+                await taker.wait()
             finally:
                 self._takers.discard(taker)
         key = next(iter(self._waiting))

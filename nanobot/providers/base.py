@@ -96,7 +96,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a model can do, as data. `name` is what the provider is asked for; `price` None: nobody
-    told it."""
+    told it. `one_at_a_time`: it answers one message only, so that messages which come meanwhile
+    wait for the next run instead of joining this one."""
 
     name: str
     provider: str
@@ -105,6 +106,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     images: bool = False
     helper_calls: bool = True
     short_prompt: bool = False
+    one_at_a_time: bool = False
     price: Price | None = None
 
     @property

@@ -90,5 +90,6 @@ def known_profile(provider: str, model: str) -> ModelProfile | None:
                 images=row.images,
                 helper_calls=not row.small,
                 short_prompt=row.small,
+                one_at_a_time=row.small,
             )
     return None

@@ -11,7 +11,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -105,6 +105,24 @@ def _without_loop(message: ChatMessage) -> ChatMessage:
     return msgspec.structs.replace(message, content=without_loop(message.content))
 
 
+def _one_by_one(request: ModelRequest, answer: Callable[[], str]) -> Iterator[ModelRequest]:
+    """A request for each of the messages at its end that are not answered yet, with those before
+    and their answers: `answer` gives the one to the request before."""
+    messages = list(request.messages)
+    first = len(messages)
+    while first and messages[first - 1].role == "user":
+        first -= 1
+    if len(messages) - first <= 1:
+        yield request
+        return
+    before, waiting = messages[:first], messages[first:]
+    for number, message in enumerate(waiting):
+        if number:
+            before.append(ChatMessage(role="assistant", content=answer()))
+        before.append(message)
+        yield msgspec.structs.replace(request, messages=tuple(before))
+
+
 async def _until_loop(stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
     """The deltas; text that may be the beginning of a loop is held back, and with a loop the answer
     ends before it."""
@@ -181,7 +199,32 @@ class EmbeddedProvider(LLMProvider):
         await self._running()
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Deltas, then one Completion; if the child dies meanwhile it starts again."""
+        """Deltas, then one Completion; if the child dies meanwhile it starts again. Messages that
+        came one after the other are answered one after the other: asked for all of them, the model
+        sees the last one only."""
+        answers: list[Completion] = []
+        for one in _one_by_one(request, lambda: answers[-1].text):
+            if answers:
+                yield TextDelta("\n\n")
+            async for delta in self._one_answer(one):
+                if isinstance(delta, Completion):
+                    answers.append(delta)
+                    continue
+                yield delta
+                if isinstance(delta, Retrying) and answers:  # it voids what was said before, too
+                    yield TextDelta("\n\n".join([*(each.text for each in answers), ""]))
+        if len(answers) > 1:
+            usages = [answer.usage or Usage() for answer in answers]
+            usage = Usage(
+                sum(usage.prompt_tokens for usage in usages),
+                sum(usage.completion_tokens for usage in usages),
+            )
+            text = "\n\n".join(answer.text for answer in answers)
+            yield msgspec.structs.replace(answers[-1], text=text, usage=usage)
+        else:
+            yield answers[0]
+
+    async def _one_answer(self, request: ModelRequest) -> AsyncGenerator[Delta]:
         prepared = prepared_answer(request.messages)
         if prepared is not None:
             yield TextDelta(prepared)

@@ -1,34 +1,12 @@
-"""What the embedded model is not asked: who it is, and what it cannot do. A model of its size makes
-both up; these answers are prepared."""
+"""What the embedded model is not asked: who it is, what it cannot do, what nanobot costs and keeps.
+A model of its size makes all of that up; these answers are prepared (see `answers`)."""
 
 from __future__ import annotations
 
 import re
 
+from nanobot.providers.answers import language_of, topic_of, topics
 from nanobot.providers.base import ChatMessage, TextPart
-
-WELCOME = """\
-Hello! No larger model is connected yet, so the small one that comes with nanobot answers: \
-SmolLM2, 135 million parameters, on this machine.
-
-**It can** chat: explain a word, rephrase a sentence, draft a few lines, best in English. It is \
-often wrong.
-
-**It cannot** use files, commands, the web, reminders or memory.
-
-**To connect a better model**, which can do all that:
-- with a key: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, and \
-start nanobot again;
-- without one: start Ollama or LM Studio on this machine, and nanobot again: it finds them;
-- or run `nanobot onboard`, which asks what it needs and tries it.\
-"""
-CANNOT = """\
-I cannot do that: the small model that comes with nanobot answers, and it only chats. It has no \
-files, commands, web, reminders or memory.
-
-With a better model I can. Set OPENAI_API_KEY or the key of another provider, or start Ollama on \
-this machine, and start nanobot again; `nanobot onboard` helps.\
-"""
 
 _LONGEST = 200
 _UNWANTED = re.compile(r"[^\w\s']+")
@@ -71,8 +49,8 @@ _TO_BE_DONE = (
     r"what (?:time|day|date) is it\b.*|(?:open|visit|fetch|download) https?\b.*",
 )
 _PREPARED = {
-    WELCOME: re.compile("|".join((*_GREETINGS, *_ABOUT_ITSELF))),
-    CANNOT: re.compile("|".join(_TO_BE_DONE)),
+    "welcome": re.compile("|".join((*_GREETINGS, *_ABOUT_ITSELF))),
+    "cannot": re.compile("|".join(_TO_BE_DONE)),
 }
 
 
@@ -89,7 +67,10 @@ def prepared_answer(messages: tuple[ChatMessage, ...]) -> str | None:
     text = " ".join(_UNWANTED.sub(" ", content.lower().replace("’", "'")).split())
     match = _OPENING.match(text)
     opening = match[0] if match else ""
-    for answer, questions in _PREPARED.items():
-        if any(questions.fullmatch(words) for words in (text, text[len(opening) :])):
-            return answer
+    for words in (text, text[len(opening) :]):
+        if topic := topic_of(words):
+            return topic.answer
+        for name, questions in _PREPARED.items():
+            if questions.fullmatch(words):
+                return topics(language_of(text))[name].answer
     return None

@@ -403,6 +403,19 @@ async def test_what_the_same_sender_says_meanwhile_is_taken_in_before_the_next_c
         assert len(model.requests) == 3
 
 
+async def test_a_model_that_answers_one_message_only_is_not_steered() -> None:
+    recorder, gate = Recorder(), Gate()
+    profile = ModelProfile(name="m", provider="test", one_at_a_time=True)
+    model = ScriptedProvider(asks_for("exec"), "first", model=profile)
+    async with gateway(model, tools=[recorder.tool(then=gate)]) as bot:
+        await bot.channel.push("one")
+        await gate.reached.wait()
+        await bot.channel.push("two")
+        gate.open.set()
+        assert (await bot.channel.pop()).text == "first"
+        assert (await bot.channel.pop()).text == "echo: two"
+
+
 async def test_without_steering_what_comes_meanwhile_is_the_next_run() -> None:
     recorder, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"), "first")

@@ -191,7 +191,6 @@ async def test_looped_text_of_an_earlier_answer_is_not_shown_to_the_model_again(
             "Hallo, wer bist du?",
             "Qui es-tu ?",
             "¿Quién eres?",
-            "你好，你能做什么？",
             "what's your name",
         ),
     ],

@@ -1,0 +1,71 @@
+"""Prepared answers to what newcomers ask of nanobot itself, a Markdown file for each language: the
+embedded model would make up prices, promises of privacy and commands. A line that begins with `? `
+is a pattern of questions, over text in lower case without punctuation."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).resolve().parent
+_HEAD = re.compile(r"^## (\w+)$", re.MULTILINE)
+_WORDS = {
+    "{you}": r"(?:you|this(?: (?:bot|thing|program|assistant|app))?|nanobot|it|that|"
+    r"the (?:bot|assistant))",
+    "{my}": r"(?:my|our|the|these|this|all)",
+    "{data}": r"(?:data|messages?|chats?|conversations?|questions|texts?|information|words|"
+    r"prompts)",
+    "{channels}": r"(?:telegram|discord|slack|matrix|e ?mail|whatsapp|signal|(?:my )?phone|mobile|"
+    r"wechat)",
+    "{channels_zh}": r"(?:telegram|电报|discord|slack|matrix|邮件|邮箱|微信|手机|"
+    r"whatsapp|飞书|钉钉)",
+    "{key}": r"keys?",
+    "{provider}": r"(?:openai|anthropic|claude|gemini|google|openrouter|deepseek|ollama|lm studio|"
+    r"gpt|chatgpt)",
+}
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+class Topic(NamedTuple):
+    """What is answered in one language, and to which questions; `questions` None: to none of these
+    patterns."""
+
+    name: str
+    questions: re.Pattern[str] | None
+    answer: str
+
+
+def language_of(text: str) -> str:
+    """The language of what was asked, of those that answers are prepared in."""
+    return "zh" if _CHINESE.search(text) and not _KANA.search(text) else "en"
+
+
+@cache
+def topics(language: str) -> dict[str, Topic]:
+    """Every topic of a language by its name."""
+    _, *parts = _HEAD.split((_FOLDER / f"{language}.md").read_text("utf-8"))
+    return {name: _topic(name, body) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def topic_of(text: str) -> Topic | None:
+    """What a question about nanobot is about; None for all other text."""
+    language = language_of(text)
+    if language == "zh":
+        text = text.replace(" ", "")
+    for topic in topics(language).values():
+        if topic.questions is not None and topic.questions.fullmatch(text):
+            return topic
+    return None
+
+
+def _topic(name: str, body: str) -> Topic:
+    lines = body.strip().split("\n")
+    patterns = [line.removeprefix("? ") for line in lines if line.startswith("? ")]
+    answer = "\n".join(line for line in lines if not line.startswith("? ")).strip()
+    whole = "|".join(patterns)
+    for word, pattern in _WORDS.items():
+        whole = whole.replace(word, pattern)
+    return Topic(name, re.compile(whole) if patterns else None, answer)
