@@ -15,6 +15,7 @@ NanobotError
 |   |-- StoreLocked         another process holds this home (pid, command)
 |   |-- StoreTooNew         written by a newer version
 |   |-- StoreCorrupt        the integrity check failed
+|   |-- StoreForeign        its tables are not those of its revision
 |   |-- StoreUnwritable     disk full, read-only, no permission
 |   `-- Fenced              the lane has another owner now: drop what you were doing
 |-- OverBudget              a limit of spending allows no further model call      exit 1
@@ -131,6 +132,10 @@ class StoreTooNew(StoreError):
 
 class StoreCorrupt(StoreError):
     """The database failed its integrity check."""
+
+
+class StoreForeign(StoreError):
+    """The tables are not those of the revision that the database names: another build made them."""
 
 
 class StoreUnwritable(StoreError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import subprocess
 import sys
@@ -85,6 +86,18 @@ NOT_AT_START = (
 )
 # A migration lists the tables of its day; nobody edits it again.
 FROZEN = "nanobot/store/database/migrations/versions/"
+
+# What each of them was when it landed, as sha256.
+REVISION_DIGESTS = {
+    "0001": "f5b9d9a9c4ff6db50a7f595b8adae481224a1529753a6d2e06efe6fdaf5a094d",
+    "0002": "54c6c1f9a8fb14b2188b310375be71de88df31f3952b2525f2be13f658c815f4",
+    "0003": "bf63b37e018286dee23473165e4383d153fa68a678863f2c5975ea2315508618",
+    "0004": "7c8a9c61ffa2a8debef9ac5c7d2320c6453885bd15d66bdffd87d8f732dbe834",
+    "0005": "c868fe305dff91f169a646bdea4ced507138c191cb6f36c9d2e42c5b79a64af5",
+    "0006": "8813ad93f7f61d93663c55399f7556b19cdfda5d99ba3e2c97a6a4ec5b5b0433",
+    "0007": "82c720314f1d959d70fc594039b92e57ff20e2cb77cc4a6535bfa12269cd025e",
+    "0008": "343afa55c38fde075bed97deb83eb631629546a081b10938a587be6bec53c2cb",
+}
 
 SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
@@ -215,6 +228,15 @@ def test_only_the_boundary_catches_everything() -> None:
 )
 def test_a_heavy_dependency_has_one_door(module: str, folder: str | tuple[str, ...]) -> None:
     assert {file for file in importers(module) if not file.startswith(folder)} == set()
+
+
+def test_a_revision_that_has_landed_is_never_edited() -> None:
+    """Databases have been made by it. A new revision gets its line when it is finished."""
+    digests = {
+        file.name[1:5]: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in (ROOT / FROZEN).glob("r*.py")
+    }
+    assert digests == REVISION_DIGESTS
 
 
 def test_channels_know_only_the_vocabulary() -> None:

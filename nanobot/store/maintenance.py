@@ -128,6 +128,7 @@ def check_store(url: str) -> CheckedStore:
         revision = migrate.current(connection) or "none"
         if revision == "none":
             raise UsageError("the database is empty: the first start of a gateway makes its tables")
+        migrate.verify(connection, revision)
         counts = [
             int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
             for table in (schema.sessions, schema.entries)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sqlalchemy as sa
 
-from nanobot.errors import ConfigError, StoreCorrupt
+from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
 from nanobot.ports import Clock, Ids
 from nanobot.session.lease import LANE
 from nanobot.store.database import migrate
@@ -117,8 +117,16 @@ def _open_sqlite(
 def bring_up_to_date(
     database: SqliteDatabase, copy: Path, history: migrate.Revisions = migrate.OURS
 ) -> None:
-    """Create the tables, or keep a copy of the database and run the revisions it lacks."""
-    if database.run_now(lambda connection: migrate.prepare(connection, history)):
+    """Create the tables, or keep a copy of the database and run the revisions it lacks. Raises
+    StoreForeign, with the newest copy of an earlier update, for tables that do not fit."""
+    try:
+        behind = database.run_now(lambda connection: migrate.prepare(connection, history))
+    except StoreForeign as error:
+        copies = sorted(copy.parent.glob("*.bak"), key=lambda file: file.stat().st_mtime)
+        if not copies:
+            raise
+        raise StoreForeign(f"{error}; the newest is {copies[-1]}") from error
+    if behind:
         database.back_up(copy)
         database.run_now(lambda connection: migrate.upgrade(connection, history))
 

@@ -15,13 +15,14 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from nanobot.errors import StoreCorrupt, StoreError, StoreLocked, UsageError
+from nanobot.errors import StoreCorrupt, StoreError, StoreForeign, StoreLocked, UsageError
 from nanobot.store import maintenance
-from nanobot.store.database import migrate, schema
+from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
 from nanobot.store.repositories import chain
+from nanobot.store.repositories.inspection import inspect
 from tests.store.conftest import Postgres
 from tests.store.filling import OTHER, REVISIONS, columns, complete, everything, fill, of_revision
 from tests.store.home import Home
@@ -275,6 +276,53 @@ def test_a_backup_of_an_earlier_build_is_put_back(
     maintenance.restore(url, file)
     assert maintenance.check_store(url).sessions == TWO
     assert not maintenance.check_store(url).problems
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A database of a build that had other tables under the number 0001."""
+    path = tmp_path / "state.db"
+    packed = REVISIONS.parent / "foreign" / "before-renaming.db.gz"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return path
+
+
+def test_a_home_with_other_tables_is_refused_before_anything_is_changed(foreign: Path) -> None:
+    before = foreign.read_bytes()
+    copy = foreign.with_name("state.db.1700000000.bak")
+    copy.touch()
+    database = SqliteDatabase(foreign)
+    with pytest.raises(StoreForeign, match=r"lacks the columns .* and \d+ more.*1700000000\.bak"):
+        bring_up_to_date(database, foreign.with_name("state.db.1.bak"))
+    database.shut()
+    assert foreign.read_bytes() == before
+    assert not foreign.with_name("state.db.1.bak").exists()
+
+
+def test_check_and_doctor_tell_of_other_tables(foreign: Path) -> None:
+    with pytest.raises(StoreForeign):
+        maintenance.check_store(f"sqlite:///{foreign}")
+    with pytest.raises(StoreForeign):
+        inspect(f"sqlite:///{foreign}")
+
+
+@pytest.mark.parametrize("revision", OURS.revisions)
+def test_each_revision_has_the_columns_that_are_expected_of_it(
+    revision: str, tmp_path: Path
+) -> None:
+    database = SqliteDatabase(of_revision(revision, tmp_path))
+    there = database.run_now(columns)
+    database.shut()
+    assert fingerprint.expected(revision) == {
+        f"{table}.{column}" for table, names in there.items() for column in names
+    }
+
+
+def test_a_column_that_is_missing_is_named(source: str) -> None:
+    with closing(sqlite3.connect(source.removeprefix("sqlite:///"))) as connection:
+        connection.execute("ALTER TABLE sessions RENAME COLUMN remembered_seq TO remembered")
+    with pytest.raises(StoreForeign, match=r"sessions\.remembered_seq: another build"):
+        content(source)
 
 
 def test_there_is_a_database_of_each_revision() -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.mock import MockConnection
 
 from nanobot.errors import StoreTooNew
-from nanobot.store.database import schema
+from nanobot.store.database import fingerprint, schema
 from nanobot.store.database.dialect import alone
 
 _TABLES = "tables"  # processes that start together change them one after the other
@@ -126,11 +126,19 @@ def _note_reader(connection: sa.Connection) -> None:
     )
 
 
+def verify(connection: sa.Connection, revision: str) -> None:
+    """Raises StoreForeign where the tables are not those of this revision of ours."""
+    if revision in OURS.revisions:
+        fingerprint.verify(connection, revision)
+
+
 def prepare(connection: sa.Connection, history: Revisions = OURS) -> bool:
-    """Create the tables if there are none. True: revisions are missing, `upgrade` is due."""
+    """Create the tables if there are none. True: revisions are missing, `upgrade` is due. Raises
+    StoreTooNew, and StoreForeign for tables that are not those of their revision."""
     alone(connection, _TABLES)
     revision = current(connection, history)
     if revision is None:
         create(connection)
         return False
+    verify(connection, revision)
     return revision != history.head

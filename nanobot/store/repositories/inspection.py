@@ -35,7 +35,7 @@ def inspect(url: str) -> Inspection:
     engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     try:
         with engine.connect() as connection:
-            revision = migrate.current(connection)
+            revision = _revision(connection)
     except DBAPIError as error:
         raise as_store_error(error.orig) from error
     finally:
@@ -46,11 +46,18 @@ def inspect(url: str) -> Inspection:
 def _postgres(url: str) -> Inspection:
     database = PostgresDatabase(url, workers=1)
     try:
-        revision = database.run_now(migrate.current)
+        revision = database.run_now(_revision)
     finally:
         database.shut()
     where = sa.make_url(url).render_as_string(hide_password=True)
     return _inspected(where, revision, 0)
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    revision = migrate.current(connection)
+    if revision is not None:
+        migrate.verify(connection, revision)
+    return revision
 
 
 def _inspected(where: str, revision: str | None, size: int) -> Inspection:
