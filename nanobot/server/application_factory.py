@@ -22,6 +22,8 @@ from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import PageFiles
+from nanobot.server.push.routes import PushRoutes
+from nanobot.server.push.service import PushService
 from nanobot.server.routes import health, hooks_route
 from nanobot.server.session_routes import Conversations
 from nanobot.server.socket import Socket
@@ -42,6 +44,7 @@ class Served:
     ending: asyncio.Event
     api: ApiParts | None
     watching: Watching | None
+    push: PushService | None
 
 
 async def application_of(served: Served) -> Application:
@@ -60,6 +63,8 @@ async def routes_of(served: Served, admission: Admission) -> list[Route]:
         page = await asyncio.to_thread(PageFiles)
         hooks = bool(served.hooks)
         routes += _routes(served.api, served.watching, admission, page, hooks=hooks)
+    if served.push is not None:
+        routes += PushRoutes(served.push).routes()
     return routes
 
 

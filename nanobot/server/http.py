@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nanobot.addresses import session_of
+from nanobot.boundary import ungrouped
 from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
@@ -27,6 +28,7 @@ from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 if TYPE_CHECKING:
+    from nanobot.server.push.service import PushService
     from nanobot.server.watching import Watching
     from nanobot.server.web_server import Answering, WebServer
     from nanobot.triggers.webhooks.webhook import Webhooks
@@ -60,6 +62,8 @@ class HttpService:
         self._clock = clock
         self._redact = redact
         self._hooks = hooks
+        self._tokens = tokens
+        self.push: PushService | None = None
         self.access = Access(tokens, clock, config.home)
         self._ending = asyncio.Event()
         self._server: WebServer | None = None
@@ -95,12 +99,25 @@ class HttpService:
         self._server = WebServer(web, partial(self._load, hooks, api if web.enabled else None))
         if web.enabled:
             self._watching = Watching(api.operations.engine)
-        async with self._server.serving():
-            if web.enabled:
-                self.access.own = token_of(self._config.home, web.token)
-                self._redact.also(self.access.own)
-                self.access.url = self.public_url
-            yield
+        with ungrouped():
+            async with self._server.serving(), asyncio.TaskGroup() as tasks:
+                if web.enabled:
+                    self.access.own = token_of(self._config.home, web.token)
+                    self._redact.also(self.access.own)
+                    self.access.url = self.public_url
+                pushing = self._pushing(api, tasks) if web.enabled else None
+                try:
+                    yield
+                finally:
+                    if pushing is not None:
+                        pushing.cancel()
+
+    def _pushing(self, api: ApiParts, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        from nanobot.server.push.service import PushService  # noqa: PLC0415 - see serving
+
+        engine = api.operations.engine
+        self.push = PushService(self._config, engine.records, self._tokens, self._clock)
+        return tasks.create_task(self.push.notifier.run(engine.bus), name="web: notifications")
 
     @asynccontextmanager
     async def health_only(self) -> AsyncIterator[None]:
@@ -137,6 +154,7 @@ class HttpService:
             ending=self._ending,
             api=api,
             watching=self._watching,
+            push=self.push,
         )
         answering: Answering = await face.application_of(served)
         return answering

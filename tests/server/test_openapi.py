@@ -62,6 +62,7 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         ending=asyncio.Event(),
         api=api,
         watching=Watching(parts.engine),
+        push=parts.http.push,
     )
     admission = Admission(whole.settings, whole.access, whole.clock)
     page = {route.path for route in PageFiles().routes()}

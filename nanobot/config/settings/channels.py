@@ -121,6 +121,10 @@ class WebSettings(Settings, frozen=True, kw_only=True):
         str, about("Path below which a proxy serves the gateway. Empty: the path of `public_url`.")
     ] = ""
 
+    push_details: Annotated[
+        bool, about("Whether notifications on phones say what is asked, and not only that.")
+    ] = False
+
     def __post_init__(self) -> None:
         if self.public_url and not _is_public(self.public_url):
             raise Unfit("public_url", f"{URL} without a query, like https://example.org/assistant")
