@@ -24,7 +24,14 @@ POLICY = (
     "media-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_PAGES = {"/": "index.html", "/docs": "docs.html"}
+_PAGES = {
+    "/": "index.html",
+    "/docs": "docs.html",
+    "/sw.js": "sw.js",
+    "/manifest.webmanifest": "manifest.webmanifest",
+}
+_DIGEST = "DIGEST"
+"""What the last two of them have in the place of the name of the files."""
 _COMPRESSED = ("text/", "application/json", "application/javascript", "image/svg+xml")
 _KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".webmanifest": "application/json"}
 _FOR_GOOD = "private, max-age=31536000, immutable"
@@ -56,7 +63,8 @@ class PageFiles:
         self._pages: OrderedDict[tuple[str, str], _File] = OrderedDict()
 
     def routes(self) -> list[Route]:
-        """`/` is its index.html, `/docs` its docs.html; every other file is `/page/DIGEST/NAME`."""
+        """`/` is its index.html, `/docs` its docs.html; what a phone installs is at `/` too. Every
+        other file is `/page/DIGEST/NAME`."""
         pages = [
             Route(method="GET", path=path, handler=self._page, open=True)
             for path, name in _PAGES.items()
@@ -73,13 +81,19 @@ class PageFiles:
 
         def named(match: re.Match[str]) -> str:
             attribute, other = match.groups()
+            if other in _PAGES.values():
+                return f'{attribute}="{before}{other}"'
             if other not in self._files:
                 return match[0]
             return f'{attribute}="{before}page/{self.digest}/{other}"'
 
         if known is None:
-            page = _REFERENCE.sub(named, self._files[name].plain.decode()).encode()
-            known = _File(self._files[name].kind, page)
+            text = self._files[name].plain.decode()
+            if name.endswith(".html"):
+                text = _REFERENCE.sub(named, text)
+            else:
+                text = text.replace(_DIGEST, self.digest)
+            known = _File(self._files[name].kind, text.encode())
         self._pages[name, prefix] = known
         while len(self._pages) > _MOST_PAGES:
             self._pages.popitem(last=False)

@@ -1,6 +1,6 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access, enter, known, outdated } from "./api.js";
+import { access, at, enter, known, outdated } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
@@ -219,3 +219,8 @@ render(html`<${App} />`, frame);
 if (access.value === "in" && !location.hash) {
   import("./views/settings/visit.js").then(({ welcome }) => welcome()).catch(() => undefined);
 }
+
+/** Shows notifications and says when there is no connection; browsers have it with HTTPS only. */
+navigator.serviceWorker
+  ?.register(at("/sw.js"), { scope: at("/"), updateViaCache: "none" })
+  .catch(() => undefined);

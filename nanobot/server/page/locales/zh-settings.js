@@ -1,11 +1,14 @@
 /** 所有设置的说明。 The sentences that the configuration declares of its keys, and its units. */
 
 export default {
-  "Model that decides. Empty: the model of the conversation.": "由哪个模型决定。留空：使用对话的模型。",
+  "Model that decides. Empty: the model of the conversation.":
+    "由哪个模型决定。留空：使用对话的模型。",
   "Kinds of background runs that triage may start.": "分流可以启动的后台任务类型。",
   "A decision that takes longer is ignored.": "超过这个时间的决定会被忽略。",
-  "What happens without a valid decision: act as usual, or only reply.": "没有有效决定时：照常行动，或只回复。",
-  "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.": "负责回答的模型，写作 PROVIDER/MODEL、`embedded`，或用 `auto` 自动选择。",
+  "What happens without a valid decision: act as usual, or only reply.":
+    "没有有效决定时：照常行动，或只回复。",
+  "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.":
+    "负责回答的模型，写作 PROVIDER/MODEL、`embedded`，或用 `auto` 自动选择。",
   "Name that the assistant uses for itself.": "助手的自称。",
   "How the assistant talks: the name of a persona.": "助手的说话方式：人设的名称。",
   "Models to try in this order when the model fails.": "模型失败时依次尝试的备用模型。",
@@ -14,53 +17,78 @@ export default {
   "Most model calls in one run.": "一次运行中模型调用的上限。",
   "Most rounds of tool calls in one run.": "一次运行中工具调用轮数的上限。",
   "Most tool calls in one run.": "一次运行中工具调用次数的上限。",
-  "Longest working time of one run. Waiting for a person does not count.": "一次运行的最长工作时间，不含等待人的时间。",
-  "Most messages that the model sees; older ones are left out.": "模型能看到的消息数上限；更早的会省略。",
-  "Most answers that are made at the same time, over all chats.": "所有聊天中同时进行的回答数上限。",
+  "Longest working time of one run. Waiting for a person does not count.":
+    "一次运行的最长工作时间，不含等待人的时间。",
+  "Most messages that the model sees; older ones are left out.":
+    "模型能看到的消息数上限；更早的会省略。",
+  "Most answers that are made at the same time, over all chats.":
+    "所有聊天中同时进行的回答数上限。",
   "Most background tasks that run at the same time.": "同时运行的后台任务数上限。",
-  "What happens to a message that arrives during an answer: it joins the answer, waits for an answer of its own, is collected with those that follow, or interrupts.": "回答进行中收到消息时：并入当前回答、排队单独回答、与后续消息一起收集，或打断当前回答。",
+  "What happens to a message that arrives during an answer: it joins the answer, waits for an answer of its own, is collected with those that follow, or interrupts.":
+    "回答进行中收到消息时：并入当前回答、排队单独回答、与后续消息一起收集，或打断当前回答。",
   "How long `collect` waits for more messages.": "`collect` 等待更多消息的时间。",
   "Most messages that may wait in one conversation.": "一个对话中可排队的消息数上限。",
-  "How often a failed tool call without effects is repeated.": "没有副作用的工具调用失败后重试的次数。",
+  "How often a failed tool call without effects is repeated.":
+    "没有副作用的工具调用失败后重试的次数。",
   "Pause before each repeated tool call.": "每次重试工具调用前的等待时间。",
-  "What is one conversation: a chat, each thread, or each sender.": "什么算一个对话：一个聊天、每个话题串，或每个发送者。",
-  "Model that transcribes voice messages. Empty: recordings stay files.": "转写语音消息的模型。留空：录音仅保存为文件。",
-  "Whether a model decides before each answer how to handle the message.": "回答前是否先由模型决定如何处理消息。",
+  "What is one conversation: a chat, each thread, or each sender.":
+    "什么算一个对话：一个聊天、每个话题串，或每个发送者。",
+  "Model that transcribes voice messages. Empty: recordings stay files.":
+    "转写语音消息的模型。留空：录音仅保存为文件。",
+  "Whether a model decides before each answer how to handle the message.":
+    "回答前是否先由模型决定如何处理消息。",
   "How triage decides.": "分流如何决定。",
-  "What memory adds to a message: nothing, what fits, or what the model asks for.": "记忆为消息补充什么：不补充、补充相关内容，或由模型索取。",
+  "What memory adds to a message: nothing, what fits, or what the model asks for.":
+    "记忆为消息补充什么：不补充、补充相关内容，或由模型索取。",
   "Most memories that are added at a time.": "每次最多补充的记忆条数。",
   "How often the model may ask memory before it answers.": "模型在回答前最多可询问记忆的次数。",
   "Whether a quiet conversation is summarized for memory.": "对话安静下来后是否总结并存入记忆。",
-  "Most that one run may cost, with everything it starts. 0: no limit.": "一次运行（含其启动的一切）的最高费用。0：不限。",
+  "Most that one run may cost, with everything it starts. 0: no limit.":
+    "一次运行（含其启动的一切）的最高费用。0：不限。",
   "Price of a million input tokens.": "每百万输入 token 的价格。",
   "Price of a million output tokens.": "每百万输出 token 的价格。",
-  "Price of a million input tokens from the provider's cache.": "每百万命中缓存的输入 token 的价格。",
+  "Price of a million input tokens from the provider's cache.":
+    "每百万命中缓存的输入 token 的价格。",
   "Size of the model's context window.": "模型上下文窗口的大小。",
   "Whether the model can call tools.": "模型能否调用工具。",
   "Whether the model can see pictures.": "模型能否看图。",
   "What the model costs.": "模型的价格。",
   "API key of this provider.": "该提供商的 API 密钥。",
-  "Base URL of an OpenAI-compatible endpoint. Empty: the provider's own.": "兼容 OpenAI 的接口地址。留空：使用提供商自己的地址。",
-  "How nanobot talks to the provider: `auto`, `lean`, `litellm`, or a package's client.": "与提供商通信的方式：`auto`、`lean`、`litellm`，或扩展包提供的客户端。",
-  "Prices of models, where the built-in table is wrong or has none.": "模型价格，用于内置价格表有误或缺失时。",
-  "Abilities and prices of models, where the built-in table is wrong or has none.": "模型能力与价格，用于内置表有误或缺失时。",
-  "How long an answer may take to begin. 0: 120 s, or 600 s for a local address.": "回答开始前最长可等待的时间。0：120 秒，本地地址为 600 秒。",
+  "Base URL of an OpenAI-compatible endpoint. Empty: the provider's own.":
+    "兼容 OpenAI 的接口地址。留空：使用提供商自己的地址。",
+  "How nanobot talks to the provider: `auto`, `lean`, `litellm`, or a package's client.":
+    "与提供商通信的方式：`auto`、`lean`、`litellm`，或扩展包提供的客户端。",
+  "Prices of models, where the built-in table is wrong or has none.":
+    "模型价格，用于内置价格表有误或缺失时。",
+  "Abilities and prices of models, where the built-in table is wrong or has none.":
+    "模型能力与价格，用于内置表有误或缺失时。",
+  "How long an answer may take to begin. 0: 120 s, or 600 s for a local address.":
+    "回答开始前最长可等待的时间。0：120 秒，本地地址为 600 秒。",
   "Further keys of a package's client.": "扩展包客户端的其他设置。",
   "Whether the assistant remembers things beyond a conversation.": "助手是否在对话之外保留记忆。",
-  "Whether new memories are kept at once or wait for your approval.": "新记忆立即保存，还是等待你的批准。",
-  "Model that finds memories by meaning. Empty: words alone; `local`: a small one on this machine.": "按含义查找记忆的模型。留空：仅按词语；`local`：本机的小模型。",
-  "How similar a memory must be to be found. 0: the model's usual value.": "记忆需要多相似才会被找到。0：模型的默认值。",
+  "Whether new memories are kept at once or wait for your approval.":
+    "新记忆立即保存，还是等待你的批准。",
+  "Model that finds memories by meaning. Empty: words alone; `local`: a small one on this machine.":
+    "按含义查找记忆的模型。留空：仅按词语；`local`：本机的小模型。",
+  "How similar a memory must be to be found. 0: the model's usual value.":
+    "记忆需要多相似才会被找到。0：模型的默认值。",
   "Longest memory file that is part of a prompt.": "提示中记忆文件的最大长度。",
-  "What the assistant hears in this group. Empty: as its channel has it.": "助手在这个群里听取什么。留空：与频道相同。",
+  "What the assistant hears in this group. Empty: as its channel has it.":
+    "助手在这个群里听取什么。留空：与频道相同。",
   "People who are members in this group only.": "仅在此群中是成员的人。",
   "Adapter of this channel.": "此频道的适配器。",
   "Whether this channel is served.": "是否启用此频道。",
   "Ids of people who may do everything.": "可以做任何事的人的 id。",
-  "Ids of people who may talk to the assistant. `*`: everyone.": "可以与助手交谈的人的 id。`*`：所有人。",
-  "Ids of people who may talk to the assistant without tools. `*`: everyone.": "可以与助手交谈但不能使用工具的人的 id。`*`：所有人。",
-  "Whether strangers get a code with which an owner can let them in.": "陌生人是否会得到配对码，供所有者放行。",
-  "What the assistant hears in groups: mentions, everything, or nothing.": "助手在群里听取什么：被提及时、全部，或都不听。",
-  "How a message in a group begins that is meant for the assistant.": "群消息以什么开头表示是对助手说的。",
+  "Ids of people who may talk to the assistant. `*`: everyone.":
+    "可以与助手交谈的人的 id。`*`：所有人。",
+  "Ids of people who may talk to the assistant without tools. `*`: everyone.":
+    "可以与助手交谈但不能使用工具的人的 id。`*`：所有人。",
+  "Whether strangers get a code with which an owner can let them in.":
+    "陌生人是否会得到配对码，供所有者放行。",
+  "What the assistant hears in groups: mentions, everything, or nothing.":
+    "助手在群里听取什么：被提及时、全部，或都不听。",
+  "How a message in a group begins that is meant for the assistant.":
+    "群消息以什么开头表示是对助手说的。",
   "Groups with settings of their own.": "有单独设置的群。",
   "Whether answers are shown while they are written.": "是否在书写时就显示回答。",
   "Whether a preview shows the tool at work.": "预览中是否显示正在使用的工具。",
@@ -71,21 +99,29 @@ export default {
   "Whether the page and the HTTP API are served.": "是否提供页面和 HTTP API。",
   "Address to listen on.": "监听的地址。",
   "Port to listen on. 0: any free one.": "监听的端口。0：任意空闲端口。",
-  "Token of the owner for the API. Empty: made at the first start.": "所有者使用 API 的令牌。留空：首次启动时生成。",
-  "Names that the gateway is reached by, besides addresses and localhost.": "除地址和 localhost 外，可用来访问网关的名称。",
-  "Port for health checks of a process without the role web. 0: none.": "没有 web 角色的进程提供健康检查的端口。0：不提供。",
+  "Token of the owner for the API. Empty: made at the first start.":
+    "所有者使用 API 的令牌。留空：首次启动时生成。",
+  "Names that the gateway is reached by, besides addresses and localhost.":
+    "除地址和 localhost 外，可用来访问网关的名称。",
+  "Port for health checks of a process without the role web. 0: none.":
+    "没有 web 角色的进程提供健康检查的端口。0：不提供。",
   "Addresses of proxies whose X-Forwarded headers count.": "其 X-Forwarded 头可信的代理地址。",
-  "Address that people use, if a proxy has another one than this machine.": "人们使用的地址，适用于代理地址与本机不同的情况。",
-  "Whether notifications on phones say what is asked, and not only that.": "手机通知是否包含请求的内容，而不只是提示有请求。",
-  "Path below which a proxy serves the gateway. Empty: the path of `public_url`.": "代理提供网关的路径前缀。留空：使用 `public_url` 的路径。",
+  "Address that people use, if a proxy has another one than this machine.":
+    "人们使用的地址，适用于代理地址与本机不同的情况。",
+  "Whether notifications on phones say what is asked, and not only that.":
+    "手机通知是否包含请求的内容，而不只是提示有请求。",
+  "Path below which a proxy serves the gateway. Empty: the path of `public_url`.":
+    "代理提供网关的路径前缀。留空：使用 `public_url` 的路径。",
   "Most tokens a day. 0: no limit.": "每天 token 上限。0：不限。",
   "Most dollars a day. 0: no limit.": "每天费用上限。0：不限。",
   "Most model calls a day. 0: no limit.": "每天模型调用次数上限。0：不限。",
   "Most tokens a day for everything together. 0: no limit.": "全部合计每天 token 上限。0：不限。",
   "Most dollars a day for everything together. 0: no limit.": "全部合计每天费用上限。0：不限。",
-  "Most model calls a day for everything together. 0: no limit.": "全部合计每天模型调用次数上限。0：不限。",
+  "Most model calls a day for everything together. 0: no limit.":
+    "全部合计每天模型调用次数上限。0：不限。",
   "Share of a limit at which people are warned.": "达到上限的多少比例时发出提醒。",
-  "Time zone in which a day begins. Empty: that of this machine.": "一天从哪个时区算起。留空：本机时区。",
+  "Time zone in which a day begins. Empty: that of this machine.":
+    "一天从哪个时区算起。留空：本机时区。",
   "Hour at which a day begins.": "一天从几点开始。",
   "Limits of each person.": "每个人的上限。",
   "Limits of each chat.": "每个聊天的上限。",
@@ -106,13 +142,15 @@ export default {
   "Memory use at which it ends.": "内存占用低于此值时结束。",
   "Swap use at which it begins.": "交换空间占用达到此值时开始。",
   "Swap use at which it ends.": "交换空间占用低于此值时结束。",
-  "Load of each core at which it begins; 100 means that all cores are busy.": "每个核心的负载达到此值时开始；100 表示全部繁忙。",
+  "Load of each core at which it begins; 100 means that all cores are busy.":
+    "每个核心的负载达到此值时开始；100 表示全部繁忙。",
   "Load of each core at which it ends.": "每个核心的负载低于此值时结束。",
   "Names of systemd units to watch.": "要监视的 systemd 单元名称。",
   "Names of systemd units to ignore.": "要忽略的 systemd 单元名称。",
   "Whether units of nanobot's own user are watched too.": "是否也监视 nanobot 所属用户的单元。",
   "How often to look.": "检查间隔。",
-  "Name of the program as `ps` shows it. Empty: the name of the table.": "`ps` 中显示的程序名。留空：表的名称。",
+  "Name of the program as `ps` shows it. Empty: the name of the table.":
+    "`ps` 中显示的程序名。留空：表的名称。",
   "File that holds the number of the process.": "保存进程号的文件。",
   "Files and folders to watch.": "要监视的文件和文件夹。",
   "Patterns of files that count.": "计入的文件模式。",
@@ -122,7 +160,8 @@ export default {
   "Regular expression that finds the lines that count.": "用于找出相关行的正则表达式。",
   "Whether capital and small letters are the same.": "是否忽略大小写。",
   "Whether this machine is watched.": "是否监视这台机器。",
-  "Chat that gets the answers, as CHANNEL:ID. Empty: only the log.": "接收回答的聊天，写作 CHANNEL:ID。留空：仅写入日志。",
+  "Chat that gets the answers, as CHANNEL:ID. Empty: only the log.":
+    "接收回答的聊天，写作 CHANNEL:ID。留空：仅写入日志。",
   "What the model is asked to do about an event.": "要求模型对事件做什么。",
   "Most events that reach the model in an hour.": "每小时送达模型的事件上限。",
   "Events within this time are told together.": "这段时间内的事件会一起告知。",
@@ -139,15 +178,18 @@ export default {
   "Longest time for BOOT.md.": "BOOT.md 的最长时间。",
   "Longest time for SHUTDOWN.md.": "SHUTDOWN.md 的最长时间。",
   "Whether channels wait until BOOT.md is done.": "频道是否等 BOOT.md 完成。",
-  "Whether the assistant looks after HEARTBEAT.md from time to time.": "助手是否定期处理 HEARTBEAT.md。",
+  "Whether the assistant looks after HEARTBEAT.md from time to time.":
+    "助手是否定期处理 HEARTBEAT.md。",
   "How often the assistant looks.": "处理间隔。",
-  "Chat that hears of it, as CHANNEL:ID. Empty: where an owner wrote last.": "接收消息的聊天，写作 CHANNEL:ID。留空：所有者最后发言处。",
+  "Chat that hears of it, as CHANNEL:ID. Empty: where an owner wrote last.":
+    "接收消息的聊天，写作 CHANNEL:ID。留空：所有者最后发言处。",
   "When quiet hours begin, as 22:00. Empty: none.": "安静时段开始时间，如 22:00。留空：无。",
   "When quiet hours end, as 08:00.": "安静时段结束时间，如 08:00。",
   "Title of a conversation: its first sentence, or one that the model writes.":
     "对话的标题：第一句话，或由模型撰写。",
   "Time zone of the quiet hours. Empty: that of this machine.": "安静时段的时区。留空：本机时区。",
-  "Nothing happens this long after somebody wrote in the chat.": "聊天中有人发言后的这段时间内不做任何事。",
+  "Nothing happens this long after somebody wrote in the chat.":
+    "聊天中有人发言后的这段时间内不做任何事。",
   "Model for it. Empty: the usual one.": "使用的模型。留空：默认模型。",
   "Most model calls each time.": "每次模型调用的上限。",
   "Longest working time each time.": "每次的最长工作时间。",
@@ -157,7 +199,8 @@ export default {
   "Secret that the sender signs with or shows.": "发送方用于签名或出示的密钥。",
   "What the model is asked to do with a delivery.": "要求模型如何处理投递。",
   "Kinds of events that count. Empty: all.": "计入的事件类型。留空：全部。",
-  "Where runs happen: in a conversation of their own, or in that of the chat.": "在独立对话中运行，还是在聊天的对话中运行。",
+  "Where runs happen: in a conversation of their own, or in that of the chat.":
+    "在独立对话中运行，还是在聊天的对话中运行。",
   "Role that the sender has.": "发送方的角色。",
   "Tools that may be used. Empty: all.": "可用的工具。留空：全部。",
   "Most model calls for one delivery. 0: as usual.": "一次投递的模型调用上限。0：按默认。",
@@ -167,19 +210,24 @@ export default {
   "Header that holds the time.": "包含时间的请求头。",
   "Most messages in an hour that nobody asked for. 0: no limit.": "每小时主动消息上限。0：不限。",
   "Most messages in a day that nobody asked for. 0: no limit.": "每天主动消息上限。0：不限。",
-  "Most messages in an hour that nobody asked for, in each chat. 0: no limit.": "每个聊天每小时主动消息上限。0：不限。",
-  "Most messages in a day that nobody asked for, in each chat. 0: no limit.": "每个聊天每天主动消息上限。0：不限。",
+  "Most messages in an hour that nobody asked for, in each chat. 0: no limit.":
+    "每个聊天每小时主动消息上限。0：不限。",
+  "Most messages in a day that nobody asked for, in each chat. 0: no limit.":
+    "每个聊天每天主动消息上限。0：不限。",
   "Trigger of a package.": "扩展包的触发器。",
   "Whether this trigger is on.": "是否启用此触发器。",
   "Further keys of the trigger.": "触发器的其他设置。",
-  "Which answers are spoken too: none, those to voice messages, or all.": "哪些回答同时用语音：无、对语音消息的回答，或全部。",
+  "Which answers are spoken too: none, those to voice messages, or all.":
+    "哪些回答同时用语音：无、对语音消息的回答，或全部。",
   "Model that speaks.": "用于发声的模型。",
   "Voice that the model uses.": "模型使用的声音。",
   "Longest answer that is spoken.": "用语音播报的回答最大长度。",
-  "Age at which entries of conversations move into archive files. 0: never.": "对话条目移入归档文件的天数。0：从不。",
+  "Age at which entries of conversations move into archive files. 0: never.":
+    "对话条目移入归档文件的天数。0：从不。",
   "Folder of the archive files.": "归档文件所在文件夹。",
   "Whether commands run in a sandbox.": "命令是否在沙箱中运行。",
-  "What commands reach: the listed hosts, nothing, or everything.": "命令可访问的网络：列出的主机、无，或全部。",
+  "What commands reach: the listed hosts, nothing, or everything.":
+    "命令可访问的网络：列出的主机、无，或全部。",
   "Hosts that commands reach without asking.": "命令无需询问即可访问的主机。",
   "How long a command may run.": "命令最长运行时间。",
   "How long a background command may run.": "后台命令最长运行时间。",
@@ -202,28 +250,33 @@ export default {
   "Whether the program runs in a sandbox.": "程序是否在沙箱中运行。",
   "Folders that the program may read.": "程序可读取的文件夹。",
   "Folders that the program may write to.": "程序可写入的文件夹。",
-  "What the program reaches: the listed hosts, nothing, or everything.": "程序可访问的网络：列出的主机、无，或全部。",
+  "What the program reaches: the listed hosts, nothing, or everything.":
+    "程序可访问的网络：列出的主机、无，或全部。",
   "Hosts that the program reaches.": "程序可访问的主机。",
   "Address of the server.": "服务器地址。",
   "Headers that go with every request.": "每个请求附带的请求头。",
   "How long a call may take.": "一次调用的最长时间。",
   "Patterns of the tools that are offered.": "可提供的工具模式。",
   "Whether members may use the tools too.": "成员是否也可使用这些工具。",
-  "What happens to a call: it is allowed, asked about, or denied.": "对调用的处理：允许、询问，或拒绝。",
+  "What happens to a call: it is allowed, asked about, or denied.":
+    "对调用的处理：允许、询问，或拒绝。",
   "Pattern of the tool's name.": "工具名的模式。",
   "Patterns of arguments.": "参数的模式。",
   "Roles of the person who asks. Empty: any.": "提出请求者的角色。留空：任意。",
   "Patterns of channels. Empty: any.": "频道的模式。留空：任意。",
   "Patterns of chats. Empty: any.": "聊天的模式。留空：任意。",
-  "Whether the conversation has content from outside. Unset: either.": "对话是否含有外部内容。不设：都可以。",
+  "Whether the conversation has content from outside. Unset: either.":
+    "对话是否含有外部内容。不设：都可以。",
   "Whether the call writes to another chat. Unset: either.": "调用是否写入其他聊天。不设：都可以。",
   "Reason that people are told.": "告知人们的理由。",
   "Rules for calls of tools; the first that matches decides.": "工具调用规则；第一条匹配的生效。",
-  "Hosts that even conversations with content from outside may ask.": "即使对话含有外部内容也可访问的主机。",
+  "Hosts that even conversations with content from outside may ask.":
+    "即使对话含有外部内容也可访问的主机。",
   "People who may approve calls besides owners.": "除所有者外可以批准调用的人。",
   "How long an approval waits for an answer.": "批准请求等待答复的时间。",
   "How long a question of the assistant waits for an answer.": "助手的提问等待答复的时间。",
-  "How long running answers may continue when the gateway is told to stop.": "网关收到停止指令后，进行中的回答还可持续多久。",
+  "How long running answers may continue when the gateway is told to stop.":
+    "网关收到停止指令后，进行中的回答还可持续多久。",
   "Who answers, and the limits of a run.": "由谁回答，以及一次运行的限制。",
   "Ways to reach models.": "连接模型的方式。",
   "Chat platforms.": "聊天平台。",
@@ -242,10 +295,13 @@ export default {
   "How many messages come that nobody asked for.": "主动消息的数量。",
   "Triggers of packages.": "扩展包的触发器。",
   "How long conversations are kept in the database.": "对话在数据库中保留多久。",
-  "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.": "数据库，写作 sqlite:///PATH 或 postgresql://...。留空：主目录中的 state.db。",
+  "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.":
+    "数据库，写作 sqlite:///PATH 或 postgresql://...。留空：主目录中的 state.db。",
   "Schema of this assistant in PostgreSQL.": "此助手在 PostgreSQL 中的 schema。",
-  "The assistant's folder. Empty: workspace/ in the home.": "助手的文件夹。留空：主目录中的 workspace/。",
-  "Where files of messages are kept: a folder, or s3://BUCKET/PREFIX. Empty: blobs/ in the home.": "消息文件的存放处：文件夹或 s3://BUCKET/PREFIX。留空：主目录中的 blobs/。",
+  "The assistant's folder. Empty: workspace/ in the home.":
+    "助手的文件夹。留空：主目录中的 workspace/。",
+  "Where files of messages are kept: a folder, or s3://BUCKET/PREFIX. Empty: blobs/ in the home.":
+    "消息文件的存放处：文件夹或 s3://BUCKET/PREFIX。留空：主目录中的 blobs/。",
   "s": "秒",
   "tokens": "token",
   "messages": "条",

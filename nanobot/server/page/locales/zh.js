@@ -530,4 +530,14 @@ export default {
   "Triggers of packages": "扩展包触发器",
   "Retention": "保留",
   "Go to the chat at the start": "以后直接进入聊天",
+  "Notifications": "通知",
+  "Approvals, and answers that wait, are shown on this device while the page is closed.":
+    "页面关闭时，在此设备上显示待批准的请求和新的回答。",
+  "Stop notifying": "停止通知",
+  "Notify me on this device": "在此设备上通知我",
+  "This needs HTTPS; on an iPhone, add the page to the home screen first.":
+    "需要 HTTPS；在 iPhone 上请先将页面添加到主屏幕。",
+  "This browser does not allow notifications from here.": "浏览器不允许来自此处的通知。",
+  "This device is no longer notified.": "此设备不再收到通知。",
+  "This device is notified from now on.": "此设备现在起会收到通知。",
 };

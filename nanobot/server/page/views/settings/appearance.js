@@ -3,6 +3,7 @@
 import { language, LANGUAGES, speak, t } from "../../i18n.js";
 import { html } from "../../lib.js";
 import { Field } from "../../parts/basics.js";
+import { Notifications } from "./notify.js";
 import { choose, chosen } from "../../theme.js";
 
 const COLOURS = { "": "As the system has it", "light": "Light", "dark": "Dark" };
@@ -29,6 +30,7 @@ export function Appearance() {
           <//>
         </div>
       </div>
+      <${Notifications} />
     </section>
   `;
 }
