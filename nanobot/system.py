@@ -6,11 +6,12 @@ from __future__ import annotations
 import ipaddress
 import os
 import random
+import resource
 import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, get_ident
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "nanobot-gateway"
 """What package indexes call it: the name nanobot is somebody else's there."""
+
+MOST_FILES = 65_536
+"""That a process asks for: some programs that it starts go through all of them."""
 
 STORE_RETRY_SECONDS = 2.0
 
@@ -180,6 +184,16 @@ def sparing_authorities() -> Iterator[None]:
             yield
         finally:
             ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]
+
+
+def raise_open_files() -> None:
+    """Let this process have as many files open as its hard limit allows, up to `MOST_FILES`: the
+    soft limit is meant for programs that wait by select()."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # macOS allows less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Installation:

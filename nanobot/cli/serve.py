@@ -22,6 +22,7 @@ from nanobot.cli.output import say, warn
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError
+from nanobot.system import raise_open_files
 
 _FORCED = 1
 
@@ -31,6 +32,7 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
     `errors` for other ends."""
     with errors(), ungrouped():
         roles = roles_of(names)
+        raise_open_files()
         to_stderr(environ, "INFO")
         config = load(environ)
         file = log_file_of(config.home)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import resource
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol, cast
 
 from loguru import logger
@@ -14,9 +15,9 @@ from loguru import logger
 from nanobot.boundary import boundary, ungrouped
 from nanobot.config.settings.channels import WEB_PORT, WebSettings
 from nanobot.errors import ConfigError
+from nanobot.server.listener import Listener, bound
 
 _CONNECTIONS = 512
-_BACKLOG = 1_024
 _FINISH_SECONDS = 5.0
 _PORTS = 20
 _BODY = b'{"error":{"code":"busy","message":"Too many connections; try it later."}}'
@@ -61,7 +62,8 @@ class WebServer:
         self._settings = settings
         self._load = load
         self._most = _room() if connections is None else connections
-        self._listening: asyncio.Server | None = None
+        self._listening: Listener | None = None
+        self._connecting = 0
         self._answering: Answering | None = None
         self._waiting: set[_Waiting] = set()
         self._loading: asyncio.Task[None] | None = None
@@ -73,7 +75,7 @@ class WebServer:
         host = self._settings.host
         self._listening = await self._listen()
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{self._listening.sockets[0].getsockname()[1]}"
+        self.url = f"http://{name}:{self._listening.port}"
         with ungrouped():
             async with asyncio.TaskGroup() as self._tasks:
                 try:
@@ -93,28 +95,44 @@ class WebServer:
         if self._answering is not None:
             await self._answering.finish(_FINISH_SECONDS)
 
-    async def _listen(self) -> asyncio.Server:
+    async def _listen(self) -> Listener:
         host, first = self._settings.host, self._settings.port
         # Whoever is configured to ask at a port must not be led to another program's.
         usual = first == WEB_PORT and not self._exact
         ports = (*range(first, first + _PORTS), 0) if usual else (first,)
-        loop = asyncio.get_running_loop()
         for port in ports:
             try:
-                server = await loop.create_server(self._connected, host, port, backlog=_BACKLOG)
+                sockets = await bound(host, port)
+                listener = Listener(sockets, self._taken, self._is_full, _BUSY)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or port == ports[-1]:
                     raise _unheard(error, host, port) from None
             else:
                 if port != first:
                     logger.info("web.port: {} is taken, so it is {}", first, port)
-                return server
+                return listener
         raise AssertionError("there is always a last port")
 
-    def _connected(self) -> asyncio.Protocol:
-        held = len(self._waiting) + (0 if self._answering is None else len(self._answering))
-        if held >= self._most:
-            return _Refused()
+    def _is_full(self) -> bool:
+        held = self._connecting + len(self._waiting)
+        return held + (0 if self._answering is None else len(self._answering)) >= self._most
+
+    def _taken(self, connection: socket.socket) -> None:
+        if self._tasks is None:
+            connection.close()
+            return
+        self._connecting += 1
+        self._tasks.create_task(self._connected(connection), name="web: a connection")
+
+    async def _connected(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            with boundary("a connection"), suppress(OSError):
+                await loop.connect_accepted_socket(self._protocol, connection)
+        finally:
+            self._connecting -= 1
+
+    def _protocol(self) -> asyncio.Protocol:
         return _Waiting(self) if self._answering is None else self._answering()
 
     def came(self, waiting: _Waiting) -> None:
@@ -137,15 +155,6 @@ class WebServer:
             else:
                 waiting.hand_over(self._answering())
         self._waiting.clear()
-
-
-class _Refused(asyncio.Protocol):
-    """A connection too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast("asyncio.Transport", transport)
-        stream.write(_BUSY)
-        stream.close()
 
 
 class _Waiting(asyncio.Protocol):

@@ -14,6 +14,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.providers.base import Models
 from nanobot.server.client import ControlClient
+from nanobot.system import raise_open_files
 
 _CONNECT_SECONDS = 5.0
 _DRAIN_SECONDS = 2.0
@@ -30,6 +31,7 @@ async def connected(
     async with AsyncExitStack() as stack:
         client = await ControlClient.connect(path)
         if client is None:
+            raise_open_files()
             drain = min(config.drain_seconds, _DRAIN_SECONDS)
             own = Gateway(
                 msgspec.structs.replace(config, drain_seconds=drain),
