@@ -17,6 +17,7 @@ from loguru import logger
 _BACKLOG = 1_024
 """Connections that the system keeps until they are taken."""
 _AT_ONCE = 64
+_REQUEST_BYTES = 65_536
 _PAUSE_SECONDS = 1.0
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -76,7 +77,9 @@ class Listener:
     def _refuse(self, connection: socket.socket) -> None:
         try:
             connection.send(self._refusal)
-        except OSError:  # it is gone already
+            # What is not read when it closes would take the refusal away from the other side.
+            connection.recv(_REQUEST_BYTES)
+        except OSError:  # nothing came yet, or it is gone already
             return
         finally:
             connection.close()
