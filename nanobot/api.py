@@ -16,18 +16,22 @@ import msgspec
 
 from nanobot import errors
 from nanobot.agent.library.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
-from nanobot.app.assembly import Parts, Program
+from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.program import Program
 from nanobot.boundary import boundary, ungrouped
 from nanobot.bus.core import Bus
 from nanobot.config.loader import load
 from nanobot.messages import RunEvent
 from nanobot.ports import Ids
 from nanobot.providers.base import LLMProvider
+from nanobot.providers.managed_context import ContextManager
 from nanobot.providers.one_provider import OneProvider
 from nanobot.server.client import connected
+from nanobot.store.database.sqlite import Database
 from nanobot.system import RandomIds, environment
-from nanobot.tools.base import Tool
+from nanobot.tools.base import Tool, ToolExecutor
+from nanobot.tools.registry import ToolRegistry
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
@@ -64,7 +68,11 @@ class Agent:
         provider: LLMProvider | None = None,
         model: str | None = None,
         tools: Sequence[AgentTool] = (),
+        registry: ToolRegistry | None = None,
+        executor: ToolExecutor | None = None,
+        context_manager: ContextManager | None = None,
         database_url: str | None = None,
+        store: Database | None = None,
         ids: Ids | None = None,
         observer: Callable[[RunEvent], object] | None = None,
     ) -> AsyncIterator[Agent]:
@@ -72,19 +80,30 @@ class Agent:
 
         `provider` takes the place of the configured models, and answers as `model` (its own default
         if it is not given). `tools`, or typed functions, are there besides the others; they are
-        closures over whatever they need at run time. `database_url` is the store's, in the place of
-        the configured one; `ids` makes the ids of runs. `observer` is called with every event of
-        every run here; what it raises is logged.
+        closures over whatever they need at run time. A `registry` is there in the place of all of
+        them, an `executor` runs them, a `context_manager` shapes each request that a model is sent.
+        `database_url` is the store's, in the place of the configured one; a `store` is an open
+        database of SQLite (`in_memory_database()` is one), which stays open. `ids` makes the ids of
+        runs. `observer` is called with every event of every run here; what it raises is logged.
 
         What an earlier process left is taken up first. At the end runs get `drain_seconds`.
         Raises StoreLocked, naming the pid, when another process holds the home, ConfigError, and
-        UsageError for a tool that cannot be one.
+        UsageError for a tool that cannot be one, and for two stores, or tools beside a registry.
         """
+        if registry is not None and tools:
+            raise errors.UsageError("tools: register them with the `registry` that is given")
+        if store is not None and (database_url is not None or store.dialect != "sqlite"):
+            raise errors.UsageError("store: an open database of SQLite, without a `database_url`")
         environ = _environment(home)
         if database_url is not None:
             environ["NANOBOT_DATABASE_URL"] = database_url
         program = Program(
-            provider=None if provider is None else OneProvider(provider, model), tools=tuple(tools)
+            provider=None if provider is None else OneProvider(provider, model),
+            tools=tuple(tools),
+            registry=registry,
+            executor=executor,
+            context_manager=context_manager,
+            store=store,
         )
         gateway = Gateway(load(environ), environ, channels=False, ids=ids, program=program)
         with ungrouped():

@@ -15,13 +15,15 @@ from nanobot.agent.loop import AgentLoop
 from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent
-from nanobot.providers.base import ImagePart, ModelProfile
+from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
 from nanobot.store.message_bus import MessageBus
+from nanobot.store.opening import in_memory_database
 from nanobot.system import SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.machine import CountingIds
 from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -182,6 +184,83 @@ async def test_an_agent_is_opened_over_ones_own_parts(tmp_path: Path) -> None:
     assert not provider.closed
     assert [event.kind for event in events if event.run_id == result.run_id][-1] is EventKind.END
     assert "seven" in [event.payload.get("text") for event in events]
+
+
+class Shouting:
+    """A context manager that hides tools and puts the question into capitals."""
+
+    def build_context(self, request: ModelRequest) -> ModelRequest:
+        *before, last = request.messages
+        shouted = msgspec.structs.replace(last, content=str(last.content).upper())
+        return msgspec.structs.replace(request, messages=(*before, shouted), tools=())
+
+
+class Counting:
+    """An executor that counts the calls, and answers one of them itself."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    async def execute(self, tool: AnyTool, args: Any, context: CallContext) -> str | ToolOutput:
+        self.calls.append(f"{tool.name} of {context.session_key}")
+        return "made up" if tool.name == "lookup" else await tool.run(args, context)
+
+
+def lookup(text: str) -> str:
+    """Looks it up."""
+    raise AssertionError(text)
+
+
+async def test_an_agent_takes_a_context_manager_a_registry_and_an_executor(tmp_path: Path) -> None:
+    registry, executor = ToolRegistry(), Counting()
+    registry.register(exec_)
+    registry.register(lookup)
+    provider = ScriptedProvider(
+        asks_for("exec_", text="seven"), asks_for("lookup", text="x"), "It is seven."
+    )
+    async with Agent.open(
+        tmp_path,
+        provider=provider,
+        registry=registry,
+        executor=executor,
+        context_manager=Shouting(),
+    ) as agent:
+        events = [
+            event
+            async for event in agent.run_stream(RunInput(messages=[HELLO], session_key="api:s"))
+        ]
+    assert executor.calls == ["exec_ of api:s", "lookup of api:s"]
+    results = [event.payload.get("text") for event in events if event.kind == "tool_result"]
+    assert results == ["seven", "made up"]
+    assert str(provider.requests[0].messages[-1].content).endswith("HELLO")
+    assert provider.requests[0].tools == ()
+
+
+async def test_a_registry_takes_the_place_of_all_tools(tmp_path: Path) -> None:
+    registry, provider = ToolRegistry(), ScriptedProvider("hi")
+    registry.register(exec_)
+    async with Agent.open(tmp_path, provider=provider, registry=registry) as agent:
+        await agent.run(RunInput(messages=[HELLO]))
+        with pytest.raises(UsageError, match="there is no tool"):
+            await agent.run(RunInput(messages=[HELLO], allowed_tools=("read_file",)))
+    assert [spec.name for spec in provider.requests[0].tools] == ["exec_"]
+    with pytest.raises(UsageError, match="registry"):
+        async with Agent.open(tmp_path, registry=registry, tools=[exec_]):
+            pass
+
+
+async def test_a_store_that_is_given_is_used_and_stays_open(tmp_path: Path) -> None:
+    store, question = in_memory_database(), RunInput(messages=[HELLO], run_id="r")
+    async with Agent.open(tmp_path, provider=ScriptedProvider("once"), store=store) as agent:
+        first = await agent.run(question)
+    async with Agent.open(tmp_path, provider=ScriptedProvider("twice"), store=store) as agent:
+        assert await agent.run(question) == first
+        assert first.message == "once"
+    assert not (tmp_path / "state.db").exists()
+    with pytest.raises(UsageError, match="store"):
+        async with Agent.open(tmp_path, store=store, database_url="sqlite:///x.db"):
+            pass
+    await store.close()
 
 
 async def test_an_observer_that_fails_harms_nothing(tmp_path: Path) -> None:

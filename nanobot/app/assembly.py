@@ -37,6 +37,7 @@ from nanobot.app.parts import (
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
+from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over, side_by_side
 from nanobot.app.settings import capacity, run_settings
@@ -50,7 +51,6 @@ from nanobot.memory.index import Memory
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.plugins import Plugins
-from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.server.http import HttpService
@@ -69,7 +69,6 @@ from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
-from nanobot.tools.base import AnyTool
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -86,14 +85,6 @@ from nanobot.workspace.skills import Skills
 
 if TYPE_CHECKING:
     from nanobot.server.peers import PeerProcesses
-
-
-class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program brings that has a nanobot within itself: a provider in the place of those
-    configured, and tools besides the others. Its calls are no lines of its log."""
-
-    provider: OneProvider | None = None
-    tools: tuple[AnyTool | Callable[..., object], ...] = ()
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -381,8 +372,8 @@ class _Assembly:
             AgentDependencies(
                 bus=self.bus,
                 records=self.records,
-                models=VisionModels(self.models, self.blobs),
-                tools=self.tools,
+                models=VisionModels(self.program.shaped(self.models), self.blobs),
+                tools=self.program.offered(self.tools),
                 prompt=prompt,
                 clock=self.machine.clock,
                 ids=self.machine.ids,

@@ -12,11 +12,12 @@ from typing import Any
 from loguru import logger
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.assembly import Parts, Program, assemble
+from nanobot.app.assembly import Parts, assemble
 from nanobot.app.home import prepare_home
 from nanobot.app.live_settings import follow_quiet
 from nanobot.app.machine import Machine
 from nanobot.app.parts import titling_of, warm_up
+from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
@@ -25,7 +26,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
-from nanobot.store.opening import Store, contexts, open_store
+from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.redact import Redactor, secrets_of
@@ -163,10 +164,13 @@ class Gateway:
     def _store(self, command: str, budgets: Budgets, quiet: QuietHours) -> Store:
         config, machine = self.config, self._machine
         voice = None if config.voice.answers == "off" else config.voice
+        context_of = contexts(machine.clock, machine.ids, store_hooks(budgets, quiet, voice))
+        if self._program is not None and self._program.store is not None:
+            return Store(KeptOpen(self._program.store), context_of(None, ""), None)
         return open_store(
             config.home,
             config.database_url,
-            contexts(machine.clock, machine.ids, store_hooks(budgets, quiet, voice)),
+            context_of,
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),
         )

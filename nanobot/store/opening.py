@@ -64,6 +64,19 @@ class Store:
             self._lock.release()
 
 
+class KeptOpen:
+    """A Database that a program opened, and that it closes itself."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.dialect = database.dialect
+        self.transact = database.transact
+        self.checkpoint = database.checkpoint
+
+    async def close(self) -> None:
+        """It stays open."""
+
+
 def in_memory_database(failpoints: Failpoints | None = None) -> SqliteDatabase:
     """A private database that ends with the process, under the same code."""
     database = SqliteDatabase(None, failpoints)

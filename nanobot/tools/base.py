@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -167,3 +167,12 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
 
 
 AnyTool = Tool[Any]
+
+
+class ToolExecutor(Protocol):
+    """What runs the tools of a program in the place of their own functions."""
+
+    async def execute(self, tool: AnyTool, args: Any, context: CallContext) -> str | ToolOutput:
+        """The result of a call whose arguments were checked. Without an executor it is that of
+        `await tool.run(args, context)`. Raises ToolError for what the model can mend."""
+        ...

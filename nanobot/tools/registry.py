@@ -35,6 +35,7 @@ from nanobot.tools.base import (
     Question,
     RawArgs,
     Tool,
+    ToolExecutor,
     ToolOutput,
     direct_call,
 )
@@ -68,6 +69,8 @@ class ToolRegistry:
         log_calls: bool = False,
     ) -> None:
         """`log_calls`: each call is a line of the process's log, with arguments and outcome."""
+        self.executor: ToolExecutor | None = None
+        """Runs the tools in the place of `tool.run(args, context)`, which it may call itself."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -295,7 +298,10 @@ class ToolRegistry:
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
-                result = await tool.run(args, context)
+                if self.executor is None:
+                    result = await tool.run(args, context)
+                else:
+                    result = await self.executor.execute(tool, args, context)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():

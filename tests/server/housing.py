@@ -9,8 +9,9 @@ from typing import Any
 
 import aiohttp
 
-from nanobot.app.assembly import Parts, Program
+from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider

@@ -1,0 +1,46 @@
+"""A context manager of a program: it shapes each request right before the model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelRequest, Models
+
+
+class ContextManager(Protocol):
+    """Gives the request that the model is sent for the one that was built from the session's log:
+    system prompt, messages, tools. It must be a function of that request alone: after a crash, and
+    in a replay, the same log has to give the same request."""
+
+    def build_context(self, request: ModelRequest) -> ModelRequest:
+        """The request as it is sent."""
+        ...
+
+
+class ManagedModels:
+    """Models whose requests a context manager shapes."""
+
+    def __init__(self, models: Models, manager: ContextManager) -> None:
+        self._models = models
+        self._manager = manager
+
+    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
+        """The model of that label. Raises ModelError or ConfigError."""
+        provider, profile = await self._models.pick(label)
+        return _Managed(provider, self._manager), profile
+
+
+class _Managed(LLMProvider):
+    def __init__(self, provider: LLMProvider, manager: ContextManager) -> None:
+        self._provider = provider
+        self._manager = manager
+
+    def profile(self, model: str) -> ModelProfile:
+        return self._provider.profile(model)
+
+    def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        return self._provider.chat_stream(self._manager.build_context(request))
+
+    async def close(self) -> None:
+        await self._provider.close()
