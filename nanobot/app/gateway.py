@@ -19,6 +19,7 @@ from nanobot.app.machine import Machine
 from nanobot.app.parts import titling_of, warm_up
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
+from nanobot.app.zones import zone_of_home
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
@@ -64,6 +65,7 @@ class Gateway:
             ids=ids or RandomIds(),
             redact=Redactor(secrets_of(config, environ)),
             began=clock.monotonic(),
+            zone=zone_of_home(config.agent, environ),
             restart=restart,
         )
         self._with_channels = channels

@@ -7,21 +7,16 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from nanobot.ports import Clock, Ids
-from nanobot.system import local_zone
 from nanobot.tools.redact import Redactor
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway has of the process that it is in."""
+    """What a gateway has of the process that it is in. `zone`: the name of its time zone."""
 
     environ: Mapping[str, str]
     clock: Clock
     ids: Ids
     redact: Redactor
     began: float
+    zone: str
     restart: Callable[[], None] | None = None
-
-    @property
-    def zone(self) -> str:
-        """The name of its time zone."""
-        return local_zone(self.environ)

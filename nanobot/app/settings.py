@@ -8,9 +8,9 @@ from typing import Literal
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.worker import Capacity
+from nanobot.app.zones import zone_of_home
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.config.settings.tools import ExecSettings
-from nanobot.system import local_zone
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.shell.exec import ExecOptions
 
@@ -35,7 +35,7 @@ def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettin
         max_history=config.max_history,
         fallback_models=config.fallback_models,
         steer=config.when_busy == "steer",
-        zone=local_zone(environ),
+        zone=zone_of_home(config, environ),
     )
 
 

@@ -91,10 +91,16 @@ async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World
         world.telegram.say(7, "hello, it is me")
         await asks(terminal, "Person 7 (id 7) wrote. Is that you?")
         terminal.type(ENTER)
+        await asks(terminal, "Your time zone, as in Europe/Berlin [UTC]:")
+        terminal.type(f"berlin{ENTER}")
+        await terminal.shows("did you mean Europe/Berlin?")
+        await asks(terminal, "Your time zone, as in Europe/Berlin [UTC]:")
+        terminal.type(f"Europe/Berlin{ENTER}")
         await terminal.shows("nanobot gateway    serve telegram")
         assert await terminal.ended() == 0
         assert world.telegram.token not in terminal.screen.raw
     assert world.config["agent"]["model"] == "openai/gpt-5-mini"
+    assert world.config["agent"]["zone"] == "Europe/Berlin"
     channel = world.config["channels"]["telegram"]
     assert (channel["token"], channel["owners"]) == ("file:secrets/telegram.token", ["7"])
     secret = world.home / "secrets" / "telegram.token"
@@ -139,6 +145,8 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
         terminal.type(f"sk-mine{ENTER}")
         await terminal.shows("mine/big answered after")
         await asks(terminal, "Number")
+        terminal.type(ENTER)
+        await asks(terminal, "Your time zone")
         terminal.type(ENTER)
         assert await terminal.ended() == 0
     assert world.model.headers[-1]["authorization"] == "Bearer sk-mine"
@@ -233,6 +241,8 @@ async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_ke
         await terminal.shows("openai/gpt-4o answered after")
         assert any("128,000 tokens, tools, images" in line for line in terminal.screen.lines)
         await asks(terminal, "Number")
+        terminal.type(ENTER)
+        await asks(terminal, "Your time zone")
         terminal.type(ENTER)
         assert await terminal.ended() == 0
     assert world.model.headers[-1]["authorization"] == "Bearer sk-typed"

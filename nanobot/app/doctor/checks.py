@@ -7,6 +7,7 @@ import shutil
 import stat
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,14 +22,14 @@ from nanobot.app.doctor.mendable import Mendable
 from nanobot.app.doctor.plugins import broken
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.setup.probes import try_model
+from nanobot.app.zones import guessed, says_nothing, zone_of_home
 from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
-from nanobot.store.repositories.inspection import inspect
-from nanobot.system import local_zone
+from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.tools.sandbox.bubblewrap import (
     REMEDY,
     Bubblewrap,
@@ -78,7 +79,8 @@ async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mend
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
     for finding in (await _served(config), *await _watches(config)):
         yield finding
-    yield _store(config)
+    for finding in _store(config, environ):
+        yield finding
     yield await _model(config, environ)
     yield await _sandbox(config)
     async for finding in entrances(config):
@@ -113,7 +115,7 @@ def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | N
     ]
     findings += [
         Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
-        for sentence in _unusable(config, problems, local_zone(environ))
+        for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
     ]
     if not findings:
         text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
@@ -211,7 +213,7 @@ def _closing(path: Path, mode: int) -> Callable[[], None]:
 
 
 def _machine(config: Config, environ: Mapping[str, str]) -> list[Finding]:
-    return [_disk(config), _clock(environ), _user()]
+    return [_disk(config), _clock(config, environ), _user()]
 
 
 def _disk(config: Config) -> Finding:
@@ -225,8 +227,8 @@ def _disk(config: Config) -> Finding:
     return Finding(about="disk", level=level, text=text, remedy=remedy)
 
 
-def _clock(environ: Mapping[str, str]) -> Finding:
-    now, zone, about = time.time(), local_zone(environ), "clock"
+def _clock(config: Config, environ: Mapping[str, str]) -> Finding:
+    now, zone, about = time.time(), zone_of_home(config.agent, environ), "clock"
     if now < _FIRST_RELEASE:
         text = f"the clock says {time.strftime('%Y-%m-%d', time.gmtime(now))}"
         remedy = "Set it; certificates and the order of messages depend on it"
@@ -237,7 +239,7 @@ def _clock(environ: Mapping[str, str]) -> Finding:
         text = f"the zone {zone!r} is not known here"
         remedy = "Set TZ to a name such as Europe/Berlin, or install tzdata"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
-    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    shown = datetime.fromtimestamp(now, ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
     return Finding(about=about, level="ok", text=f"{shown}, zone {zone}")
 
 
@@ -296,12 +298,27 @@ async def _heartbeat(config: Config) -> list[Finding]:
     ]
 
 
-def _store(config: Config) -> Finding:
-    about = "store"
+def _store(config: Config, environ: Mapping[str, str]) -> list[Finding]:
     try:
         findings = inspect(config.database_url)
     except NanobotError as error:
-        return Finding(about=about, level="broken", text=str(error))
+        return [Finding(about="store", level="broken", text=str(error))]
+    result = [_kept(findings)]
+    zone = zone_of_home(config.agent, environ)
+    if findings.jobs and not config.agent.zone and says_nothing(zone):
+        text = f"agent.zone is not set and this machine says {zone}: {findings.jobs} job(s) use it"
+        remedy = f"`nanobot config set agent.zone {_example(environ)}`, then restart"
+        result.append(Finding(about="zone", level="warning", text=text, remedy=remedy))
+    return result
+
+
+def _example(environ: Mapping[str, str]) -> str:
+    zone = guessed(environ)
+    return "Europe/Berlin" if says_nothing(zone) else zone
+
+
+def _kept(findings: Inspection) -> Finding:
+    about = "store"
     if findings.revision is None:
         return Finding(about=about, level="ok", text=f"{findings.where} is not there yet")
     size = f", {findings.size / 1e6:.1f} MB" if findings.size else ""

@@ -23,6 +23,7 @@ from nanobot.app.setup.model_names import (
 )
 from nanobot.app.setup.new_channel import NewChannel, channel_of
 from nanobot.app.setup.probes import tell, try_channel, try_model
+from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.onboard.models import OWN_PROVIDER, ModelWishes, named
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
@@ -34,6 +35,7 @@ from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
+from nanobot.triggers.cron.schedule import zone_of
 from nanobot.workspace import folder as workspace
 
 _MOST_LISTED = 20
@@ -198,6 +200,20 @@ def _conversation(
         _choose_model(environ, config, wishes, plan)
     if chat:
         _choose_channel(environ, config, wishes, plan)
+    if not config.agent.zone and not config.file.exists():
+        _choose_zone(environ, plan)
+
+
+def _choose_zone(environ: Mapping[str, str], plan: OnboardPlan) -> None:
+    """The zone of jobs and days, asked once."""
+    while True:
+        named = ask("Your time zone, as in Europe/Berlin", guessed(environ))
+        try:
+            plan.keys["agent.zone"] = zone_of(named).key
+        except UsageError as error:
+            say(f"{error}")
+        else:
+            return
 
 
 def _choose_model(

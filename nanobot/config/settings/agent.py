@@ -53,6 +53,13 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         Meta(min_length=1, max_length=64),
         about("Name that the assistant uses for itself.", live=True),
     ] = "nanobot"
+    zone: Annotated[
+        str,
+        about(
+            "Time zone of jobs, of the times in prompts, of quiet hours and of days, as in "
+            "Europe/Berlin. Empty: that of this machine."
+        ),
+    ] = ""
     persona: Annotated[
         str,
         Meta(min_length=1, max_length=64),
@@ -164,6 +171,20 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
             live=True,
         ),
     ] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.zone and not _is_zone(self.zone):
+            raise Unfit("zone", 'the name of a time zone, as in "Europe/Berlin"')
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - most name none
+
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):

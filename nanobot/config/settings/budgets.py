@@ -30,7 +30,7 @@ class AllowanceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fiel
 class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
     """`[budgets]`: what may be spent in a day by all together; `person`, `chat`, `job`: by each of
     them; `people`, `chats`, `jobs`, `model`: by those named. At the share `soft` of a limit people
-    are warned. A day begins at `reset_hour` in `zone` (empty: this machine's)."""
+    are warned. A day begins at `reset_hour` in `zone` (empty: `agent.zone`)."""
 
     tokens_per_day: Annotated[
         Tokens | None,
@@ -50,7 +50,7 @@ class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
         float, Meta(gt=0, le=1), about("Share of a limit at which people are warned.", live=True)
     ] = 0.8
     zone: Annotated[
-        str, about("Time zone in which a day begins. Empty: that of this machine.", live=True)
+        str, about("Time zone in which a day begins. Empty: `agent.zone`.", live=True)
     ] = ""
     reset_hour: Annotated[
         int, Meta(ge=0, le=23), about("Hour at which a day begins.", unit="h", live=True)

@@ -39,7 +39,7 @@ class HeartbeatSettings(Settings, frozen=True, kw_only=True):
     ] = ""
     quiet_from: Annotated[str, about("When quiet hours begin, as 22:00. Empty: none.")] = ""
     quiet_until: Annotated[str, about("When quiet hours end, as 08:00.")] = ""
-    zone: Annotated[str, about("Time zone of the quiet hours. Empty: that of this machine.")] = ""
+    zone: Annotated[str, about("Time zone of the quiet hours. Empty: `agent.zone`.")] = ""
     active_seconds: Annotated[
         float,
         Meta(ge=0, le=86_400),
@@ -154,9 +154,9 @@ class QuietSettings(Settings, frozen=True, kw_only=True):
         str, about("When quiet hours begin, as 22:00. Empty: none.", live=True)
     ] = ""
     quiet_until: Annotated[str, about("When quiet hours end, as 08:00.", live=True)] = ""
-    zone: Annotated[
-        str, about("Time zone of the quiet hours. Empty: that of this machine.", live=True)
-    ] = ""
+    zone: Annotated[str, about("Time zone of the quiet hours. Empty: `agent.zone`.", live=True)] = (
+        ""
+    )
     chats: Annotated[
         Mapping[str, QuietLimitSettings], about("Limits of single chats.", live=True)
     ] = {}

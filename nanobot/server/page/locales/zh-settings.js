@@ -120,8 +120,10 @@ export default {
   "Most model calls a day for everything together. 0: no limit.":
     "全部合计每天模型调用次数上限。0：不限。",
   "Share of a limit at which people are warned.": "达到上限的多少比例时发出提醒。",
-  "Time zone in which a day begins. Empty: that of this machine.":
-    "一天从哪个时区算起。留空：本机时区。",
+  "Time zone of jobs, of the times in prompts, of quiet hours and of days, as in Europe/Berlin. Empty: that of this machine.":
+    "任务、提示中的时间、安静时段和每日统计所用的时区，如 Europe/Berlin。留空：本机时区。",
+  "Time zone in which a day begins. Empty: `agent.zone`.":
+    "一天从哪个时区算起。留空：使用 `agent.zone`。",
   "Hour at which a day begins.": "一天从几点开始。",
   "Limits of each person.": "每个人的上限。",
   "Limits of each chat.": "每个聊天的上限。",
@@ -187,7 +189,7 @@ export default {
   "When quiet hours end, as 08:00.": "安静时段结束时间，如 08:00。",
   "Title of a conversation: its first sentence, or one that the model writes.":
     "对话的标题：第一句话，或由模型撰写。",
-  "Time zone of the quiet hours. Empty: that of this machine.": "安静时段的时区。留空：本机时区。",
+  "Time zone of the quiet hours. Empty: `agent.zone`.": "安静时段的时区。留空：使用 `agent.zone`。",
   "Nothing happens this long after somebody wrote in the chat.":
     "聊天中有人发言后的这段时间内不做任何事。",
   "Model for it. Empty: the usual one.": "使用的模型。留空：默认模型。",

@@ -1,6 +1,7 @@
 /** 中文。 English is the key; what is missing here is shown in English. */
 
 export default {
+  "Your time zone, for schedules, quiet hours and days": "你的时区，用于日程、安静时段和每日统计",
   "Views": "视图",
   "{n} unread or waiting": "{n} 条未读或待处理",
   "Go to": "前往",

@@ -17,6 +17,8 @@ import { leave, left } from "./visit.js";
 const SKIPPED = "welcome:skipped";
 const DRAFT = "draft:web:hello";
 const AGAIN_MS = 700;
+const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
 /**
  * What of it is done, as the gateway knows; what was left out, as this browser does.
@@ -31,6 +33,7 @@ export async function progress(signal) {
   ]);
   const model = settings.find(({ key }) => key === "agent.model");
   const persona = settings.find(({ key }) => key === "agent.persona");
+  const zone = settings.find(({ key }) => key === "agent.zone");
   const wanted = settings
     .filter(
       ({ key, value, written }) =>
@@ -40,6 +43,7 @@ export async function progress(signal) {
   const skipped = new Set(JSON.parse(localStorage.getItem(SKIPPED) ?? "[]"));
   return {
     model: String(model?.written ?? model?.value ?? ""),
+    zone: String(zone?.written ?? zone?.value ?? ""),
     personas,
     user,
     pending:
@@ -70,8 +74,11 @@ function mark(name) {
 /** @param {Step} props */
 function You({ state, onDone }) {
   const [text, setText] = useState(state.user.text);
+  const [zone, setZone] = useState(state.zone || own);
   const save = async () => {
-    await change("prompts write", { name: "USER.md", text, digest: state.user.digest });
+    if (zone !== state.zone) await change("config set", { key: "agent.zone", text: zone });
+    if (text !== state.user.text)
+      await change("prompts write", { name: "USER.md", text, digest: state.user.digest });
     mark("you-done");
     tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
     onDone();
@@ -90,8 +97,24 @@ function You({ state, onDone }) {
         value=${text}
         onInput=${(event) => setText(event.currentTarget.value)}
       ></textarea>
+      <label>
+        ${t("Your time zone, for schedules, quiet hours and days")}
+        <input
+          type="text"
+          list="your-zones"
+          value=${zone}
+          onInput=${(event) => setZone(event.currentTarget.value)}
+        />
+        <datalist id="your-zones">
+          ${zones.map((name) => html`<option value=${name}></option>`)}
+        </datalist>
+      </label>
       <div class="row end">
-        <${Button} kind="main" disabled=${text === state.user.text} onClick=${save}>
+        <${Button}
+          kind="main"
+          disabled=${text === state.user.text && zone === state.zone}
+          onClick=${save}
+        >
           ${t("Save")}
         <//>
       </div>
