@@ -219,7 +219,9 @@ def _due_text(due: list[DueView], _: float) -> str:
     return "\n".join((f"{due[0].rule} ({due[0].zone}):", *(each.time for each in due)))
 
 
-@operation("cron preview", reads=True, text=_due_text, example="every weekday at 7:30")
+@operation(
+    "cron preview", reads=True, role=Role.MEMBER, text=_due_text, example="every weekday at 7:30"
+)
 async def preview_schedule(
     context: OperationContext,
     _: Caller,

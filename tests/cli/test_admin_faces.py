@@ -244,7 +244,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     own |= {f"sessions {word}" for word in ("list", "show", "notices", "mark-read", "export")}
     own |= {f"sessions {word}" for word in ("rename", "pin", "unpin", "archive", "unarchive")}
     own |= {"search", "sessions delete", "runs list", "runs show", "runs cancel"}
-    own |= {f"cron {word}" for word in ("list", "history", "pause", "remove")}
+    own |= {f"cron {word}" for word in ("list", "history", "pause", "remove", "preview")}
     looking = {"skills list", "skills show"}
     talking = {"start", "help", "help more", "new", "stop", "status", "model", "runs feedback"}
     assert for_members <= talking | deciding | own | looking

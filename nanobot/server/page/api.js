@@ -32,6 +32,16 @@ export const socketUrl = () =>
 /** Who asks, as the gateway sees it. */
 export const me = signal(/** @type {import("./gateway.js").Me | null} */ (null));
 
+/**
+ * Whether the gateway lets this person perform an operation, with an argument if one is named. The
+ * page offers nothing else.
+ * @param {keyof Reads | keyof Changes} name as in the list: "runs list" @param {string} [argument]
+ */
+export function may(name, argument) {
+  const allowed = me.value?.operations[name];
+  return Boolean(allowed && (!argument || allowed.includes(argument)));
+}
+
 const OWN = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1] ?? "";
 
 /** Whether the gateway serves another version of this page by now. */
@@ -196,6 +206,7 @@ export const change = (name, ...given) => posted(pathOf(name), given[0] ?? {});
 export async function known() {
   try {
     me.value = await get("/api/me");
+    localStorage.setItem("lists", may("sessions list") ? "yes" : "no");
     return true;
   } catch {
     return false;

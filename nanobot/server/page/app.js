@@ -1,6 +1,6 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access, at, enter, known, outdated } from "./api.js";
+import { access, at, enter, known, may, outdated } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
@@ -15,19 +15,43 @@ import { theme, turn } from "./theme.js";
 /** @typedef {import("./vendor/preact.js").ComponentType<{ what: string }>} View */
 
 /**
- * Each view is loaded when it is first looked at.
- * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>
- *   }>}
+ * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`.
+ * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>,
+ *   needs?: keyof import("./gateway.js").Reads }>}
  */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
-  runs: { name: "Runs", icon: "runs", load: () => import("./views/runs.js") },
-  schedule: { name: "Schedule", icon: "schedule", load: () => import("./views/schedule.js") },
-  memory: { name: "Memory", icon: "memory", load: () => import("./views/memory.js") },
-  channels: { name: "Channels", icon: "channels", load: () => import("./views/channels.js") },
-  usage: { name: "Usage", icon: "usage", load: () => import("./views/usage.js") },
+  runs: {
+    name: "Runs",
+    icon: "runs",
+    load: () => import("./views/runs.js"),
+    needs: "runs list",
+  },
+  schedule: {
+    name: "Schedule",
+    icon: "schedule",
+    load: () => import("./views/schedule.js"),
+    needs: "cron list",
+  },
+  memory: {
+    name: "Memory",
+    icon: "memory",
+    load: () => import("./views/memory.js"),
+    needs: "memory list",
+  },
+  channels: {
+    name: "Channels",
+    icon: "channels",
+    load: () => import("./views/channels.js"),
+    needs: "pair list",
+  },
+  usage: { name: "Usage", icon: "usage", load: () => import("./views/usage.js"), needs: "usage" },
   settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
 };
+
+/** The views that this person may use, by their names. */
+const views = () =>
+  Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
 
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, View>>} */
 const loaded = signal({});
@@ -62,7 +86,7 @@ function Navigation({ view }) {
         <span>nanobot</span>
       </a>
       <ul>
-        ${Object.entries(VIEWS).map(([name, { name: text, icon }]) => {
+        ${Object.entries(views()).map(([name, { name: text, icon }]) => {
           const mark = marks[name]?.() ?? 0;
           return html`
             <li>
@@ -154,21 +178,25 @@ function keys(event) {
     palette.value = !palette.value;
   } else if (event.altKey && /^[1-7]$/.test(event.key)) {
     event.preventDefault();
-    go(Object.keys(VIEWS)[Number(event.key) - 1]);
+    const name = Object.keys(views())[Number(event.key) - 1];
+    if (name) go(name);
   }
 }
 
 function App() {
-  const name = place.value.view in VIEWS ? place.value.view : "chat";
+  const name = place.value.view in views() ? place.value.view : "chat";
   const View = loaded.value[name];
   useLayoutEffect(() => {
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
   }, []);
   useEffect(() => {
-    document.title = `${t(VIEWS[name].name)} · nanobot`;
     if (!View) load(name);
   }, [name, language.value]);
+  const mark = unread.value + waiting.value;
+  useEffect(() => {
+    document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
+  }, [name, language.value, mark]);
   if (access.value === "out") return html`<${Login} />`;
   return html`
     <a
@@ -183,7 +211,7 @@ function App() {
       ${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}
     </main>
     <${Above} />
-    ${palette.value && html`<${Palette} views=${VIEWS} />`}
+    ${palette.value && html`<${Palette} views=${views()} />`}
     <${Notices} />
   `;
 }

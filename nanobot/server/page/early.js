@@ -9,7 +9,9 @@
   const base = new URL("../..", script.src).pathname.replace(/\/$/, "");
   // Whoever is let in by a link is nobody before that.
   const paths = place.startsWith("#login=") ? [] : ["/api/me"];
-  if (/^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
+  // Known since the last visit: whether this browser may list conversations.
+  const lists = localStorage.getItem("lists") === "yes";
+  if (lists && /^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
   const ask = async (/** @type {string} */ path) => {
     const response = await fetch(base + path, { credentials: "same-origin" });
     return { response, value: response.ok ? await response.json() : undefined };

@@ -3,7 +3,7 @@
  * full.
  */
 
-import { access, known, read, socketUrl } from "./api.js";
+import { access, known, may, read, socketUrl } from "./api.js";
 import { signal } from "./lib.js";
 
 const FIRST_WAIT = 500;
@@ -67,11 +67,12 @@ function connect() {
 
 async function recount() {
   const [sessions, approvals] = await Promise.all([
-    read("sessions list", { unread: true, limit: 100 }),
-    read("approvals list", { state: "open", limit: 100 }),
+    may("sessions list") ? read("sessions list", { unread: true, limit: 100 }) : [],
+    may("approvals list") ? read("approvals list", { state: "open", limit: 100 }) : [],
   ]);
-  unread.value = sessions.length;
-  waiting.value = approvals.length;
+  // What is being answered has nothing to be read yet.
+  unread.value = sessions.filter(({ run }) => !run).length;
+  waiting.value = approvals.filter(({ yours }) => yours).length;
 }
 
 /**
@@ -90,6 +91,7 @@ function note() {
 /** Hear of all conversations from now on. */
 export function follow() {
   followed.set(ALL, { after: "", hear: note });
+  note();
   connect();
 }
 

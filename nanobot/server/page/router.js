@@ -9,8 +9,13 @@ const parsed = () => {
 
 export const place = signal(parsed());
 
+/** The conversation that was opened last. */
+export const lastOpened = signal(place.value.view === "chat" ? place.value.what : "");
+
 addEventListener("hashchange", () => {
   place.value = parsed();
+  const { view, what } = place.value;
+  if (view === "chat" && what) lastOpened.value = what;
 });
 
 /** The address of a view, or of one thing in it. @param {string} view */

@@ -2,6 +2,12 @@
 
 export default {
   "Your time zone, for schedules, quiet hours and days": "你的时区，用于日程、安静时段和每日统计",
+  "Ask in a conversation: “remind me every Monday at 8 ...”.":
+    "在对话中说：“每周一 8 点提醒我……”。",
+  "Its contents are part of every conversation.": "其内容是每个对话的一部分。",
+  "Or start a new one.": "或者开始一个新对话。",
+  "A conversation, or CHANNEL:CHAT.": "一个对话，或 CHANNEL:CHAT。",
+  "An owner decides this.": "由所有者决定。",
   "Views": "视图",
   "{n} unread or waiting": "{n} 条未读或待处理",
   "Go to": "前往",
@@ -218,8 +224,6 @@ export default {
   "Write below. Files may be dropped here.": "在下方输入。可以把文件拖到这里。",
   "To the latest": "到最新",
   "Choose a conversation": "选择一个会话",
-  "Or begin one: what is said here is answered like in any other chat.":
-    "或者新建一个：这里的消息与其他聊天一样得到回答。",
   "a run": "一次运行",
   "match {score}": "匹配度 {score}",
   "Remembered": "已记住",
@@ -280,7 +284,6 @@ export default {
   "Time zone": "时区",
   "Name": "名称",
   "Speaks in": "发送到",
-  "CHANNEL:CHAT; empty: here": "渠道:聊天；留空为此处",
   "Missed times": "错过的时间",
   "skip them": "跳过",
   "do it once": "补做一次",
@@ -496,7 +499,6 @@ export default {
   "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.":
     "Telegram、Discord、Slack、Matrix、邮件：在你常用的地方与它交谈。",
   "Say who you are": "介绍你自己",
-  "What stands there is in every conversation.": "其中的内容会出现在每个会话中。",
   "Correct it": "更正",
   "It is paused.": "已暂停。",
   "It is resumed.": "已恢复。",

@@ -1,6 +1,6 @@
 /** "Go to": views, conversations and jobs by a few letters of their names. */
 
-import { read } from "../api.js";
+import { may, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, signal, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
 import { go } from "../router.js";
@@ -27,8 +27,8 @@ const own = (views) =>
 /** @param {Views} views @returns {Promise<Place[]>} */
 async function places(views) {
   const [sessions, jobs] = await Promise.allSettled([
-    read("sessions list", { limit: 500 }),
-    read("cron list", { limit: 200 }),
+    may("sessions list") ? read("sessions list", { limit: 500 }) : [],
+    may("cron list") ? read("cron list", { limit: 200 }) : [],
   ]);
   const chats = sessions.status === "fulfilled" ? sessions.value : [];
   const scheduled = jobs.status === "fulfilled" ? jobs.value : [];

@@ -1,24 +1,35 @@
 /** Conversations of all channels, and one of them at a time. */
 
+import { may, me } from "../api.js";
 import { t } from "../i18n.js";
 import { html, signal, useEffect } from "../lib.js";
 import { Empty, Loading, Missing } from "../parts/basics.js";
 import { link } from "../router.js";
 import { Conversations } from "./chat/conversations.js";
 
-/** What somebody who has just begun may want next. */
+/**
+ * What somebody who has just begun may want next, and the operation that it needs.
+ * @type {[keyof import("../gateway.js").Changes, string, string, string][]}
+ */
 const STEPS = [
   [
+    "config set",
     link("settings", "start"),
     "First steps",
     "A model, a chat, who you are, how it talks: step by step.",
   ],
   [
+    "channels connect",
     link("channels"),
     "Connect a chat",
     "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.",
   ],
-  [link("memory", "USER.md"), "Say who you are", "What stands there is in every conversation."],
+  [
+    "prompts write",
+    link("memory", "USER.md"),
+    "Say who you are",
+    "Its contents are part of every conversation.",
+  ],
 ];
 
 /** @type {import("../vendor/signals-core.js").Signal<import("../vendor/preact.js").ComponentType<{
@@ -54,9 +65,9 @@ function First() {
   return html`
     <section class="thread none">
       <${Empty} icon="chat" title=${t("Choose a conversation")}>
-        ${t("Or begin one: what is said here is answered like in any other chat.")}
+        ${t("Or start a new one.")}
         <ul class="first">
-          ${STEPS.map(([place, name, about]) => html`
+          ${STEPS.filter(([needs]) => may(needs)).map(([, place, name, about]) => html`
             <li>
               <a class="card" href=${place}>
                 <b>${t(name)}</b>
@@ -72,14 +83,21 @@ function First() {
 
 /** @param {{ what: string }} props */
 export default function Chat({ what }) {
+  // Somebody with one conversation needs no list of them.
+  const alone = !may("sessions list");
+  return html`<${Opened} what=${alone ? (me.value?.session ?? "") : what} alone=${alone} />`;
+}
+
+/** @param {{ what: string, alone: boolean }} props */
+function Opened({ what, alone }) {
   useEffect(() => {
     if (what) load();
     else setTimeout(load, 300);
   }, [Boolean(what)]);
   const Thread = thread.value;
   return html`
-    <div class=${`chat ${what ? "open" : ""}`}>
-      <${Conversations} chosen=${what} />
+    <div class=${`chat ${what ? "open" : ""} ${alone ? "alone" : ""}`}>
+      ${!alone && html`<${Conversations} chosen=${what} />`}
       ${!what ? html`<${First} />` : Thread ? html`
         <${Thread} key=${what} session=${what} />
       ` : html`<${Coming} />`}

@@ -1,6 +1,6 @@
 /** What is remembered: searched, accepted, forgotten, and where it came from. */
 
-import { change, read } from "../api.js";
+import { change, may, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useEffect, useRef, useState } from "../lib.js";
 import { changed } from "../live.js";
@@ -224,7 +224,17 @@ function List() {
 
 /** @param {{ what: string }} props */
 export default function MemoryView({ what }) {
-  const view = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
+  const asked = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
+  /** @type {["list" | "files" | "workspace", string, boolean][]} */
+  const parts = [
+    ["list", t("Memories"), true],
+    ["files", t("Files"), may("prompts list")],
+    ["workspace", t("Workspace"), may("files list")],
+  ];
+  const options = parts
+    .filter(([, , allowed]) => allowed)
+    .map(([key, name]) => /** @type {const} */ ([key, name]));
+  const view = options.some(([key]) => key === asked) ? asked : "list";
   /** @type {Record<string, string>} */
   const places = { list: "", files: "USER.md", workspace: WORKSPACE };
   return html`
@@ -233,16 +243,14 @@ export default function MemoryView({ what }) {
         title=${t("Memory")}
         about=${t("What the assistant knows of you and of what was said.")}
       >
-        <${Choice}
-          label=${t("View")}
-          value=${view}
-          options=${[
-            ["list", t("Memories")],
-            ["files", t("Files")],
-            ["workspace", t("Workspace")],
-          ]}
-          onChange=${(chosen) => go("memory", places[chosen])}
-        />
+        ${options.length > 1 && html`
+          <${Choice}
+            label=${t("View")}
+            value=${view}
+            options=${options}
+            onChange=${(chosen) => go("memory", places[chosen])}
+          />
+        `}
       <//>
       ${view === "list" ? html`<${List} />` : view === "files" ? html`
         <${Files} name=${what} />

@@ -1,6 +1,6 @@
 /** What the assistant did and does: all runs, and one of them step by step. */
 
-import { change, read } from "../api.js";
+import { change, may, read } from "../api.js";
 import { duration, short } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
@@ -54,7 +54,7 @@ function Row({ run, again }) {
         ${usage?.prompt_tokens ? short(usage.prompt_tokens + usage.completion_tokens) : ""}
       </td>
       <td class="number">
-        ${alive(run) && html`
+        ${alive(run) && may("runs cancel") && html`
           <${Button}
             kind="small"
             onClick=${async () => (await change("runs cancel", { id: run.id }), again())}

@@ -1,6 +1,6 @@
 /** What is done later, or again and again: the jobs, and the week to come. */
 
-import { change, read } from "../api.js";
+import { change, may, me, read } from "../api.js";
 import { moment } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
@@ -51,23 +51,29 @@ function Row({ job, again, onEdit }) {
       </td>
       <td class="number">
         <div class="row tight">
-          <${Button}
-            kind="bare"
-            icon="play"
-            label=${t("Do it now")}
-            onClick=${act("cron run", t("It is being done now."))}
-          />
-          <${Button}
-            kind="bare"
-            icon=${paused ? "play" : "pause"}
-            label=${paused ? t("Resume") : t("Pause")}
-            onClick=${
-              paused
-                ? act("cron resume", t("It is resumed."))
-                : act("cron pause", t("It is paused."))
-            }
-          />
-          <${Button} kind="bare" icon="edit" label=${t("Change")} onClick=${() => onEdit(job)} />
+          ${may("cron run") && html`
+            <${Button}
+              kind="bare"
+              icon="play"
+              label=${t("Do it now")}
+              onClick=${act("cron run", t("It is being done now."))}
+            />
+          `}
+          ${may(paused ? "cron resume" : "cron pause") && html`
+            <${Button}
+              kind="bare"
+              icon=${paused ? "play" : "pause"}
+              label=${paused ? t("Resume") : t("Pause")}
+              onClick=${
+                paused
+                  ? act("cron resume", t("It is resumed."))
+                  : act("cron pause", t("It is paused."))
+              }
+            />
+          `}
+          ${may("cron edit") && html`
+            <${Button} kind="bare" icon="edit" label=${t("Change")} onClick=${() => onEdit(job)} />
+          `}
         </div>
       </td>
     </tr>
@@ -120,9 +126,11 @@ function Job({ id, onClose, onEdit, again }) {
             </dl>
             <pre tabindex=${0}>${one.text}</pre>
             <div class="row">
-              <${Button} icon="edit" onClick=${() => onEdit(one)}>
-                ${t("Change")}
-              <//>
+              ${may("cron edit") && html`
+                <${Button} icon="edit" onClick=${() => onEdit(one)}>
+                  ${t("Change")}
+                <//>
+              `}
               ${sure ? html`
                 <${Button} kind="danger" onClick=${remove}>
                   ${t("Yes, remove it")}
@@ -158,7 +166,7 @@ function Job({ id, onClose, onEdit, again }) {
                           <${State} state=${time.status} /> <small>${time.error}</small>
                         </td>
                         <td>
-                          ${time.run_id && html`
+                          ${time.run_id && me.value?.everything && html`
                             <a href=${link("runs", time.run_id)}>${time.run_id.slice(0, 10)}</a>
                           `}
                         </td>
@@ -199,15 +207,19 @@ export default function Schedule({ what }) {
           ]}
           onChange=${setView}
         />
-        <${Button} kind="main" icon="plus" onClick=${() => setForm("new")}>
-          ${t("New job")}
-        <//>
+        ${may("cron add") && html`
+          <${Button} kind="main" icon="plus" onClick=${() => setForm("new")}>
+            ${t("New job")}
+          <//>
+        `}
       <//>
       <${Fetched} of=${jobs}>
         ${(list) =>
           !list.length ? html`
             <${Empty} icon="schedule" title=${t("Nothing is scheduled")}>
-              ${t("Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.")}
+              ${may("cron add")
+                ? t("Ask in a chat (“remind me every Monday at 8 ...”), or add a job here.")
+                : t("Ask in a conversation: “remind me every Monday at 8 ...”.")}
             <//>
           ` : view === "week" ? html`<${Week} jobs=${list} />` : html`
             <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Jobs")}>

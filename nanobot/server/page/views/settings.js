@@ -1,5 +1,6 @@
 /** How it is set up: health, model, all keys, policy, skills, servers, who may use this page. */
 
+import { may } from "../api.js";
 import { t } from "../i18n.js";
 import { html } from "../lib.js";
 import { Choice, Head } from "../parts/basics.js";
@@ -15,22 +16,24 @@ import { Start } from "./settings/start.js";
 
 /** @typedef {import("../vendor/preact.js").ComponentType<{ what: string }>} Part */
 
-/** @type {Record<string, [string, Part]>} */
+/** @type {Record<string, [string, Part, keyof import("../gateway.js").Changes | ""]>} */
 const PARTS = {
-  health: ["Health", Health],
-  model: ["Model", Model],
-  keys: ["All settings", Keys],
-  policy: ["Policy", Policy],
-  skills: ["Skills and servers", Skills],
-  access: ["Access", Access],
-  appearance: ["Appearance", Appearance],
-  start: ["First steps", Start],
+  health: ["Health", Health, "doctor"],
+  model: ["Model", Model, "models try"],
+  keys: ["All settings", Keys, "config set"],
+  policy: ["Policy", Policy, "policy forget"],
+  skills: ["Skills and servers", Skills, "mcp enable"],
+  access: ["Access", Access, "web tokens add"],
+  appearance: ["Appearance", Appearance, ""],
+  start: ["First steps", Start, "config set"],
 };
 
 /** @param {{ what: string }} props a part of it, and what in that: "start:persona" */
 export default function Settings({ what }) {
   const [name, within = ""] = what.split(":");
-  const part = name in PARTS ? name : "health";
+  const parts = Object.entries(PARTS).filter(([, [, , needs]]) => !needs || may(needs));
+  const [first] = parts[0];
+  const part = parts.some(([key]) => key === name) ? name : first;
   const [, Part] = PARTS[part];
   return html`
     <div class="view">
@@ -44,7 +47,7 @@ export default function Settings({ what }) {
         <${Choice}
           label=${t("Settings")}
           value=${part}
-          options=${Object.entries(PARTS).map(([key, [title]]) => [key, t(title)])}
+          options=${parts.map(([key, [title]]) => [key, t(title)])}
           onChange=${(key) => go("settings", key)}
         />
       </div>

@@ -1,6 +1,6 @@
 /** Where the next message is written: with files, commands, another model, and a way to stop. */
 
-import { change, newKey, read, request } from "../../api.js";
+import { change, may, newKey, read, request } from "../../api.js";
 import { size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useRef, useState } from "../../lib.js";
@@ -180,7 +180,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
           label=${t("Attach files")}
           onClick=${() => picker.current?.click()}
         />
-        <${Model} session=${session} />
+        ${may("model", "name") && may("models list") && html`<${Model} session=${session} />`}
         <span class="hint">${t("Enter sends, Shift+Enter makes a line")}</span>
         ${running && html`
           <${Button} kind="stop" icon="stop" label=${t("Stop (Escape)")} onClick=${onStop}>

@@ -1,6 +1,6 @@
 /** The list of conversations: those that changed last first, however many there are. */
 
-import { read } from "../../api.js";
+import { me, read } from "../../api.js";
 import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
@@ -99,7 +99,8 @@ const channelOf = (key) => key.replace(/:.*/s, "");
 
 /** @param {{ session: Session, chosen: boolean, index: number, count: number }} props */
 function Row({ session, chosen, index, count }) {
-  const { key, title, has_unread: unread, updated_at: at, run, waiting } = session;
+  const { key, title, updated_at: at, run, waiting } = session;
+  const unread = session.has_unread && !run && !(chosen && !document.hidden);
   return html`
     <li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
       <a
@@ -150,7 +151,7 @@ export function Conversations({ chosen }) {
     if (!whole && rows.length && last > rows.length - 2 * BEYOND)
       more().catch((error) => complain(error));
   }, [last, rows.length, whole]);
-  const begin = () => go("chat", `web:${Date.now().toString(36)}`);
+  const begin = () => go("chat", `${me.value?.own ?? "web:"}${Date.now().toString(36)}`);
   return html`
     <section class="conversations" aria-label=${t("Conversations")}>
       <header>

@@ -1,6 +1,6 @@
 /** What stands in a conversation: what people said, answers, tool calls, and notes. */
 
-import { at, workspaceFile } from "../../api.js";
+import { at, may, me, workspaceFile } from "../../api.js";
 import { clock, duration, moment, size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
@@ -8,7 +8,7 @@ import { Button } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
-import { link } from "../../router.js";
+import { link, place } from "../../router.js";
 
 const LONG = 4_000;
 
@@ -84,7 +84,7 @@ export function Tool({ tool }) {
           </small>
         `}
       </summary>
-      ${path && tool.ok && html`
+      ${path && tool.ok && may("files list") && html`
         <p>
           <a class="file" href=${workspaceFile(path)} download=${path.split("/").at(-1)}>
             <${Icon} name="download" />
@@ -106,9 +106,10 @@ export function Tool({ tool }) {
 
 /** @param {{ file: import("../../gateway.js").Attachment }} props */
 function File({ file }) {
+  const session = place.value.what || me.value?.session || "";
   const address = file.blob
-    ? at(`/api/blobs/${file.blob}?name=${encodeURIComponent(file.name || "")}`)
-    : file.path
+    ? at(`/api/blobs/${file.blob}?${new URLSearchParams({ name: file.name || "", session })}`)
+    : file.path && may("files list")
       ? workspaceFile(file.path)
       : "";
   if (file.error)
@@ -205,7 +206,7 @@ function Answer({ item }) {
         <time title=${moment(item.at)}>${clock(item.at)}</time>
         ${(item.ms ?? 0) > 0 && html`<span>${duration(item.ms ?? 0)}</span>`}
         <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
-        ${item.runId && html`
+        ${item.runId && may("runs show") && html`
           <a
             class="button bare"
             href=${link("runs", item.runId)}

@@ -1,6 +1,6 @@
 /** What the assistant asks before it goes on: a call to allow, or a question to answer. */
 
-import { change, read } from "../../api.js";
+import { change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
@@ -8,7 +8,7 @@ import { Button, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { spelled } from "../../format.js";
 
-/** @typedef {import("../../gateway.js").Approval} Approval */
+/** @typedef {import("../../gateway.js").ApprovalView} Approval */
 
 /** @param {{ approval: Approval, onDone: () => void }} props */
 function Question({ approval, onDone }) {
@@ -80,7 +80,7 @@ function objectOf(text) {
 
 /** A call that waits to be allowed. @param {{ approval: Approval, onDone: () => void }} props */
 export function Call({ approval, onDone }) {
-  const { id } = approval;
+  const { id, yours } = approval;
   const approve = async (/** @type {boolean} */ always) => {
     await change("approve", { id, always });
     onDone();
@@ -97,19 +97,24 @@ export function Call({ approval, onDone }) {
       </h4>
       <p>${approval.why}</p>
       <${Arguments} text=${approval.arguments} />
-      <div class="row">
-        <${Button} kind="main" onClick=${() => approve(false)}>
-          ${t("Approve")}
-        <//>
-        <${Button} onClick=${deny}>${t("Deny")}<//>
-        <${Button}
-          kind="bare"
-          onClick=${() => approve(true)}
-          title=${t("Allow calls like this one from now on")}
-        >
-          ${t("Always")}
-        <//>
-      </div>
+      ${!yours && html`<p>${t("An owner decides this.")}</p>`}
+      ${yours && html`
+        <div class="row">
+          <${Button} kind="main" onClick=${() => approve(false)}>
+            ${t("Approve")}
+          <//>
+          <${Button} onClick=${deny}>${t("Deny")}<//>
+          ${may("approve", "always") && html`
+            <${Button}
+              kind="bare"
+              onClick=${() => approve(true)}
+              title=${t("Allow calls like this one from now on")}
+            >
+              ${t("Always")}
+            <//>
+          `}
+        </div>
+      `}
     </section>
   `;
 }
@@ -117,7 +122,8 @@ export function Call({ approval, onDone }) {
 /** @param {{ session: string, version: number, onDecided: () => void }} props */
 export function Questions({ session, version, onDecided }) {
   const open = useFetched(
-    (signal) => read("approvals list", { state: "open", limit: 50 }, { signal }),
+    async (signal) =>
+      may("approvals list") ? read("approvals list", { state: "open", limit: 50 }, { signal }) : [],
     [session, version, changed.value],
   );
   const here = (open.value ?? []).filter((approval) => approval.session_key === session);

@@ -1,6 +1,6 @@
 /** One conversation: its log by range, the run that goes on, and what is said next. */
 
-import { change, postIn } from "../../api.js";
+import { change, may, postIn } from "../../api.js";
 import { day } from "../../format.js";
 import { t } from "../../i18n.js";
 import { Fragment, html, useEffect, useMemo, useState } from "../../lib.js";
@@ -24,22 +24,28 @@ import { useReading } from "./scroll.js";
 function Head({ session, title, onContext, onCompact, onNew }) {
   return html`
     <header class="threadhead">
-      <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>
-        ‹
-      </a>
+      ${may("sessions list") && html`
+        <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>
+          ‹
+        </a>
+      `}
       <div>
         <h2>${title || session}</h2>
         <p>${session}</p>
       </div>
-      <${Button}
-        kind="bare"
-        icon="info"
-        label=${t("What the model would be sent")}
-        onClick=${onContext}
-      />
-      <${Button} kind="bare" onClick=${onCompact} title=${t("Sum up what is old")}>
-        ${t("Compact")}
-      <//>
+      ${may("context show") && html`
+        <${Button}
+          kind="bare"
+          icon="info"
+          label=${t("What the model would be sent")}
+          onClick=${onContext}
+        />
+      `}
+      ${may("compact") && html`
+        <${Button} kind="bare" onClick=${onCompact} title=${t("Sum up what is old")}>
+          ${t("Compact")}
+        <//>
+      `}
       <${Button}
         kind="bare"
         onClick=${onNew}
@@ -49,6 +55,23 @@ function Head({ session, title, onContext, onCompact, onNew }) {
       <//>
     </header>
   `;
+}
+
+/**
+ * Somebody looks at a conversation while it is open and the page can be seen: then it is read, up
+ * to the entry that is shown last.
+ * @param {string} session @param {number} entry @param {unknown} notices
+ */
+function useLooking(session, entry, notices) {
+  useEffect(() => {
+    const look = () => {
+      if (entry && !document.hidden)
+        change("sessions mark-read", { session, entry }).catch(() => undefined);
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [session, entry, notices]);
 }
 
 /** The days' names stand between their items. @param {import("../../thread.js").Item[]} items */
@@ -107,10 +130,7 @@ export function Thread({ session }) {
     older: log.older,
     newer: log.newer,
   });
-  useEffect(() => {
-    if (log.entries.length && !document.hidden)
-      change("sessions mark-read", { session }).catch(() => undefined);
-  }, [session, log.last]);
+  useLooking(session, log.entries.at(-1)?.seq ?? 0, notices);
 
   const to = async (/** @type {"first" | "last"} */ end) => {
     if (end === "first" ? log.first > 1 : log.behind) await log.jump(end);

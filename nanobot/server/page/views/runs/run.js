@@ -1,6 +1,6 @@
 /** One run: what it did when, as a picture and step by step. */
 
-import { change, read } from "../../api.js";
+import { change, may, read } from "../../api.js";
 import { clock, count, duration } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html } from "../../lib.js";
@@ -186,6 +186,9 @@ function Facts({ run }) {
   `;
 }
 
+/** @param {{ state: string }} run */
+const ended = ({ state }) => ["failed", "aborted"].includes(state);
+
 /** @param {{ id: string }} props */
 export function Run({ id }) {
   const page = useFetched((signal) => read("runs show", { id }, { signal }), [id, changed.value]);
@@ -207,12 +210,12 @@ export function Run({ id }) {
             about=${run.error ?? ""}
           >
             <${State} state=${run.state} />
-            ${alive(run) && html`
+            ${alive(run) && may("runs cancel") && html`
               <${Button} kind="stop" icon="stop" onClick=${cancel}>
                 ${t("Cancel")}
               <//>
             `}
-            ${run.kind === "task" && ["failed", "aborted"].includes(run.state) && html`
+            ${may("runs retry") && run.kind === "task" && ended(run) && html`
               <${Button} icon="retry" onClick=${retry}>
                 ${t("Try again")}
               <//>

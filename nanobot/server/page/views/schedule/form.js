@@ -5,13 +5,20 @@ import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
 import { Button, Dialog, Field, said, valueOf } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { lastOpened } from "../../router.js";
 
 const PATIENCE = 300;
 const EXAMPLES = ["every weekday at 9", "tomorrow at 18:00", "每月第一个星期一9点", "0 8 * * 1-5"];
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
+/** Where a job speaks if nobody opened a conversation before. */
+const FALLBACK = "web:jobs";
+/** Sessions that are no chats: nobody reads what is sent there. */
+const NO_CHATS = /^(cron|task|heartbeat|events|hook|lifecycle)(:|$)/;
+
 /**
+ * @typedef {import("../../gateway.js").SessionView} Session
  * @typedef {import("../../gateway.js").JobView} Job
  * @typedef {import("../../gateway.js").DueView} DueView
  * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
@@ -46,10 +53,12 @@ function Preview({ schedule, zone }) {
   const [first] = shown.times;
   return html`
     <div aria-live="polite">
-      ${first && html`<p>${first.rule} (${first.zone})</p>`}
-      <ol class="preview">
-        ${shown.times.map(({ time }) => html`<li>${time}</li>`)}
-      </ol>
+      ${first && html`
+        <p>
+          ${first.rule} (${first.zone})
+        </p>
+      `}
+      <ol class="preview">${shown.times.map(({ time }) => html`<li>${time}</li>`)}</ol>
     </div>
   `;
 }
@@ -64,12 +73,19 @@ export function JobForm({ job, onClose, onDone }) {
     zone: job?.zone ?? own,
     name: job?.name ?? "",
     text: job?.text ?? "",
-    to: job?.to ?? "",
+    to: job?.to ?? (lastOpened.value || FALLBACK),
     send: job?.kind === "message",
     misfire: job?.misfire ?? "skip",
     overlap: job?.overlap ?? "skip",
   };
   const [values, setValues] = useState(before);
+  const [places, setPlaces] = useState(/** @type {Session[]} */ ([]));
+  useEffect(() => {
+    read("sessions list", { limit: 200 }).then(
+      (rows) => setPlaces(rows.filter(({ key }) => !NO_CHATS.test(key))),
+      () => undefined,
+    );
+  }, []);
   const put = (/** @type {keyof typeof before} */ name) => (/** @type {FormEvent} */ event) =>
     setValues({ ...values, [name]: valueOf(event) });
   const save = async () => {
@@ -111,8 +127,17 @@ export function JobForm({ job, onClose, onDone }) {
           <${Field} name=${t("Name")}>
             <input type="text" value=${values.name} onInput=${put("name")} maxlength=${80} />
           <//>
-          <${Field} name=${t("Speaks in")} about=${t("CHANNEL:CHAT; empty: here")}>
-            <input type="text" value=${values.to} onInput=${put("to")} />
+          <${Field} name=${t("Speaks in")} about=${t("A conversation, or CHANNEL:CHAT.")}>
+            <input
+              type="text"
+              list="conversations"
+              value=${values.to}
+              onInput=${put("to")}
+              required
+            />
+            <datalist id="conversations">
+              ${places.map(({ key, title }) => html`<option value=${key}>${title || key}</option>`)}
+            </datalist>
           <//>
           <${Field} name=${t("Missed times")}>
             <select value=${values.misfire} onChange=${put("misfire")}>
@@ -144,7 +169,7 @@ export function JobForm({ job, onClose, onDone }) {
           <${Button}
             kind="main"
             onClick=${save}
-            disabled=${!values.text.trim() || !values.schedule.trim()}
+            disabled=${!values.text.trim() || !values.schedule.trim() || !values.to.trim()}
           >
             ${t("Save")}
           <//>
