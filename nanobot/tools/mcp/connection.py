@@ -173,6 +173,8 @@ async def _connected(
     except (*_EXPECTED, ExceptionGroup) as error:
         if line.ended:
             raise ServerTrouble(line.why) from error
+        if isinstance(error, TimeoutError) and (words := line.words()):
+            raise ServerTrouble(f"it does not answer: {words}") from error
         raise
     return McpConnection(client)
 

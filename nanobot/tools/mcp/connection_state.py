@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from nanobot.errors import NanobotError
 
@@ -22,12 +23,14 @@ class ServerTrouble(NanobotError):
 
 class ConnectionState:
     """One connection as its owner follows it: `news` is set when there is something to look at.
-    `exposed` is why its program runs without the sandbox, empty if it does not."""
+    `exposed` is why its program runs without the sandbox, empty if it does not. `words` are those
+    of its program that may say why it does not work."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.why = ""
         self.exposed = ""
+        self.words: Callable[[], str] = str
 
     @property
     def ended(self) -> bool:

@@ -13,7 +13,7 @@ from nanobot.config.settings.tools import McpSettings
 from nanobot.tools.mcp.connection_state import ServerTrouble
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.sandbox.own_files import own_files, project_of
+from nanobot.tools.sandbox.own_files import NODE_MODULES, own_files, projects_of
 from nanobot.tools.sandbox.sandbox import protected_paths
 from nanobot.tools.sandbox.view import SandboxView
 
@@ -74,7 +74,9 @@ class ServerPlace(NamedTuple):
         for word in _scripts(settings.args):
             script = Path(word)
             if script.is_absolute() and script.exists():
-                needed.append(project_of(script, guarded))
+                # Node looks for modules from where a link leads.
+                for place in dict.fromkeys((script, script.resolve())):
+                    needed += projects_of(place, guarded)
         shared = any(self._shows_workspace(path.resolve()) for path in write)
         kept = protected_paths(self.workspace, self.protected) if shared else ()
         return SandboxView(
@@ -111,4 +113,9 @@ class ServerPlace(NamedTuple):
 
 
 def _scripts(words: Sequence[str]) -> list[str]:
-    return [word for word in words if Path(word).suffix.lower() in _CODE]
+    paths = [Path(word) for word in words]
+    return [
+        word
+        for word, path in zip(words, paths, strict=True)
+        if path.suffix.lower() in _CODE or NODE_MODULES in path.parts
+    ]

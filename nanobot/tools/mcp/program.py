@@ -50,7 +50,7 @@ async def started(
             yield SandboxProcess(process)
         return
     if shutil.which(settings.command, path=environment.get("PATH", os.defpath)) is None:
-        raise ServerTrouble(f"{settings.command} cannot be started (No such file or directory)")
+        raise ServerTrouble(f"{settings.command} cannot be started ({_unstarted(settings)})")
     try:
         view = place.view(name, settings, environment)
         async with place.walls.running(
@@ -59,6 +59,12 @@ async def started(
             yield program
     except ToolError as error:
         raise ServerTrouble(f"it cannot be started in the sandbox: {error}") from error
+
+
+def _unstarted(settings: McpSettings) -> str:
+    """Why a program is not found: it is not there, or it may not be executed."""
+    found = os.sep in settings.command and Path(settings.command).exists()
+    return os.strerror(errno.EACCES if found else errno.ENOENT)
 
 
 async def _exposed(settings: McpSettings, place: ServerPlace) -> str:

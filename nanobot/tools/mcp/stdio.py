@@ -20,6 +20,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from nanobot.text import quoted
+from nanobot.tools.mcp.complaints import telling_line
 from nanobot.tools.mcp.connection_state import (
     MAX_MESSAGE_BYTES,
     SECONDS,
@@ -29,7 +30,7 @@ from nanobot.tools.mcp.connection_state import (
 
 # The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0
-_COMPLAINT_BYTES = 2_000
+_COMPLAINT_BYTES = 16_000
 _LAST_WORDS_SECONDS = 3.0
 
 _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
@@ -42,6 +43,7 @@ async def talking(process: Process, line: ConnectionState) -> AsyncIterator[Tran
     received, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     complaints = _Complaints()
+    line.words = complaints.telling
     try:
         async with asyncio.TaskGroup() as tasks, received, inbox, outbox, to_send:
             jobs = [
@@ -64,6 +66,16 @@ class _Complaints:
     def __init__(self) -> None:
         self.text = bytearray()
         self.whole = asyncio.Event()
+        self.garbled = b""
+
+    def telling(self) -> str:
+        """What may say why it does not work, quoted; "" if it said nothing."""
+        if words := telling_line(self.text.decode("utf-8", "replace")):
+            return quoted(words)
+        if not self.garbled.strip():
+            return ""
+        said = quoted(self.garbled.decode("utf-8", "replace").strip())
+        return f"its standard output has what is no message: {said}"
 
 
 async def _listen(
@@ -86,7 +98,10 @@ async def _listen(
                 if pace.flooded():
                     line.end(f"it sent too many messages within {SECONDS:g} s")
                     return
-                await received.send(_message(raw))
+                message = _message(raw)
+                if isinstance(message, Exception):
+                    complaints.garbled = complaints.garbled or raw[:1_000]
+                await received.send(message)
 
 
 def _message(raw: bytes) -> SessionMessage | Exception:
@@ -110,15 +125,15 @@ def _whole(raw: bytes) -> bytes:
 
 
 async def _last_words(process: Process, complaints: _Complaints) -> str:
-    """How it ended, with the last line it wrote about it."""
+    """How it ended, with the line it wrote about it."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_LAST_WORDS_SECONDS):
             await process.wait()
             await complaints.whole.wait()
-    lines = complaints.text.decode("utf-8", "replace").strip().splitlines()
     code = process.returncode
     how = "it closed its output" if code is None else f"it ended with exit code {code}"
-    return f"{how}: {quoted(lines[-1])}" if lines else how
+    words = complaints.telling()
+    return f"{how}: {words}" if words else how
 
 
 async def _speak(

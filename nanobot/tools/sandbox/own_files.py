@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")))
@@ -12,7 +13,10 @@ _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"))
 _PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "pyvenv.cfg")
 # What marks the folder of a project, whose parts load one another.
 _PROJECT = ("package.json", "node_modules", "pyproject.toml", "pyvenv.cfg")
+NODE_MODULES = "node_modules"
+"""The folder of Node's packages: each loads those in any such folder above it."""
 _MOST_PARENTS = 4
+_MOST_PACKAGES = 5_000
 _MOST_LINKS = 16
 _HEAD_BYTES = 256
 
@@ -37,6 +41,8 @@ def own_files(program: Path, guarded: Collection[Path]) -> list[Path]:
 
 def project_of(script: Path, guarded: Collection[Path]) -> Path:
     """The folder of the project that a script belongs to, or the script alone."""
+    if (modules := _modules_of(script, guarded)) is not None:
+        return modules
     folder = script.parent
     for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
         if not _is_open(parent, guarded):
@@ -46,9 +52,41 @@ def project_of(script: Path, guarded: Collection[Path]) -> Path:
     return folder if _is_open(folder, guarded) else script
 
 
+def projects_of(script: Path, guarded: Collection[Path]) -> list[Path]:
+    """The folder of `project_of`, and the packages elsewhere that are linked into it."""
+    project = project_of(script, guarded)
+    return [project, *_linked(project, guarded)]
+
+
+def _modules_of(script: Path, guarded: Collection[Path]) -> Path | None:
+    """The folder around the outermost `node_modules` that the script may load from; that folder
+    alone if others of somebody's are beside it. None if there is none."""
+    around = [parent for parent in script.parents if (parent / NODE_MODULES).is_dir()]
+    around = [parent for parent in around if not any(map(parent.is_relative_to, _SYSTEM))]
+    for parent in reversed(around):
+        if _is_open(parent, guarded):
+            return parent
+        if script.is_relative_to(parent / NODE_MODULES):
+            return parent / NODE_MODULES
+    return None
+
+
+def _linked(project: Path, guarded: Collection[Path]) -> Iterator[Path]:
+    """Packages that `npm link`, a workspace or a store put elsewhere."""
+    modules = project if project.name == NODE_MODULES else project / NODE_MODULES
+    packages = islice(chain(modules.glob("*"), modules.glob("@*/*")), _MOST_PACKAGES)
+    for package in packages:
+        target = package.resolve() if package.is_symlink() else package
+        if not target.is_relative_to(project) and target.is_dir():
+            yield project_of(target / "package.json", guarded)
+
+
 def _installation(step: Path, guarded: Collection[Path]) -> Iterator[Path]:
     prefix = step.parent.parent
-    if step.parent.name in ("bin", "sbin") and len(prefix.parts) > 1:
+    if (modules := _modules_of(step, guarded)) is not None and NODE_MODULES in step.parts:
+        yield modules
+        yield from _linked(modules, guarded)
+    elif step.parent.name in ("bin", "sbin") and len(prefix.parts) > 1:
         yield from (prefix / part for part in _PARTS if (prefix / part).exists())
     elif _is_open(step.parent, guarded):
         yield step.parent
