@@ -3,13 +3,45 @@
  * DOMPurify.
  */
 
+import { workspaceFile } from "../api.js";
 import { html, useEffect, useMemo, useRef } from "../lib.js";
 import { t } from "../i18n.js";
 import purify from "../vendor/dompurify.js";
 import { Marked } from "../vendor/marked.js";
+import { drawFormulas, formulas } from "./formulas.js";
 
 const LONGEST = 200_000;
-const marked = new Marked({ gfm: true, breaks: true });
+const marked = new Marked({ gfm: true, breaks: true }, formulas, {
+  renderer: {
+    image({ href, text }) {
+      const path = pathOf(href);
+      if (path) return `<img src="${workspaceFile(path)}" alt="${quoted(text || path)}">`;
+      return `<a href="${quoted(href)}">${quoted(text || href)}</a>`;
+    },
+  },
+});
+const PICTURES = workspaceFile("");
+
+/** @param {string} text */
+function quoted(text) {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+}
+
+/**
+ * The file of the workspace that a picture's address names, "" if it is anything else.
+ * @param {string} href
+ */
+function pathOf(href) {
+  const path = href.replace(/^(?:\.\/)+/, "");
+  const inside = path && !/^[/\\~]|^[\w+.-]+:|(?:^|[/\\])\.\.(?:[/\\]|$)/.test(path);
+  if (!inside) return "";
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 const TAGS = [
   "a",
   "b",
@@ -27,6 +59,7 @@ const TAGS = [
   "h6",
   "hr",
   "i",
+  "img",
   "input",
   "kbd",
   "li",
@@ -53,6 +86,10 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
+  if (node.tagName === "IMG") {
+    if (node.getAttribute("src")?.startsWith(PICTURES)) node.setAttribute("loading", "lazy");
+    else node.remove();
+  }
   if (node.tagName === "INPUT") {
     if (node.getAttribute("type") !== "checkbox") node.remove();
     node.setAttribute("disabled", "");
@@ -61,7 +98,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 });
 
 /**
- * Clean HTML of a text. Pictures are never fetched: an address alone would tell of the reader.
+ * Clean HTML of a text. Pictures come from the workspace alone: the address of one elsewhere would
+ * tell of the reader, and is a link.
  * @param {string} text
  * @returns {string}
  */
@@ -69,9 +107,20 @@ export function clean(text) {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n\n...` : text;
   return purify.sanitize(marked.parse(cut, { async: false }), {
     ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ["href", "class", "start", "type", "checked", "disabled", "align", "open"],
+    ALLOWED_ATTR: [
+      "href",
+      "src",
+      "alt",
+      "class",
+      "start",
+      "type",
+      "checked",
+      "disabled",
+      "align",
+      "open",
+    ],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
-    ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "open", "start", "type"],
+    ADD_URI_SAFE_ATTR: ["src", "alt", "align", "checked", "disabled", "open", "start", "type"],
     ALLOW_DATA_ATTR: false,
   });
 }
@@ -105,16 +154,47 @@ function withCopy(block) {
   frame.tabIndex = 0;
 }
 
+/** A part of a text that grows. @param {{ text: string }} props */
+function Block({ text }) {
+  const content = useMemo(() => clean(text), [text]);
+  return html`<div class="part" dangerouslySetInnerHTML=${{ __html: content }}></div>`;
+}
+
 /**
- * A text as Markdown; `still` once it does not grow any more, which is when code gets its colours.
- * @param {{ text: string, still?: boolean }} props
+ * A text as Markdown while it grows: block by block, so that only the last one is read and drawn
+ * again. What refers to a later block is right once the text is still.
+ * @param {{ text: string }} props
  */
-export function Markdown({ text, still = true }) {
+export function Growing({ text }) {
+  const whole = useRef({ blocks: /** @type {string[]} */ ([]), text: "" });
+  if (!text.startsWith(whole.current.text)) whole.current = { blocks: [], text: "" };
+  const before = whole.current;
+  const parts = marked.lexer(text.slice(before.text.length)).map(({ raw }) => raw);
+  // Blank lines belong to what they follow.
+  const last = parts.findLastIndex((raw) => raw.trim());
+  const done = parts.slice(0, Math.max(last, 0));
+  before.blocks.push(...done);
+  before.text += done.join("");
+  const growing = parts.slice(done.length).join("");
+  return html`
+    <div class="markdown">
+      ${[...before.blocks, growing].map((block, index) => html`
+        <${Block} key=${index} text=${block} />
+      `)}
+    </div>
+  `;
+}
+
+/**
+ * A text as Markdown, with colours in its code.
+ * @param {{ text: string }} props
+ */
+export function Markdown({ text }) {
   const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   const content = useMemo(() => clean(text), [text]);
   useEffect(() => {
     const shown = element.current;
-    if (!still || !shown) return;
+    if (!shown) return;
     const blocks = [...shown.querySelectorAll("pre > code")].filter(
       (block) => block instanceof HTMLElement,
     );
@@ -123,6 +203,9 @@ export function Markdown({ text, still = true }) {
       (block) => block.className.includes("language-") && block.textContent.length < 50_000,
     );
     if (named.length) colour(named);
+    drawFormulas(shown).catch(() => undefined);
+    for (const picture of shown.querySelectorAll("img"))
+      picture.addEventListener("error", () => picture.replaceWith(picture.alt), { once: true });
     for (const table of shown.querySelectorAll("table")) {
       const frame = document.createElement("div");
       frame.className = "scroll";
@@ -130,7 +213,7 @@ export function Markdown({ text, still = true }) {
       table.replaceWith(frame);
       frame.append(table);
     }
-  }, [content, still]);
+  }, [content]);
   return html`
     <div ref=${element} class="markdown" dangerouslySetInnerHTML=${{ __html: content }}></div>
   `;

@@ -22,6 +22,7 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
  * @typedef {import("../../thread.js").Entry} Entry
  * @typedef {import("../../thread.js").Notice} Notice
  * @typedef {import("../../running.js").Running} Running
+ * @typedef {import("../../running.js").RunEvent} RunEvent
  * @typedef {{
  *   entries: Entry[], last: number, loaded: boolean, error: unknown,
  * }} Log `last`: how many there are in all
@@ -142,6 +143,9 @@ export function useNotices(session) {
   return { notices, again };
 }
 
+/** Before the next frame; where nobody looks there are none. @param {() => void} draw */
+const soon = (draw) => (document.hidden ? setTimeout(draw) : requestAnimationFrame(draw));
+
 /**
  * The run of the session that is alive, as its events tell of it.
  * @param {string} session @param {ReturnType<typeof useLog>} log @param {() => void} onNotice
@@ -151,8 +155,16 @@ export function useRun(session, log, onNotice) {
   // What listens lives as long as the conversation is looked at. It must see the log as it is then.
   const current = useRef(log);
   current.current = log;
-  const hear = (/** @type {import("../../running.js").RunEvent} */ event) => {
-    setRun((before) => after(before, event));
+  const heard = useRef(/** @type {RunEvent[]} */ ([]));
+  /** All that was heard since the last frame is drawn at once: a text may come in many pieces. */
+  const draw = () => {
+    const events = heard.current;
+    heard.current = [];
+    if (events.length) setRun((before) => events.reduce(after, before));
+  };
+  const hear = (/** @type {RunEvent} */ event) => {
+    if (!heard.current.length) soon(draw);
+    heard.current.push(event);
     if (LASTING.has(event.kind)) current.current.latest();
     if (event.kind === "end")
       setTimeout(
@@ -161,6 +173,7 @@ export function useRun(session, log, onNotice) {
       );
   };
   const resume = (/** @type {Snapshot} */ { session: row, entries, events, partial }) => {
+    heard.current = [];
     setRun(null);
     current.current.stands({ session: row, entries });
     for (const event of events) setRun((before) => after(before, event));

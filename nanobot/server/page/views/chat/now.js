@@ -3,7 +3,7 @@
 import { duration } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
-import { Markdown } from "../../parts/markdown.js";
+import { Growing } from "../../parts/markdown.js";
 import { Reasoning, Tool } from "./items.js";
 
 /** @type {Record<string, string>} */
@@ -33,7 +33,7 @@ export function Now({ run }) {
   return html`
     <article class="message answer growing" aria-busy="true" aria-live="off">
       ${run.reasoning && !run.text && html`<${Reasoning} text=${run.reasoning} open=${true} />`}
-      ${run.text && !run.tools.length && html`<${Markdown} text=${run.text} still=${false} />`}
+      ${run.text && !run.tools.length && html`<${Growing} text=${run.text} />`}
       ${busy.length > 0 && html`
         <div class="tools">
           ${busy.map((tool) => html`<${Tool} key=${tool.key} tool=${tool} />`)}

@@ -2,7 +2,7 @@
 
 import { change, may, postIn } from "../../api.js";
 import { day } from "../../format.js";
-import { t } from "../../i18n.js";
+import { language, t } from "../../i18n.js";
 import { Fragment, html, useEffect, useMemo, useState } from "../../lib.js";
 import { Button, Empty, Loading, said } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
@@ -163,6 +163,21 @@ export function Thread({ session }) {
   const title = items.find((item) => item.type === "person")?.text?.slice(0, 60);
   const away = reading.away || log.behind;
   const empty = log.loaded && !items.length && !run && !sending.length && !log.error;
+  // The same elements while an answer grows: nothing of them is looked at again.
+  const shown = useMemo(
+    () =>
+      dated(items).map(({ item, name }) => html`
+        <${Fragment} key=${item.key}>
+          ${name && html`<h3 class="day">${name}</h3>`}
+          <${Item}
+            item=${item}
+            onRetry=${retry}
+            onEdit=${(/** @type {string} */ text) => setDraft({ text, at: Date.now() })}
+          />
+        <//>
+      `),
+    [items, language.value],
+  );
   return html`
     <section class="thread" aria-label=${t("Conversation {name}", { name: session })}>
       <${Head}
@@ -206,16 +221,7 @@ export function Thread({ session }) {
               ${t("Write below. Files may be dropped here.")}
             <//>
           `}
-          ${dated(items).map(({ item, name }) => html`
-            <${Fragment} key=${item.key}>
-              ${name && html`<h3 class="day">${name}</h3>`}
-              <${Item}
-                item=${item}
-                onRetry=${retry}
-                onEdit=${(text) => setDraft({ text, at: Date.now() })}
-              />
-            <//>
-          `)}
+          ${shown}
           ${sending.map((message) => html`
             <div key=${message.key} class="message person sending">
               <div class="bubble">${message.text}</div>
