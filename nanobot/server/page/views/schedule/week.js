@@ -21,7 +21,7 @@ const midnight = (offset) => {
 
 /**
  * @typedef {import("./form.js").Job} Job
- * @typedef {import("../../gateway.js").DueView} Time
+ * @typedef {Pick<import("../../gateway.js").DueView, "unix" | "time">} Time
  */
 
 /** What is due on each day, one line a job and day. @param {{ job: Job, times: Time[] }[]} due */
