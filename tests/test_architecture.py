@@ -97,6 +97,7 @@ REVISION_DIGESTS = {
     "0006": "8813ad93f7f61d93663c55399f7556b19cdfda5d99ba3e2c97a6a4ec5b5b0433",
     "0007": "82c720314f1d959d70fc594039b92e57ff20e2cb77cc4a6535bfa12269cd025e",
     "0008": "343afa55c38fde075bed97deb83eb631629546a081b10938a587be6bec53c2cb",
+    "0009": "9d1ae563b0fde1c43ad92db7ac3f7cba30cb634a3d81bea39f9879c2dc690491",
 }
 
 SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])

@@ -250,7 +250,7 @@ def _room(limit: BudgetLimit, used: UsageSum, estimate: CallEstimate) -> int:
     price = estimate.price
     if price is None:
         return estimate.tokens_out
-    left -= estimate.tokens_in * price.prompt
+    left -= estimate.tokens_in * price.prompt_at_most
     if left < 0 or not price.completion:
         return -1 if left < 0 else estimate.tokens_out
     return int(min(left / price.completion, estimate.tokens_out))

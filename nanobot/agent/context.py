@@ -162,7 +162,8 @@ def _size(body: Body | None, limit: int) -> int | None:
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
         arguments = [estimate_tokens(call.arguments) for call in body.tool_calls]
-        return estimate_tokens(body.text) + sum(arguments)
+        native = estimate_tokens(body.native.content) if body.native else 0
+        return max(estimate_tokens(body.text) + sum(arguments), native)
     if isinstance(body, ToolResultEntry):
         return estimate_tokens(body.text) + _file_tokens(body)
     if isinstance(body, _TEXTS):
@@ -311,16 +312,15 @@ def _reply(entry: Entry, body: ReplyEntry, profile: ModelProfile) -> ChatMessage
     if body.partial:
         text = body.text.strip()
         return ChatMessage(role="assistant", content=f"{text} [stopped here]") if text else None
-    if not body.tool_calls:
-        return ChatMessage(role="assistant", content=body.text) if body.text else None
-    if not profile.tools:
-        return ChatMessage(role="assistant", content=body.text) if body.text else None
+    if not (body.tool_calls and profile.tools):
+        said = ChatMessage(role="assistant", content=body.text, native=body.native)
+        return said if body.text else None
     # The log's identity of a call is (run, model call, index); two providers may both say "call_0".
     calls = tuple(
         ToolCall(call.id or f"call_{entry.seq}_{index}", call.name, call.arguments)
         for index, call in enumerate(body.tool_calls)
     )
-    return ChatMessage(role="assistant", content=body.text, tool_calls=calls)
+    return ChatMessage(role="assistant", content=body.text, tool_calls=calls, native=body.native)
 
 
 def _clip_limit(profile: ModelProfile) -> int:

@@ -261,6 +261,7 @@ class ModelCaller:
             finish_reason=answer.finish_reason,
             usage=answer.usage,
             ms=ms,
+            native=answer.native,
         )
 
     async def _overflowed(self, active: ActiveRun, error: ContextOverflow) -> None:

@@ -175,7 +175,7 @@ class Reader:
 
         names = Plugins().names(PROVIDERS)
         if name not in names:
-            choices = ", ".join(f'"{item}"' for item in ("auto", "lean", "litellm", *names))
+            choices = ", ".join(f'"{item}"' for item in (*CLIENTS, *names))
             raise self.wrong(f"{path}.client", client, f"one of {choices}")
         return True
 

@@ -37,14 +37,25 @@ class ImagePart(msgspec.Struct, frozen=True, tag="image", tag_field="type"):
 Part: TypeAlias = TextPart | ImagePart
 
 
+class NativeAnswer(msgspec.Struct, frozen=True):
+    """An answer that holds more than text and calls (signed thoughts, citations): its content as
+    JSON in its provider's form. The model that gave it (`label`) wants it back unchanged; no other
+    can read it."""
+
+    label: str
+    content: str
+
+
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a request, provider-neutral. A tool message carries the id it answers; its
-    parts may be images, like a user's."""
+    parts may be images, like a user's. Where the model that is asked gave `native`, that is sent
+    instead of the rest."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | tuple[Part, ...] = ""
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    native: NativeAnswer | None = None
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -59,37 +70,59 @@ _MOST_TOKENS = 2_000_000_000
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens of one call. `cached_tokens` is the cached part of `prompt_tokens`."""
+    """Tokens of one call. Of `prompt_tokens`, the provider had `cached_tokens` in its cache and put
+    `cache_write_tokens` into it."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
     def clamped(self) -> Usage:
         """The same without the absurd: each at least 0, at most what the store can hold, and no
         more of the prompt cached than there is of it."""
-        prompt = min(max(self.prompt_tokens, 0), _MOST_TOKENS)
+        return self.within(_MOST_TOKENS)
+
+    def within(self, most: int) -> Usage:
+        """The same with each number from 0 to `most`, and the parts of the prompt no larger than
+        it."""
+        prompt = min(max(self.prompt_tokens, 0), most)
+        cached = min(max(self.cached_tokens, 0), prompt)
         return Usage(
             prompt_tokens=prompt,
-            completion_tokens=min(max(self.completion_tokens, 0), _MOST_TOKENS),
-            cached_tokens=min(max(self.cached_tokens, 0), prompt),
+            completion_tokens=min(max(self.completion_tokens, 0), most),
+            cached_tokens=cached,
+            cache_write_tokens=min(max(self.cache_write_tokens, 0), prompt - cached),
         )
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """US dollars for a token; `cached` for one of the prompt that the provider had in its cache."""
+    """US dollars for a token; `cached` for one of the prompt that the provider had in its cache,
+    `cache_write` for one that it put there."""
 
     prompt: float
     completion: float
     cached: float | None = None
+    cache_write: float | None = None
+
+    @property
+    def prompt_at_most(self) -> float:
+        """What a token of the prompt may cost."""
+        return max(self.prompt, self.cache_write or 0.0)
+
+    def at_most(self, prompt: int, completion: int) -> float:
+        """What so many tokens of a prompt and of an answer may cost, in dollars."""
+        return prompt * self.prompt_at_most + completion * self.completion
 
     def of(self, usage: Usage) -> float:
         """What a call cost, in dollars."""
-        fresh = usage.prompt_tokens - usage.cached_tokens
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
         cached = self.prompt if self.cached is None else self.cached
+        written = self.prompt if self.cache_write is None else self.cache_write
         return (
             fresh * self.prompt
             + usage.cached_tokens * cached
+            + usage.cache_write_tokens * written
             + usage.completion_tokens * self.completion
         )
 
@@ -97,7 +130,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a model can do, as data. `name` is what the provider is asked for; `price` None: nobody
     told it. `one_at_a_time`: it answers one message only, so that messages which come meanwhile
-    wait for the next run instead of joining this one."""
+    wait for the next run instead of joining this one. `sampling`: it
+    takes a temperature."""
 
     name: str
     provider: str
@@ -107,6 +141,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     helper_calls: bool = True
     short_prompt: bool = False
     one_at_a_time: bool = False
+    sampling: bool = True
     price: Price | None = None
 
     @property
@@ -155,6 +190,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: FinishReason = "stop"
     usage: Usage | None = None
+    native: NativeAnswer | None = None
 
 
 Delta: TypeAlias = TextDelta | ReasoningDelta | Retrying | Completion

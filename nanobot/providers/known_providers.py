@@ -9,17 +9,21 @@ import msgspec
 
 from nanobot.config.values import masked_url
 from nanobot.errors import ConfigError
+from nanobot.providers.addresses import versioned
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
     """An endpoint we know. `env` names the variables its key is usually kept in, best first, and
-    `base_env` those that say that it is elsewhere."""
+    `base_env` those that say that it is elsewhere. `client` is how it is reached; where that is not
+    "lean", `compatible_base` is its OpenAI-compatible address, if that is another one."""
 
     api_base: str
     env: tuple[str, ...] = ()
     default_model: str = ""
     title: str = ""
     base_env: tuple[str, ...] = ()
+    client: str = "lean"
+    compatible_base: str = ""
 
     def address_in(self, environ: Mapping[str, str]) -> tuple[str, str]:
         """The variable that says where it is, and the address; both empty where none does. Raises
@@ -45,8 +49,7 @@ def _address(text: str, variable: str) -> str:
             f"the variable {variable} is {masked_url(text)!r}, which is no address: write it as "
             "https://HOST/v1, or unset it"
         )
-    text = text.rstrip("/")
-    return text if url.path.strip("/") else f"{text}/v1"
+    return versioned(text)
 
 
 LOCAL_PROVIDERS = ("ollama", "lmstudio", "llamacpp", "vllm")
@@ -67,6 +70,7 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
         "claude-sonnet-4-5",
         title="Anthropic (Claude)",
         base_env=("ANTHROPIC_BASE_URL",),
+        client="anthropic",
     ),
     "gemini": KnownProvider(
         "https://generativelanguage.googleapis.com/v1beta/openai",

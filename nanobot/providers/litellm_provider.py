@@ -21,6 +21,7 @@ import msgspec
 
 from nanobot.errors import ModelMissing, ModelProtocolError
 from nanobot.ports import Clock
+from nanobot.providers.addresses import versioned
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -247,7 +248,7 @@ class LiteLLMProvider(LLMProvider):
 
         if self.api_base:
             listing = openai_http.EndpointClient(
-                f"{self.api_base.rstrip('/')}/models",
+                versioned(self.api_base),
                 {"authorization": f"Bearer {self._api_key}"} if self._api_key else {},
                 self._policy.connect_seconds,
             )

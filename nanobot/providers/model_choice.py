@@ -13,6 +13,7 @@ import msgspec
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.providers.addresses import versioned
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS, KnownProvider
 from nanobot.providers.litellm_names import NATIVE, REACHED
 from nanobot.system import is_loopback
@@ -29,7 +30,8 @@ _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 class ModelChoice(msgspec.Struct, frozen=True):
     """The model that answers. `why` is one line for the person; `client` is how it is reached:
-    lean, litellm, embedded, or a provider of another package."""
+    lean (OpenAI-compatible), anthropic, gemini, litellm, embedded, or a provider of another
+    package."""
 
     provider_name: str
     model: str
@@ -131,12 +133,15 @@ def _reach(
     row = KNOWN_PROVIDERS.get(name)
     api_key = settings.api_key or (_key_of(row, environ)[1] if row else "")
     own_base = settings.api_base or (row.address_in(environ)[1] if row else "")
-    if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
+    client = settings.client if settings.client != "auto" else _client_of(name, settings, own_base)
+    if client == "litellm":
         # Keys, regions and addresses that are not configured litellm finds in the environment.
-        return ModelChoice(name, model, own_base, api_key, why, "litellm")
+        return ModelChoice(name, model, own_base, api_key, why, client)
     api_base = own_base or (row.api_base if row else "")
-    if settings.client not in CLIENTS:
-        return ModelChoice(name, model, api_base, api_key, why, settings.client)
+    if client == "lean" and not own_base and row:
+        api_base = row.compatible_base or row.api_base
+    if client not in CLIENTS:
+        return ModelChoice(name, model, api_base, api_key, why, client)
     if not api_base:
         raise ConfigError(
             f"providers.{name}.api_base is missing: set it to the address of an "
@@ -148,12 +153,18 @@ def _reach(
         raise ConfigError(
             f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
         )
-    return ModelChoice(name, model, api_base, api_key, why)
+    return ModelChoice(name, model, api_base, api_key, why, client)
 
 
-def _foreign(name: str, settings: ProviderSettings) -> bool:
-    """Whether the lean client cannot reach it: another protocol, or an address we do not know."""
-    return name in NATIVE or (name in REACHED and not settings.api_base)
+def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
+    """How `auto` reaches a provider: over its own API where we speak that, by litellm what speaks
+    another, or is at an address that we do not know, and else as OpenAI-compatible."""
+    row = KNOWN_PROVIDERS.get(name)
+    if row is not None and row.client != "lean":
+        # Google's own OpenAI-compatible addresses, and those of proxies that copy them.
+        return "lean" if own_base.rstrip("/").endswith("/openai") else row.client
+    foreign = name in NATIVE or (name in REACHED and not settings.api_base)
+    return "litellm" if foreign else "lean"
 
 
 def _bare(
@@ -184,7 +195,7 @@ async def _configured(
             continue
         model = row.default_model if row else ""
         if ours and not model and settings.api_base:
-            offered = chat_models(await probe(f"{settings.api_base.rstrip('/')}/models"))
+            offered = chat_models(await probe(f"{versioned(settings.api_base)}/models"))
             model = offered[0] if offered else ""
         if model:
             why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"

@@ -32,9 +32,11 @@ class _Row(msgspec.Struct, frozen=True):
     input_cost_per_token: float | None = None
     output_cost_per_token: float | None = None
     cache_read_input_token_cost: float | None = None
+    cache_creation_input_token_cost: float | None = None
     max_input_tokens: int | None = None
     supports_function_calling: bool = False
     supports_vision: bool = False
+    supports_sampling_params: bool = True
 
 
 def bundled_table() -> Path | None:
@@ -101,7 +103,8 @@ class ModelTable:
             return Price(
                 prompt=set_here.prompt / _MILLION,
                 completion=set_here.completion / _MILLION,
-                cached=None if set_here.cached is None else set_here.cached / _MILLION,
+                cached=_each(set_here.cached),
+                cache_write=_each(set_here.cache_write),
             )
         row = self._rows.get((provider, model))
         if row is None or row.input_cost_per_token is None or row.output_cost_per_token is None:
@@ -110,12 +113,16 @@ class ModelTable:
             prompt=row.input_cost_per_token,
             completion=row.output_cost_per_token,
             cached=row.cache_read_input_token_cost,
+            cache_write=row.cache_creation_input_token_cost,
         )
 
     def profile(self, provider: str, model: str) -> ModelProfile:
         """What a model can do: by the configuration, else by our own table, else by litellm's, else
         the usual."""
         profile = self._tabled(provider, model)
+        row = self._rows.get((provider, model))
+        if row is not None and not row.supports_sampling_params:
+            profile = msgspec.structs.replace(profile, sampling=False)
         settings = self._providers.get(provider)
         return profile if settings is None else configured(profile, settings)
 
@@ -140,6 +147,10 @@ class ModelTable:
             tools=row.supports_function_calling,
             images=row.supports_vision,
         )
+
+
+def _each(million: float | None) -> float | None:
+    return None if million is None else million / _MILLION
 
 
 def _price_set(settings: ProviderSettings | None, model: str) -> PriceSettings | None:

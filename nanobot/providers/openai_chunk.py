@@ -121,13 +121,26 @@ def error_in(data: bytes) -> Any:
 
 def usage_of(usage: dict[str, Any]) -> Usage | None:
     """Tokens as a server counts them; None if neither number is one. Absurd numbers are clamped."""
-    prompt, completion = (_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion"))
+    prompt, completion = (
+        as_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion")
+    )
     if prompt is None and completion is None:
         return None
     details = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    cached = cached or _count(usage.get("prompt_cache_hit_tokens")) or 0
-    return Usage(prompt or 0, completion or 0, cached).clamped()
+    details = details if isinstance(details, dict) else {}
+    cached = as_count(details.get("cached_tokens"))
+    cached = cached or as_count(usage.get("prompt_cache_hit_tokens")) or 0
+    return Usage(prompt or 0, completion or 0, cached, _written(usage, details)).clamped()
+
+
+def _written(usage: dict[str, Any], details: dict[str, Any]) -> int:
+    """Tokens put into the cache, as OpenRouter and litellm count them."""
+    told = (
+        details.get("cache_write_tokens"),
+        usage.get("cache_creation_input_tokens"),
+        details.get("cache_creation_tokens"),
+    )
+    return next((count for count in map(as_count, told) if count), 0)
 
 
 def as_text(value: Any) -> str:
@@ -141,7 +154,8 @@ def as_index(value: Any) -> int | None:
     return int(number) if number is not None and number == int(number) else None
 
 
-def _count(value: Any) -> int | None:
+def as_count(value: Any) -> int | None:
+    """The value if it is a number, without its fraction."""
     number = _number(value)
     return None if number is None else int(number)
 

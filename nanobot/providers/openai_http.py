@@ -15,7 +15,8 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LO
 
 
 class EndpointClient:
-    """Requests to one address. Opened at the first of them, in the running loop.
+    """Requests to one address, or to paths below it. Opened at the first of them, in the running
+    loop.
 
     Redirects are not followed, so credentials go nowhere else; no cookie is kept. aiohttp repeats
     only idempotent methods on its own when a kept connection turns out to be dead, so a POST is
@@ -30,17 +31,17 @@ class EndpointClient:
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, body: bytes) -> aiohttp.ClientResponse:
+    async def post(self, body: bytes, path: str = "") -> aiohttp.ClientResponse:
         """The response once its head is there; raises what aiohttp raises."""
         # In pieces, if it is large: that is what aiohttp asks for (and it warns of the rest).
         data = io.BytesIO(body) if len(body) > _PIECE else body
         return await self._open().post(
-            self._url, data=data, allow_redirects=False, proxy=self._proxy
+            self._url + path, data=data, allow_redirects=False, proxy=self._proxy
         )
 
-    async def get(self) -> aiohttp.ClientResponse:
+    async def get(self, path: str = "") -> aiohttp.ClientResponse:
         """The response once its head is there; raises what aiohttp raises."""
-        return await self._open().get(self._url, allow_redirects=False, proxy=self._proxy)
+        return await self._open().get(self._url + path, allow_redirects=False, proxy=self._proxy)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

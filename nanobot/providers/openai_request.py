@@ -19,6 +19,7 @@ import msgspec
 from nanobot.providers.base import (
     ChatMessage,
     ImagePart,
+    ModelProfile,
     ModelRequest,
     Part,
     TextPart,
@@ -31,7 +32,7 @@ _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 _ANY_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _REFUSES = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|extra|unexpected"
-    r"|only the default",
+    r"|only the default|deprecated",
     re.IGNORECASE,
 )
 _REFUSES_TOOLS = re.compile(
@@ -64,6 +65,7 @@ class Quirks(msgspec.Struct, frozen=True):
 
     `own_ids`: ids of calls mean something to it and are echoed as they are; elsewhere those of
     another provider (after a change of models) are made into what every endpoint takes.
+    `anthropic_cache`: it hands `cache_control` on to Anthropic's models.
     """
 
     completion_tokens: bool = False
@@ -71,6 +73,7 @@ class Quirks(msgspec.Struct, frozen=True):
     no_stream_options: bool = False
     no_tools: bool = False
     own_ids: bool = False
+    anthropic_cache: bool = False
 
 
 def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
@@ -87,12 +90,33 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
         body["temperature"] = request.temperature
     if request.tools and not quirks.no_tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
+    return encoded(body)
+
+
+def encoded(body: dict[str, Any]) -> bytes:
+    """The body as JSON: the same bytes for the same body."""
     try:
         return msgspec.json.encode(body, order="deterministic")
     except UnicodeEncodeError:
         # Platforms hand over lone surrogates (half an emoji); json keeps them, UTF-8 cannot.
-        plain = json.dumps(msgspec.to_builtins(body), ensure_ascii=False, sort_keys=True)
+        whole = msgspec.to_builtins(body, builtin_types=(msgspec.Raw,))
+        plain = json.dumps(whole, ensure_ascii=False, sort_keys=True, default=_parsed)
         return plain.encode("utf-8", "replace")
+
+
+def _parsed(raw: msgspec.Raw) -> Any:
+    return json.loads(bytes(raw))
+
+
+def without(quirks: Quirks, profile: ModelProfile) -> Quirks:
+    """The quirks, with what is known of the model before it is asked."""
+    return quirks if profile.sampling else msgspec.structs.replace(quirks, no_temperature=True)
+
+
+def usable_name(name: str) -> str:
+    """A tool's name as every endpoint takes it. One that the model made up may hold what the
+    endpoint refuses; that must not end the session."""
+    return _NAME_REFUSED.sub("_", name)[:64] or "unknown"
 
 
 def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
@@ -185,9 +209,8 @@ def _part(part: TextPart | ImagePart) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, quirks: Quirks) -> _CallOut:
-    # A name the model made up may hold what the endpoint refuses; that must not end the session.
-    name = _NAME_REFUSED.sub("_", call.name)[:64] or "unknown"
-    return _CallOut(_id(call.id, quirks), _FunctionOut(name, valid_arguments(call.arguments)))
+    function = _FunctionOut(usable_name(call.name), valid_arguments(call.arguments))
+    return _CallOut(_id(call.id, quirks), function)
 
 
 def _id(call_id: str | None, quirks: Quirks) -> str:

@@ -8,7 +8,6 @@ where real servers differ.
 from __future__ import annotations
 
 import json
-import re
 
 from nanobot.errors import ModelProtocolError
 from nanobot.providers.base import (
@@ -20,6 +19,7 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.providers.event_lines import LineReader
+from nanobot.providers.growing_text import GrowingText
 from nanobot.providers.openai_chunk import (
     CallPiece,
     Choice,
@@ -47,31 +47,6 @@ _FINISH: dict[str, FinishReason] = {
     "recitation": "content_filter",
 }
 
-# Half an emoji: servers cut text between the two halves of its escape.
-_HALF = re.compile("[\ud800-\udfff]")
-
-
-class _Text:
-    """Text that comes in pieces. Half an emoji waits for its other half."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._half = ""
-
-    def add(self, piece: str) -> str:
-        """The piece as it is to be shown."""
-        if self._half or _HALF.search(piece):
-            piece, self._half = self._half + piece, ""
-            if "\ud800" <= piece[-1:] <= "\udbff":
-                piece, self._half = piece[:-1], piece[-1]
-            piece = piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        if piece:
-            self._pieces.append(piece)
-        return piece
-
-    def whole(self) -> str:
-        return "".join(self._pieces) + ("\ufffd" if self._half else "")
-
 
 class _Slot:
     """One tool call while its fragments arrive."""
@@ -79,8 +54,8 @@ class _Slot:
     def __init__(self, index: int | None) -> None:
         self.index = index
         self.id = ""
-        self.name = _Text()
-        self.arguments = _Text()
+        self.name = GrowingText()
+        self.arguments = GrowingText()
 
 
 class AnswerReader:
@@ -100,8 +75,8 @@ class AnswerReader:
         self._lines = LineReader()
         self._event = b""
         self._data: list[bytes] = []
-        self._text = _Text()
-        self._reasoning = _Text()
+        self._text = GrowingText()
+        self._reasoning = GrowingText()
         self._slots: list[_Slot] = []
         self._finish: str | None = None
         self._usage: Usage | None = None
@@ -240,7 +215,7 @@ class AnswerReader:
         if name != slot.name.whole():
             slot.name.add(name)
         if isinstance(arguments, dict):
-            slot.arguments = _Text()
+            slot.arguments = GrowingText()
             arguments = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
         slot.arguments.add(arguments or "")
 

@@ -16,6 +16,7 @@ from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
+from nanobot.providers.addresses import versioned
 from nanobot.providers.base import (
     AudioAndEmbeddings,
     LLMProvider,
@@ -41,6 +42,11 @@ from nanobot.system import is_loopback, sparing_authorities
 
 _ASK_AGAIN_SECONDS = 60.0
 _FREE = Price(prompt=0.0, completion=0.0)
+_OVER_HTTP = {
+    "lean": ("nanobot.providers.openai_compat", "OpenAICompatProvider"),
+    "anthropic": ("nanobot.providers.anthropic", "AnthropicProvider"),
+}
+"""Our own clients, each an HttpProvider, by what `client` calls them: module and class."""
 
 
 class ProviderRegistry:
@@ -125,10 +131,10 @@ class ProviderRegistry:
         providers = self._providers
         choice = await self.choice(label)
         price = await self._price_of(choice)
-        if choice.client == "lean" and choice.provider_name not in providers:
+        if choice.client in _OVER_HTTP and choice.provider_name not in providers:
             # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
             # half of it certificates, for which other threads do not have to wait.
-            await asyncio.to_thread(_imported, "nanobot.providers.openai_compat")
+            await asyncio.to_thread(_imported, _OVER_HTTP[choice.client][0])
         await self._ask_about(choice)
         provider = providers.get(choice.provider_name)
         if provider is None:
@@ -147,8 +153,7 @@ class ProviderRegistry:
         self._asked_at[label] = inf
         if self._model_table.knows(provider, model):
             return
-        base = choice.api_base.rstrip("/")
-        details = await ask_details(base, choice.api_key, model)
+        details = await ask_details(versioned(choice.api_base), choice.api_key, model)
         if details is None:
             self._asked_at[label] = now + _ASK_AGAIN_SECONDS
         tells = details is not None and details != ModelDetails()
@@ -182,13 +187,12 @@ class ProviderRegistry:
                 policy=self._policy(choice),
                 profiles=self._model_table.profile,
             )
-        if choice.client != "lean":
+        if choice.client not in _OVER_HTTP:
             from nanobot.providers.plugins import open_provider  # noqa: PLC0415
 
             return open_provider(choice, self._settings[choice.provider_name], self._plugins)
-        from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
-
-        return OpenAICompatProvider(
+        module, name = _OVER_HTTP[choice.client]
+        made: LLMProvider = getattr(import_module(module), name)(
             choice.provider_name,
             choice.api_base,
             choice.api_key,
@@ -196,6 +200,7 @@ class ProviderRegistry:
             policy=self._policy(choice),
             profiles=self._model_table.profile,
         )
+        return made
 
     def _policy(self, choice: ModelChoice) -> CallPolicy:
         settings = self._settings.get(choice.provider_name, ProviderSettings())

@@ -20,24 +20,35 @@ _OFFERED = 3
 
 class _Listed(msgspec.Struct):
     id: str = ""
+    name: str = ""
 
 
 class _Listing(msgspec.Struct):
+    """OpenAI's and Anthropic's have `data`, Gemini's `models`, which it names "models/NAME"."""
+
     data: list[_Listed] = []
+    models: list[_Listed] = []
+
+    @property
+    def names(self) -> list[str]:
+        rows = [row.id for row in self.data]
+        rows += [row.name.removeprefix("models/") for row in self.models]
+        return [name for name in rows if name]
 
 
 async def with_nearest(
     failure: ProviderFailure, listing: EndpointClient, model: str
 ) -> ProviderFailure:
     """The failure, its text with the names in the endpoint's listing that are most like `model`.
+    `listing` is a line to the endpoint.
 
     Without a listing in three seconds the failure stays as it is. Closes `listing`.
     """
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            response = await listing.get()
+            response = await listing.get("/models")
             body = await response.content.read(_MAX_BYTES)
-        listed = [row.id for row in msgspec.json.decode(body, type=_Listing).data if row.id]
+        listed = msgspec.json.decode(body, type=_Listing).names
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):
         return failure
     finally:

@@ -14,7 +14,7 @@ import msgspec
 
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
-from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
+from nanobot.providers.base import FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
@@ -106,7 +106,7 @@ class ModelCallEntry(
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
     """What a model call gave. `partial`: it was cut off and never acted upon, by a cancel or
-    (`cut_by_limit`) because the run's seconds were over."""
+    (`cut_by_limit`) because the run's seconds were over. `native`: see NativeAnswer."""
 
     call: int
     text: str
@@ -117,6 +117,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     ms: int = 0
     partial: bool = False
     cut_by_limit: bool = False
+    native: NativeAnswer | None = None
 
 
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):

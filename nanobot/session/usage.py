@@ -47,15 +47,12 @@ class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = UsageSum()
 
 
-_MOST_TOKENS = 10**9
 _MOST_DOLLARS = 1e9
 
 
 def bounded(usage: Usage) -> Usage:
     """The tokens of one call as they count, whatever a provider reports: 0 to a billion."""
-    prompt = min(max(usage.prompt_tokens, 0), _MOST_TOKENS)
-    completion = min(max(usage.completion_tokens, 0), _MOST_TOKENS)
-    return Usage(prompt, completion, min(max(usage.cached_tokens, 0), prompt))
+    return usage.within(10**9)
 
 
 def dollars(cost: float) -> float:
@@ -78,10 +75,9 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> float:
-        """Dollars, without anything from the provider's cache."""
-        if self.price is None:
-            return 0.0
-        return dollars(self.tokens_in * self.price.prompt + self.tokens_out * self.price.completion)
+        """Dollars at most: nothing comes from the provider's cache, and all may be put there."""
+        price = self.price
+        return dollars(price.at_most(self.tokens_in, self.tokens_out)) if price else 0.0
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +100,7 @@ class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cached: int = 0
+    cache_write: int = 0
 
 
 def outcome(
@@ -138,6 +135,7 @@ def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
         tokens_in=usage.prompt_tokens,
         tokens_out=usage.completion_tokens,
         cached=usage.cached_tokens,
+        cache_write=usage.cache_write_tokens,
     )
 
 

@@ -170,6 +170,10 @@ class OpenAIServer:
         """The messages asked, in OpenAI's shape."""
         return list(body.get("messages", []))
 
+    def refusal_of(self, body: Body) -> Fault | None:
+        """What the API says to a request that it does not take."""
+        return None
+
     def wants_plain(self, body: Body) -> bool:
         return not body.get("stream")
 
@@ -254,6 +258,8 @@ class OpenAIServer:
         if self.latency:
             await asyncio.sleep(self.latency)
         fault = self.faults.popleft() if self.faults else None
+        if fault is None:
+            fault = self.refusal_of(body)
         if fault is not None and fault.status:
             return web.Response(status=fault.status, text=fault.body, headers=fault.headers)
         answer = (fault.answer if fault else None) or self._answer(body)

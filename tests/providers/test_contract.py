@@ -99,7 +99,7 @@ async def test_usage_is_counted_by_the_endpoint(provider: LLMProvider, wire: Wir
     assert usage is not None
     assert usage.prompt_tokens > 5
     assert usage.completion_tokens == (3 if wire.provider in ("acme", "openai") else 7)
-    assert usage.cached_tokens == (0 if wire.provider in ("acme", "openai") else 5)
+    assert usage.cached_tokens == (5 if wire.provider == "gemini" else 0)
 
 
 async def test_a_tool_is_called_and_its_result_goes_back(
@@ -214,6 +214,8 @@ async def test_images_of_tool_results_reach_the_endpoint(
     sent = json.dumps(server.requests[0])
     places = [sent.index(image) for image in ("QUJD", "REVG", "R0hJ", "SktM")]
     assert places == sorted(places)
+    if wire.images_in_results:
+        return
     assert sent.count("[image 1, shown below]") == 2
     assert sent.index("[image 3 of the tool results above]") < places[3]
 

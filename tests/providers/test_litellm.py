@@ -144,6 +144,7 @@ async def test_for_a_model_that_is_not_there_the_nearest_of_its_listing_are_offe
 
 async def test_without_a_listing_the_nearest_that_litellm_knows_are_offered() -> None:
     async with AnthropicServer() as server:
+        server.models = []
         server.fail_with(refusal(404, "not_found_error", "model: claude-sonet-4-5"))
         provider = LiteLLMProvider(name="anthropic", api_key="k", api_base=server.root)
         with pytest.raises(ModelRefused, match=r'Known there are .*"claude-sonnet-4-5'):

@@ -3,11 +3,12 @@ and how that server words the same refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nanobot.ports import Clock
+from nanobot.providers.anthropic import AnthropicProvider
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelRequest
 from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
@@ -25,16 +26,22 @@ class Wire:
 
     `tells_ends`: litellm shows whether the endpoint finished. Its Gemini adapter says "stop" with
     every piece, so there only a broken connection shows that an answer was cut.
+    `images_in_results`: images of tool results are sent within them.
     """
 
     name: str
-    litellm: bool
+    native: Callable[..., LLMProvider] | None
     provider: str
     model: str
     server: type[OpenAIServer]
     refusals: Mapping[str, Fault]
     broken: tuple[Fault, ...] = ()
     tells_ends: bool = True
+    images_in_results: bool = False
+
+    @property
+    def litellm(self) -> bool:
+        return self.native is None
 
     def base(self, server: OpenAIServer) -> str:
         if self.provider == "anthropic":
@@ -43,8 +50,8 @@ class Wire:
 
     def open(self, server: OpenAIServer, clock: Clock, policy: CallPolicy) -> LLMProvider:
         base = self.base(server)
-        if not self.litellm:
-            return OpenAICompatProvider(self.provider, base, KEY, clock=clock, policy=policy)
+        if self.native is not None:
+            return self.native(self.provider, base, KEY, clock=clock, policy=policy)
         return LiteLLMProvider(
             name=self.provider, api_key=KEY, api_base=base, clock=clock, policy=policy
         )
@@ -58,7 +65,7 @@ class Wire:
 
     def half(self, answer: Answer) -> Fault:
         """The first events of an answer, and then an orderly end of the body."""
-        body = {"model": self.model, "stream": True}
+        body = {"model": self.model, "stream": True, "messages": []}
         return Fault(raw=b"".join(self.server().frames(body, b"", answer)[:4]))
 
 
@@ -123,11 +130,21 @@ _NO_JSON = Fault(raw=b"data: {broken\n\n")
 _HTML = Fault(raw=b"<html>hello</html>")
 
 WIRES = (
-    Wire("lean", False, "acme", "m-1", OpenAIServer, _OPENAI, (_NO_JSON, _HTML)),
-    Wire("litellm-openai", True, "openai", "m-1", OpenAIServer, _OPENAI, (_NO_JSON, _HTML)),
+    Wire("lean", OpenAICompatProvider, "acme", "m-1", OpenAIServer, _OPENAI, (_NO_JSON, _HTML)),
+    Wire("litellm-openai", None, "openai", "m-1", OpenAIServer, _OPENAI, (_NO_JSON, _HTML)),
+    Wire(
+        "anthropic",
+        AnthropicProvider,
+        "anthropic",
+        "claude-haiku-4-5",
+        anthropic_server.AnthropicServer,
+        _ANTHROPIC,
+        (_NO_JSON, _HTML),
+        images_in_results=True,
+    ),
     Wire(
         "litellm-anthropic",
-        True,
+        None,
         "anthropic",
         "claude-sonnet-4-5",
         anthropic_server.AnthropicServer,
@@ -136,7 +153,7 @@ WIRES = (
     ),
     Wire(
         "litellm-gemini",
-        True,
+        None,
         "gemini",
         "gemini-2.5-flash",
         gemini_server.GeminiServer,

@@ -188,7 +188,8 @@ def _is_zone(name: str) -> bool:
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model costs: US dollars for a million tokens. `cached`: of the provider's cache."""
+    """What a model costs: US dollars for a million tokens. `cached`: read from the provider's
+    cache; `cache_write`: put into it."""
 
     prompt: Annotated[
         float, Meta(ge=0), about("Price of a million input tokens.", unit="USD", live=True)
@@ -199,6 +200,12 @@ class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     cached: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         about("Price of a million input tokens from the provider's cache.", unit="USD", live=True),
+    ] = None
+    cache_write: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        about(
+            "Price of a million input tokens put into the provider's cache.", unit="USD", live=True
+        ),
     ] = None
 
 
@@ -215,7 +222,7 @@ class ModelSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     price: Annotated[PriceSettings | None, about("What the model costs.", live=True)] = None
 
 
-CLIENTS = frozenset({"auto", "lean", "litellm"})
+CLIENTS = ("auto", "lean", "anthropic", "gemini", "litellm")
 
 
 class ProviderSettings(Settings, frozen=True):

@@ -35,7 +35,7 @@ class Revisions(msgspec.Struct, frozen=True):
 
 
 OURS = Revisions(
-    ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"),
+    ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"),
     Path(__file__).parent / "migrations",
 )
 

@@ -32,6 +32,7 @@ model_call_costs = sa.Table(
     sa.Column("price_in", sa.Double),
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
+    sa.Column("price_cache_write", sa.Double),
 )
 partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
 

@@ -191,6 +191,7 @@ class SqlBudgetLedger:
             "price_in": None if price is None else price.prompt,
             "price_out": None if price is None else price.completion,
             "price_cached": None if price is None else price.cached,
+            "price_cache_write": None if price is None else price.cache_write,
         }
 
     def fold(self, connection: sa.Connection) -> None:
@@ -269,7 +270,12 @@ def _reserved(row: Any) -> CallEstimate:
 def _price(row: Any) -> Price | None:
     if row.price_in is None:
         return None
-    return Price(prompt=row.price_in, completion=row.price_out, cached=row.price_cached)
+    return Price(
+        prompt=row.price_in,
+        completion=row.price_out,
+        cached=row.price_cached,
+        cache_write=row.price_cache_write,
+    )
 
 
 def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
@@ -288,7 +294,7 @@ def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
 
 def _cost(row: Any, done: CallOutcome) -> float:
     price = _price(row)
-    used = Usage(done.tokens_in, done.tokens_out, done.cached)
+    used = Usage(done.tokens_in, done.tokens_out, done.cached, done.cache_write)
     return 0.0 if price is None else dollars(price.of(used))
 
 
@@ -348,6 +354,7 @@ class _Settling:
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             cached=usage.cached_tokens,
+            cache_write=usage.cache_write_tokens,
         )
         row = connection.execute(_CALL, {"i": self._row.id}).first()
         if row is None:

@@ -49,6 +49,8 @@ export default {
   "Price of a million output tokens.": "每百万输出 token 的价格。",
   "Price of a million input tokens from the provider's cache.":
     "每百万命中缓存的输入 token 的价格。",
+  "Price of a million input tokens put into the provider's cache.":
+    "写入缓存的每百万输入 token 的价格。",
   "Size of the model's context window.": "模型上下文窗口的大小。",
   "Whether the model can call tools.": "模型能否调用工具。",
   "Whether the model can see pictures.": "模型能否看图。",

@@ -1,0 +1,39 @@
+"""Anthropic's Messages API, streamed over aiohttp."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from nanobot.providers.addresses import versioned
+from nanobot.providers.anthropic_request import encode_message
+from nanobot.providers.anthropic_stream import MessageReader
+from nanobot.providers.base import ModelRequest
+from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
+from nanobot.providers.openai_request import Quirks, without
+
+VERSION = "2023-06-01"
+"""Of the API; there is no later one."""
+
+
+class AnthropicProvider(HttpProvider):
+    """See HttpProvider. The provider's cache is told what to keep, and answers with thoughts or
+    citations go back as they came."""
+
+    def _checked_base(self, api_base: str) -> str:
+        return versioned(checked_address(self.name, api_base.strip()), below_paths=True)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"anthropic-version": VERSION}
+        # A name and password within the address become a header of their own.
+        if self._api_key and "@" not in urlsplit(self.api_base).netloc:
+            headers["x-api-key"] = self._api_key
+        return headers
+
+    def _path(self, model: str) -> str:
+        return "/messages"
+
+    def _encode(self, request: ModelRequest, quirks: Quirks) -> bytes:
+        return encode_message(request, without(quirks, self.profile(request.model)))
+
+    def _parser(self, label: str) -> AnswerParser:
+        return MessageReader(label)

@@ -1,0 +1,31 @@
+"""Text of an answer while it arrives."""
+
+from __future__ import annotations
+
+import re
+
+# Half an emoji: servers cut text between the two halves of its escape.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class GrowingText:
+    """Text that comes in pieces. Half an emoji waits for its other half."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._half = ""
+
+    def add(self, piece: str) -> str:
+        """The piece as it is to be shown."""
+        if self._half or _HALF.search(piece):
+            piece, self._half = self._half + piece, ""
+            if "\ud800" <= piece[-1:] <= "\udbff":
+                piece, self._half = piece[:-1], piece[-1]
+            piece = piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if piece:
+            self._pieces.append(piece)
+        return piece
+
+    def whole(self) -> str:
+        """All of it."""
+        return "".join(self._pieces) + ("\ufffd" if self._half else "")

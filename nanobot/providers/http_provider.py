@@ -1,0 +1,289 @@
+"""A provider whose endpoint streams its answers over HTTP, whatever it calls things."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, suppress
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from nanobot.errors import ConfigError, ModelProtocolError
+from nanobot.ports import Clock
+from nanobot.providers.base import (
+    ChatMessage,
+    Completion,
+    Delta,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
+from nanobot.providers.capabilities import profile_for
+from nanobot.providers.openai_chunk import StreamError
+from nanobot.providers.openai_errors import (
+    ProviderFailure,
+    Speaker,
+    failure_in_stream,
+    failure_of_connection,
+    failure_of_protocol,
+    failure_of_status,
+)
+from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
+from nanobot.providers.openai_request import Quirks, learned
+from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
+from nanobot.providers.suggestions import with_nearest
+
+_MAX_ERROR_BODY = 65_536
+
+
+class AnswerParser(Protocol):
+    """Reads the body of one answer, however its bytes are cut.
+
+    `feed` takes bytes as they arrive and returns what they add; `end` reads the rest. `done`: the
+    server finished. `begun`: there is something of an answer. `complete`: there is enough for a
+    Completion, even if the connection breaks now. Raises StreamError for an error object and
+    ModelProtocolError for what is neither an answer nor an error.
+    """
+
+    done: bool
+    begun: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer is whole."""
+        ...
+
+    def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
+        """Take more bytes."""
+        ...
+
+    def end(self) -> list[TextDelta | ReasoningDelta]:
+        """The body is over."""
+        ...
+
+    def completion(self) -> Completion:
+        """The answer. Only after `complete`."""
+        ...
+
+
+class HttpProvider(LLMProvider):
+    """An `LLMProvider` for one endpoint.
+
+    Retried, with a `Retrying` before each wait: no connection, 408, 409, 425, 429, 5xx, silence,
+    a stream cut half-way, an error object in it, an answer that cannot be read. Waits are 0.5 s
+    doubling to 16 s, or what `retry-after` asks for; a wish of more than 60 s is raised at once
+    as ModelRateLimited. Cancelling closes the connection. Proxies and certificates come from the
+    environment, proxies never for loopback addresses.
+    Raises ConfigError for an `api_base` or `api_key` that cannot work.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        api_base: str,
+        api_key: str = "",
+        *,
+        clock: Clock,
+        profiles: Callable[[str, str], ModelProfile] = profile_for,
+        policy: CallPolicy | None = None,
+    ) -> None:
+        self.name = name
+        self.api_base = self._checked_base(api_base)
+        self._api_key = _checked_key(name, api_key)
+        self._clock = clock
+        self._profiles = profiles
+        self._policy = policy or CallPolicy()
+        self._line = self._open_line()
+        self._ends = AnswerEnds()
+        self._quirks: dict[str, Quirks] = {}
+        self._first_quirks = Quirks()
+
+    # What an API is
+
+    @abstractmethod
+    def _checked_base(self, api_base: str) -> str:
+        """The address that paths are put behind. Raises ConfigError for one that cannot work."""
+
+    @abstractmethod
+    def _headers(self) -> dict[str, str]:
+        """What every request carries, the key included."""
+
+    @abstractmethod
+    def _path(self, model: str) -> str:
+        """Where a model is asked, below the address."""
+
+    @abstractmethod
+    def _encode(self, request: ModelRequest, quirks: Quirks) -> bytes:
+        """A request as it is sent."""
+
+    @abstractmethod
+    def _parser(self, label: str) -> AnswerParser:
+        """What reads an answer of the model of that label."""
+
+    # What they all do
+
+    def profile(self, model: str) -> ModelProfile:
+        """From the table; without tools once the endpoint said that the model takes none."""
+        profile = self._profiles(self.name, model)
+        if self._quirks_of(model).no_tools:
+            return msgspec.structs.replace(profile, tools=False)
+        return profile
+
+    def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Deltas, then one Completion; raises the ModelError of the last attempt."""
+
+        def attempt() -> AsyncGenerator[Delta]:
+            return self._attempt(request)
+
+        def learn(failure: ProviderFailure) -> bool:
+            return self._learn(request, failure)
+
+        return with_retries(attempt, self._policy, self._clock, learn)
+
+    async def close(self) -> None:
+        await self._line.close()
+
+    def _open_line(self) -> EndpointClient:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "accept-encoding": "identity",
+            "user-agent": "nanobot",
+            **self._headers(),
+        }
+        return EndpointClient(self.api_base, headers, self._policy.connect_seconds)
+
+    def _speaker(self, model: str) -> Speaker:
+        return Speaker(self.name, model, self.api_base, self._api_key)
+
+    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Delta]:
+        speaker = self._speaker(request.model)
+        parser = self._parser(f"{self.name}/{request.model}")
+        shown = False
+        try:
+            async with aclosing(self._read(request, parser, speaker)) as deltas:
+                async for delta in deltas:
+                    shown = shown or isinstance(delta, TextDelta)
+                    yield delta
+        except (aiohttp.ClientError, OSError) as problem:
+            if not parser.complete:
+                lost = failure_of_connection(
+                    speaker, words(problem), again=may_pass(problem), refused=is_refused(problem)
+                )
+                raise AttemptFailed(lost, paid=parser.begun) from problem
+        except StreamError as problem:
+            failure = failure_in_stream(speaker, problem.body)
+            raise AttemptFailed(failure, paid=parser.begun) from problem
+        except ModelProtocolError as problem:
+            raise AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
+        if not self._ends.whole(request.model, complete=parser.complete, begun=parser.begun):
+            cut = failure_of_connection(speaker, "the answer was cut off half-way")
+            raise AttemptFailed(cut, paid=parser.begun)
+        completion = parser.completion()
+        if completion.text and not shown:
+            yield TextDelta(completion.text)
+        yield completion
+
+    async def _read(
+        self, request: ModelRequest, parser: AnswerParser, speaker: Speaker
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta]:
+        policy = self._policy
+        ends = self._clock.monotonic() + policy.call_seconds
+        received = 0
+        response = await self._send(request)
+        try:
+            if not 200 <= response.status <= 299:
+                failure = await self._status_failure(speaker, response)
+                if failure.status == 404:
+                    failure = await with_nearest(failure, self._open_line(), request.model)
+                raise AttemptFailed(failure)
+            while True:
+                patience = min(policy.patience(parser), ends - self._clock.monotonic())
+                async with asyncio.timeout(patience):
+                    piece = await response.content.readany()
+                if not piece:
+                    break
+                received += len(piece)
+                if received > policy.max_bytes:
+                    raise AttemptFailed(_endless(speaker, policy.max_bytes))
+                for delta in parser.feed(piece):
+                    yield delta
+            for delta in parser.end():
+                yield delta
+        finally:
+            response.close()
+
+    async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
+        label = f"{self.name}/{request.model}"
+        messages = tuple([_without_foreign(message, label) for message in request.messages])
+        request = msgspec.structs.replace(request, messages=messages)
+        body = self._encode(request, self._quirks_of(request.model))
+        async with asyncio.timeout(self._policy.first_token_seconds):
+            return await self._line.post(body, self._path(request.model))
+
+    async def _status_failure(
+        self, speaker: Speaker, response: aiohttp.ClientResponse
+    ) -> ProviderFailure:
+        body = b""
+        with suppress(aiohttp.ClientError, OSError):  # the status speaks for itself
+            async with asyncio.timeout(self._policy.stall_seconds):
+                while len(body) <= _MAX_ERROR_BODY and (piece := await response.content.readany()):
+                    body += piece
+        return failure_of_status(
+            speaker, response.status, response.headers, body, self._clock.now()
+        )
+
+    def _quirks_of(self, model: str) -> Quirks:
+        return self._quirks.get(model, self._first_quirks)
+
+    def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
+        """Whether the endpoint named a parameter it refuses, for the first time."""
+        quirks = self._quirks_of(request.model)
+        more = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
+        self._quirks[request.model] = more
+        return more != quirks
+
+
+def checked_address(name: str, api_base: str) -> str:
+    """The address of provider `name`. Raises ConfigError for one that cannot work."""
+    try:
+        parts = urlsplit(api_base)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and bool(URL(api_base).host)
+    except (ValueError, IndexError):  # the latter for an empty host after a "@"
+        usable = False
+    if not usable:
+        shown = Speaker(name, "", api_base).clean(api_base)
+        raise ConfigError(
+            f"providers.{name}.api_base is {shown!r}, which is no address. "
+            "Write it like https://api.example.com/v1."
+        )
+    return api_base
+
+
+def _without_foreign(message: ChatMessage, label: str) -> ChatMessage:
+    """The message, without the form of an answer that another model gave."""
+    if message.native is None or message.native.label == label:
+        return message
+    return msgspec.structs.replace(message, native=None)
+
+
+def _endless(speaker: Speaker, limit: int) -> ProviderFailure:
+    failure = failure_of_protocol(speaker, f"more than {limit} bytes and still no end")
+    return msgspec.structs.replace(failure, again=False)
+
+
+def _checked_key(name: str, api_key: str) -> str:
+    key = api_key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"providers.{name}.api_key holds characters that no key has. Paste it again."
+        )
+    return key
