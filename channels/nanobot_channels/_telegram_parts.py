@@ -9,7 +9,7 @@ import msgspec
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._telegram_rich import rich_html
+from nanobot_channels._telegram_rich import pages, rich_html
 from nanobot_channels._text import Rich, Style, clean, label, split, utf16_units, with_targets
 
 TEXT_LIMIT = 4096
@@ -73,41 +73,46 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
 def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
-    What entities cannot show, or is too long for one message, is a rich message where it fits into
-    one and the chat takes any (`rich`). In groups, where others may have written meanwhile, the
-    first part is a reply. The last one carries the choices as buttons; those that make no button
-    are written out. The plain fallback has link targets written out where they fit.
+    What entities cannot show, or is too long for one message, is a rich message where the chat
+    takes any (`rich`); what is too long for one of those is divided between blocks. In groups,
+    where others may have written meanwhile, the first part is a reply. The last one carries the
+    choices as buttons; those that make no button are written out. The plain fallback has link
+    targets written out where they fit.
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
     lines = [": ".join(filter(None, (other.label, other.say))) for other in others]
     text = "\n\n".join([message.text, *lines])
-    pieces = _pieces(text)
-    html = rich_html(text, TEXT_LIMIT) if rich else ""
+    payloads: list[tuple[str, Payload]] = []
+    for page in pages(text) if rich else [text]:
+        payloads += _page(page, rich=rich)
     in_group = message.address.chat_id.startswith("-")
-    reply_to = message.reply_to if in_group else None
-    if html:
-        plain = "\n".join(with_targets(piece, TEXT_LIMIT, utf16_units) for piece in pieces)
-        payload = Payload(
-            reply_to=reply_to,
-            buttons=_rows(pressable),
-            html=html,
-            pieces=[Piece(piece.text, list(_entities(piece))) for piece in pieces],
-        )
-        key = f"{message.key}.0"
-        return [OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key)]
     parts = []
-    for number, piece in enumerate(pieces):
-        plain = with_targets(piece, TEXT_LIMIT, utf16_units)
-        payload = Payload(
-            text=None if plain == piece.text else piece.text,
-            entities=list(_entities(piece)),
-            reply_to=reply_to if number == 0 else None,
-            buttons=_rows(pressable) if number == len(pieces) - 1 else [],
-        )
-        key = f"{message.key}.{number}"
-        parts.append(OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key))
+    for number, (plain, payload) in enumerate(payloads):
+        payload.reply_to = message.reply_to if in_group and number == 0 else None
+        payload.buttons = _rows(pressable) if number == len(payloads) - 1 else []
+        encoded = msgspec.json.encode(payload)
+        parts.append(OutboundPart(text=plain, payload=encoded, key=f"{message.key}.{number}"))
     return parts
+
+
+def _page(text: str, *, rich: bool) -> list[tuple[str, Payload]]:
+    """A text as one rich message or as several with entities, each with its plain fallback."""
+    pieces = _pieces(text)
+    plain = [with_targets(piece, TEXT_LIMIT, utf16_units) for piece in pieces]
+    html = rich_html(text, TEXT_LIMIT) if rich else ""
+    if html:
+        instead = [Piece(piece.text, list(_entities(piece))) for piece in pieces]
+        return [("\n".join(plain), Payload(html=html, pieces=instead))]
+    return [
+        (
+            fallback,
+            Payload(
+                text=None if fallback == piece.text else piece.text, entities=list(_entities(piece))
+            ),
+        )
+        for fallback, piece in zip(plain, pieces, strict=True)
+    ]
 
 
 def _pieces(text: str) -> list[Rich]:

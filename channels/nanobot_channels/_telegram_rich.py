@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
+from nanobot_channels._pieces import pieces
 from nanobot_channels._text import clean, utf16_units
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 RICH_LIMIT = 32_768
 """Characters of a rich message (Bot API, rich message formatting options); so are the others."""
 _BLOCKS = 500
+_LINES = _BLOCKS // 2 - 10
+"""A line of a list counts as an item and its paragraph."""
 _NESTING = 16
 _COLUMNS = 20
 # What a text must have to be worth a parser's time.
@@ -49,6 +52,64 @@ def rich_html(text: str, entities_limit: int) -> str:
         return ""
     html: str = parser.renderer.render(tokens, parser.options, {})
     return html.strip("\n")
+
+
+def pages(text: str) -> list[str]:
+    """The Markdown in pieces that each fit into one rich message, divided between blocks.
+
+    A block that alone is too large is divided within: lists between their items, tables between
+    their rows (with their head in each piece), code between its lines.
+    """
+    text = clean(text).strip("\n")
+    if len(text) <= RICH_LIMIT and text.count("\n") < _BLOCKS:
+        return [text]
+    lines, grouped = text.split("\n"), list[str]()
+    blocks = 0
+    for source, count in _blocks(lines):
+        together = f"{grouped[-1]}\n\n{source}" if grouped else source
+        if grouped and len(together) <= RICH_LIMIT and blocks + count <= _BLOCKS:
+            grouped[-1], blocks = together, blocks + count
+        else:
+            grouped.append(source)
+            blocks = count
+    return grouped
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The top-level blocks of a text, none too large, with how many blocks Telegram counts."""
+    tokens = _parser().parse("\n".join(lines))
+    roots = [at for at, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
+    for at, following in zip(roots, [*roots[1:], len(tokens)], strict=True):
+        token = tokens[at]
+        if token.map is None:
+            continue
+        source = "\n".join(lines[token.map[0] : token.map[1]]).rstrip("\n")
+        count = sum(each.type in _COUNTED for each in tokens[at:following])
+        if len(source) <= RICH_LIMIT and count <= _BLOCKS:
+            yield source, count
+        else:
+            yield from _within(token.type, source)
+
+
+def _within(kind: str, source: str) -> Iterator[tuple[str, int]]:
+    """A block that is too large for one message, in pieces with how much they count at most."""
+    head = ""
+    if kind == "table_open":
+        first, delimiter, source = source.split("\n", 2)
+        head = f"{first}\n{delimiter}\n"
+    most = RICH_LIMIT - len(head)
+    lines = source.split("\n")
+    if kind == "fence" or any(len(line) > most for line in lines) or len(head) > RICH_LIMIT // 2:
+        yield from ((piece, 1) for piece in pieces(source, RICH_LIMIT, RICH_LIMIT, len))
+        return
+    piece, size = list[str](), 0
+    for line in lines:
+        if piece and (size + len(line) + 1 > most or len(piece) >= _LINES):
+            yield head + "\n".join(piece), _BLOCKS
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line) + 1
+    yield head + "\n".join(piece), _BLOCKS
 
 
 def _kinds(tokens: Sequence[Token]) -> set[str]:

@@ -7,7 +7,9 @@ import pytest
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import MenuCommand, OutboundPart, Reaction
+from nanobot_channels import _telegram_parts
 from nanobot_channels._telegram_messages import draft_id_of
+from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.conftest import Running
@@ -324,3 +326,38 @@ async def test_a_draft_that_is_gone_is_shown_again_and_the_answer_comes_once(
     telegram.native.expire(1)
     await channel.send(CHAT, part(channel, "one two three"))
     assert [message.text for message in telegram.messages(1)] == ["one two three"]
+
+
+WORDS = "All work and no play makes Jack a dull boy. "
+ROWS = "\n".join(f"| {number} | {WORDS} |" for number in range(900))
+LONG = {
+    "paragraphs": "\n\n".join(f"## Part {n}\n\n{WORDS * 40}" for n in range(40)),
+    "table": f"| n | words |\n|---|---|\n{ROWS}",
+    "list": "\n".join(f"- {number} {WORDS}" for number in range(1_200)),
+    "code": "```python\n" + "\n".join(f"print({n})  # {WORDS}" for n in range(1_200)) + "\n```",
+    "one line": "x" * 70_000,
+    "many blocks": "\n\n".join(f"# {number}" for number in range(1_300)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_is_too_long_for_one_rich_message_is_divided_between_blocks(name: str) -> None:
+    text = LONG[name]
+    message = OutboundMessage(address=CHAT, text=text, key="k")
+    payloads = [payload_of(part) for part in _telegram_parts.render(message)]
+    assert 1 < len(payloads) <= 2 + max(len(text) // 16_000, text.count("\n") // 200)
+    for payload in payloads:
+        shown = TelegramServer().native.text_of({"rich_message": {"html": payload.html}})
+        assert payload.html
+        assert len(shown) <= 32_768
+    html = "".join(payload.html for payload in payloads)
+    if name == "table":
+        assert html.count("<th>") == 2 * len(payloads)
+        assert [f"<td>{number}</td>" in html for number in range(900)] == [True] * 900
+    if name == "code":
+        assert html.count("<pre") == len(payloads)
+        assert all(f"print({number})" in html for number in range(1_200))
+    if name == "list":
+        assert html.count("<li>") == 1_200
+    if name == "many blocks":
+        assert html.count("<h1>") == 1_300
