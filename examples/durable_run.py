@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Annotated
 
-from nanobot import Agent, Effect, RunInput, RunLimits, ToolPolicy, tool
+from nanobot import Agent, Effect, EventKind, RunInput, RunLimits, ToolPolicy, tool
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.system import SystemClock
 
@@ -32,7 +32,7 @@ async def main(question: str, home: str) -> None:
     async with Agent.open(home, provider=provider, model=os.environ["MODEL"], tools=[stock]) as me:
         async for event in me.run_stream(request):
             print(f"{event.seq} {event.kind}")
-            if event.kind == "approval":
+            if event.kind is EventKind.APPROVAL:
                 await me.decide(event.payload["id"], approve=True)
         result = await me.run(request)  # what is recorded
     print(f"{result.status}: {result.message}")

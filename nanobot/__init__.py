@@ -18,6 +18,7 @@ _PUBLIC = {
     "CancelToken": "nanobot.agent.library.agent_loop",
     "ContextBuilder": "nanobot.agent.library.context_builder",
     "Effect": "nanobot.tools.base",
+    "EventKind": "nanobot.messages",
     "InboundMessage": "nanobot.messages",
     "LLMProvider": "nanobot.providers.base",
     "LiteLLMProvider": "nanobot.providers.litellm_provider",

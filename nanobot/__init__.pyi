@@ -15,6 +15,7 @@ from nanobot.bus.queue import MessageBus as MessageBus
 from nanobot.errors import RunFailed as RunFailed
 from nanobot.errors import ToolError as ToolError
 from nanobot.messages import Address as Address
+from nanobot.messages import EventKind as EventKind
 from nanobot.messages import InboundMessage as InboundMessage
 from nanobot.messages import OutboundMessage as OutboundMessage
 from nanobot.messages import RunEvent as RunEvent

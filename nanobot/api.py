@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from nanobot import errors
+from nanobot.agent.library.events import AnyRunEvent, typed
 from nanobot.agent.library.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
@@ -33,7 +34,7 @@ from nanobot.system import RandomIds, environment
 from nanobot.tools.base import Tool, ToolExecutor
 from nanobot.tools.registry import ToolRegistry
 
-__all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
+__all__ = ["Agent", "AnyRunEvent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
 AgentTool = TypeVar("AgentTool", bound=Tool[Any] | Callable[..., object])
 
@@ -74,7 +75,7 @@ class Agent:
         database_url: str | None = None,
         store: Database | None = None,
         ids: Ids | None = None,
-        observer: Callable[[RunEvent], object] | None = None,
+        observer: Callable[[AnyRunEvent], object] | None = None,
     ) -> AsyncIterator[Agent]:
         """An agent of one's own over a home (NANOBOT_HOME, else ~/.nanobot), without its channels.
 
@@ -132,14 +133,14 @@ class Agent:
                     return item
         raise errors.Disconnected(f"run {request.run_id} goes on; ask for it again by its run_id")
 
-    async def run_stream(self, request: RunInput) -> AsyncIterator[RunEvent]:
+    async def run_stream(self, request: RunInput) -> AsyncIterator[AnyRunEvent]:
         """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
         of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
         `abort` does."""
         async with aclosing(self._runs.stream(self._named(request))) as items:
             async for item in items:
                 if isinstance(item, RunEvent):
-                    yield item
+                    yield typed(item)
 
     async def abort(self, run_id: str) -> bool:
         """End a run for good; what it wrote stays in the log. False: it had ended already. Raises
@@ -161,7 +162,9 @@ class Agent:
 
 
 @asynccontextmanager
-async def _observed(bus: Bus, observer: Callable[[RunEvent], object] | None) -> AsyncIterator[None]:
+async def _observed(
+    bus: Bus, observer: Callable[[AnyRunEvent], object] | None
+) -> AsyncIterator[None]:
     """Within, the observer is called with each event; before the end with all that came."""
     if observer is None:
         yield
@@ -171,7 +174,7 @@ async def _observed(bus: Bus, observer: Callable[[RunEvent], object] | None) -> 
     async def observe() -> None:
         async for event in watching:
             with boundary("the observer of runs"):
-                observer(event)
+                observer(typed(event))
 
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -447,10 +447,11 @@ async def test_calls_are_agreed_to_through_the_socket_and_at_home(home: Path) ->
             request = question('tool:list_dir:{"path": "."}\nsay:listed', tool_policy=policy)
             async for event in agent.run_stream(request):
                 if event.kind is EventKind.APPROVAL:
-                    number = int(str(event.payload["id"]))
+                    number = event.payload["id"]
                     await agent.decide(number, approve=True)
                     with pytest.raises(NanobotError, match="already approved"):
                         await agent.decide(number, approve=False)
+            assert event.kind is EventKind.END
             assert event.payload["text"] == "listed"
         with pytest.raises(NanobotError, match="Nothing of the number 77"):
             await joined.decide(77, approve=True)

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args, get_type_hints
 
 import pytest
 
 import nanobot
-from nanobot import AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot import Agent, AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.agent.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.agent.library.default_tools import default_tools
+from nanobot.agent.library.events import CLASSES, AnyRunEvent
 from nanobot.agent.library.persona import SkillsLoader
 from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
@@ -32,6 +33,7 @@ from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState
 from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
+from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.doubles.openai_server import OpenAIServer
 from tests.pictures import png
 
@@ -215,6 +217,26 @@ def test_every_key_of_a_payload_is_documented() -> None:
         assert f"`{key}`" in table, key
     for kind in EventKind:
         assert f"\n| `{kind}` |" in table, kind
+
+
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_each_kind_of_event_has_a_class_with_its_payload(kind: EventKind) -> None:
+    hints = get_type_hints(CLASSES[kind])
+    assert hints["kind"] == Literal[kind]
+    assert set(get_type_hints(hints["payload"])) <= set(RunPayload.__annotations__)
+    assert set(get_args(AnyRunEvent)) == set(CLASSES.values())
+
+
+async def test_events_of_a_run_are_of_their_classes_with_no_other_key(tmp_path: Path) -> None:
+    model = ScriptedProvider(asks_for("list_dir", path="."), "Looked.")
+    seen: list[AnyRunEvent] = []
+    async with Agent.open(tmp_path, provider=model, observer=seen.append) as own:
+        hello = RunInput(messages=[{"role": "user", "content": "look"}])
+        events = [event async for event in own.run_stream(hello)]
+    assert {"model_delta", "tool_call", "tool_result", "end"} <= {event.kind for event in events}
+    for event in (*events, *seen):
+        assert type(event) is CLASSES[event.kind]
+        assert set(event.payload) <= set(get_type_hints(get_type_hints(type(event))["payload"]))
 
 
 # Their samples
