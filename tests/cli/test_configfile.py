@@ -134,11 +134,14 @@ def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
     assert shown["channels.telegram.token"] == "***"
     assert "secret" not in repr(shown)
     assert set(configfile.chosen(environ(home), "web")) == {
+        "web.base_path",
         "web.enabled",
         "web.health_port",
         "web.host",
         "web.hosts",
         "web.port",
+        "web.public_url",
+        "web.push_details",
         "web.token",
         "web.trusted_proxies",
     }

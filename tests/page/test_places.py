@@ -43,6 +43,9 @@ async def test_all_of_the_page_works_below_the_path_of_a_proxy(
                 await expect(page.locator("main")).to_contain_text("browser")
                 await page.goto(f"{proxy.url}/docs")
                 await expect(page.locator("#paths details").first).to_be_visible()
+                worker = "() => navigator.serviceWorker.ready.then(({ scope }) => scope)"
+                await page.goto(f"{proxy.url}/")
+                assert await page.evaluate(worker) == f"{proxy.url}/"
                 (cookie,) = await page.context.cookies()
                 assert cookie.get("path") == "/assistant"
                 assert failed == []
