@@ -52,6 +52,31 @@ async def test_no_view_is_one_of_refusals(
         assert (traffic.refused, traffic.faults) == ([], [])
 
 
+async def test_a_guest_leaves_again(there: Furnished) -> None:
+    async with there.somebody("guest", 390) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/settings/access")
+        await expect(page.get_by_text("You are a guest, as guest")).to_be_visible()
+        await expect(page.get_by_text("Make a token")).to_have_count(0)
+        await page.get_by_role("button", name="Log out").click()
+        await expect(page.get_by_role("navigation", name="Views")).to_have_count(0)
+
+
+async def test_somebody_is_let_in_by_name(there: Furnished) -> None:
+    async with there.somebody("owner", 1280) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/settings/access")
+        await page.get_by_label("Name").fill("李雷")
+        await page.get_by_role("button", name="Make a link").click()
+        url = await page.locator("code.token").inner_text()
+    guests = await there.house.browser.new_context(locale="en-US")
+    page = await guests.new_page()
+    await page.goto(url)
+    await page.goto(f"{there.house.url}/#/settings/access")
+    await expect(page.get_by_text("You are 李雷, as member")).to_be_visible()
+    await guests.close()
+
+
 async def test_a_guest_lands_in_their_conversation(there: Furnished) -> None:
     async with there.somebody("guest", 390) as context:
         page = await context.new_page()

@@ -440,7 +440,10 @@ export default {
   "Log out": "退出登录",
   "Tokens and browsers": "令牌与浏览器",
   "ends": "到期",
-  "A token for a program": "程序用令牌",
+  "Let somebody in": "让别人进来",
+  "A link logs one browser in, within 10 minutes. A token is for programs.":
+    "链接可在 10 分钟内登录一个浏览器；令牌供程序使用。",
+  "Make a link": "创建链接",
   "Days": "天数",
   "0: it does not end": "0：不过期",
   "Make a token": "创建令牌",

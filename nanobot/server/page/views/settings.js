@@ -23,7 +23,7 @@ const PARTS = {
   keys: ["All settings", Keys, "config set"],
   policy: ["Policy", Policy, "policy forget"],
   skills: ["Skills and servers", Skills, "mcp enable"],
-  access: ["Access", Access, "web tokens add"],
+  access: ["Access", Access, ""],
   appearance: ["Appearance", Appearance, ""],
   start: ["First steps", Start, "config set"],
 };
@@ -39,9 +39,13 @@ export default function Settings({ what }) {
     <div class="view">
       <${Head}
         title=${t("Settings")}
-        about=${t(
-          "What is changed here is written into config.toml. Most of it takes effect at once; the rest says that it needs a restart.",
-        )}
+        about=${
+          may("config set")
+            ? t(
+                "What is changed here is written into config.toml. Most of it takes effect at once; the rest says that it needs a restart.",
+              )
+            : ""
+        }
       />
       <div class="tabs">
         <${Choice}

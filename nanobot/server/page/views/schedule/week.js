@@ -50,7 +50,9 @@ async function dueOf(jobs, signal) {
       { text: job.schedule, zone: job.zone, count: TIMES },
       { signal },
     ).catch(() => []);
-    return { job, times: times.length ? times : [{ unix: job.next_at ?? 0, time: "" }] };
+    /** @type {import("../../gateway.js").DueView} */
+    const next = { unix: job.next_at ?? 0, time: "", rule: "", zone: job.zone };
+    return { job, times: times.length ? times : [next] };
   });
   return byDay(await Promise.all(asked));
 }

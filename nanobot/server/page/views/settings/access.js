@@ -1,6 +1,6 @@
 /** Who may use this page and the HTTP API: programs by their tokens, browsers by their cookies. */
 
-import { change, me, post, read } from "../../api.js";
+import { change, may, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Fetched, Field, useFetched, valueOf, When } from "../../parts/basics.js";
@@ -14,7 +14,33 @@ import { tell } from "../../parts/notices.js";
 /** @type {Role[]} */
 const ROLES = ["member", "guest", "owner"];
 
+/** Who this is, and a way out. */
+function You() {
+  const leave = async () => (await post("/api/logout", {}), location.reload());
+  return html`
+    <section>
+      <div class="row spread">
+        <h2 class="grow">
+          ${t("You are {name}, as {role}", {
+            name: me.value?.person || me.value?.name || "",
+            role: t(me.value?.role ?? ""),
+          })}
+        </h2>
+        <${Button} onClick=${leave}>${t("Log out")}<//>
+      </div>
+    </section>
+  `;
+}
+
 export function Access() {
+  return html`
+    <${You} />
+    ${may("web tokens list") && html`<${Others} />`}
+  `;
+}
+
+/** Who else may use it, and how somebody is let in. */
+function Others() {
   const tokens = useFetched((signal) => read("web tokens list", {}, { signal }), []);
   const [values, setValues] = useState({ name: "", role: ROLES[0], days: 90 });
   const [made, setMade] = useState(/** @type {{ token: string } | null} */ (null));
@@ -24,23 +50,15 @@ export function Access() {
     setMade(await change("web tokens add", { ...values, days: Number(values.days) }));
     tokens.again();
   };
+  const invite = async () => {
+    const { name, role } = values;
+    setMade({ token: (await change("web link", { name, role })).url });
+  };
   const revoke = (/** @type {string} */ name) => async () => (
     await change("web tokens revoke", { name }),
     tokens.again()
   );
-  const leave = async () => (await post("/api/logout", {}), location.reload());
   return html`
-    <section>
-      <div class="row spread">
-        <h2 class="grow">
-          ${t("You are {name}, as {role}", {
-            name: me.value?.name ?? "",
-            role: t(me.value?.role ?? ""),
-          })}
-        </h2>
-        <${Button} onClick=${leave}>${t("Log out")}<//>
-      </div>
-    </section>
     <section>
       <h2>${t("Tokens and browsers")}</h2>
       <${Fetched} of=${tokens} rows=${2}>
@@ -71,7 +89,8 @@ export function Access() {
       <//>
     </section>
     <section>
-      <h2>${t("A token for a program")}</h2>
+      <h2>${t("Let somebody in")}</h2>
+      <p>${t("A link logs one browser in, within 10 minutes. A token is for programs.")}</p>
       <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), add())}>
         <div class="two">
           <${Field} name=${t("Name")}>
@@ -87,6 +106,9 @@ export function Access() {
           <//>
         </div>
         <div class="row end">
+          <${Button} disabled=${!values.name.trim()} onClick=${invite}>
+            ${t("Make a link")}
+          <//>
           <${Button} kind="main" disabled=${!values.name.trim()} onClick=${add}>
             ${t("Make a token")}
           <//>
