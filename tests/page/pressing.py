@@ -268,6 +268,9 @@ class Crawl:
             await self._traffic.settled(self._page)
             after = await self._page.evaluate(STATE)
         except Error as error:
+            if path[-1].kind not in {each.kind for each in await self._controls()}:
+                self.missed.append(label)  # it went while it was looked for
+                return
             self.faults.append(f"{label}: {error.message.splitlines()[0]}")
             return
         self.pressed.append(label)

@@ -19,6 +19,7 @@ REFUSED = '{"error": {"code": "conflict", "message": "That is not on this machin
 AWAY = {
     "/api/restart": (200, '"It starts again."'),
     "/api/logout": (200, '{"ok": true}'),
+    "/api/web/tokens/revoke": (409, REFUSED),
     "/api/channels/connect": (409, REFUSED),
     "/api/channels/meet": (409, REFUSED),
 }
