@@ -73,10 +73,12 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
         client="anthropic",
     ),
     "gemini": KnownProvider(
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "gemini-2.5-flash",
         title="Google Gemini",
+        client="gemini",
+        compatible_base="https://generativelanguage.googleapis.com/v1beta/openai",
     ),
     "openrouter": KnownProvider(
         "https://openrouter.ai/api/v1",

@@ -21,7 +21,7 @@ import msgspec
 
 from nanobot.errors import ModelMissing, ModelProtocolError
 from nanobot.ports import Clock
-from nanobot.providers.addresses import versioned
+from nanobot.providers.addresses import unversioned, versioned
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -32,8 +32,9 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.capabilities import profile_for
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_errors import failure_of
-from nanobot.providers.litellm_names import litellm_name
+from nanobot.providers.litellm_names import NATIVE, litellm_name
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -175,12 +176,23 @@ class LiteLLMProvider(LLMProvider):
         return {
             "model": f"{prefix}/{model}",
             "api_key": self._api_key or None,
-            "api_base": self.api_base or None,
+            "api_base": self._base(provider),
             "timeout": self._policy.call_seconds,
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
         }
+
+    def _base(self, provider: str) -> str | None:
+        """The address as litellm wants it: of OpenAI-compatible ones with the version."""
+        if not self.api_base or provider in NATIVE:
+            return self.api_base or None
+        row = KNOWN_PROVIDERS.get(provider)
+        if row is None or row.client == "lean":
+            return versioned(self.api_base)
+        if provider == "anthropic":
+            return unversioned(self.api_base)
+        return versioned(self.api_base, "v1beta", below_paths=True)
 
     async def _loaded(self) -> Any:
         global _in_use  # noqa: PLW0603 - see close
@@ -268,6 +280,8 @@ class LiteLLMProvider(LLMProvider):
         quirks = self._quirks_of(request.model)
         if provider in _SIGNING:
             quirks = msgspec.structs.replace(quirks, own_ids=True)
+        # Of other providers litellm takes the marks out again.
+        quirks = msgspec.structs.replace(quirks, anthropic_cache=True)
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)
         received = 0

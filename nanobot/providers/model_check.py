@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
+from nanobot.providers.addresses import versioned
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
@@ -19,14 +20,6 @@ _PATIENCE_SECONDS = 5.0
 _MAX_BYTES = 4_000_000
 _OFFERED = 3
 _FORCED = "--force takes it all the same"
-
-
-class _Listed(msgspec.Struct):
-    id: str = ""
-
-
-class _Listing(msgspec.Struct):
-    data: list[_Listed] = []
 
 
 async def check_model(
@@ -88,21 +81,31 @@ async def _listed(choice: ModelChoice) -> list[str] | None:
         return None
     import aiohttp  # noqa: PLC0415 - 0.15 s that commands without a model's name should not pay
 
+    from nanobot.providers.anthropic import VERSION  # noqa: PLC0415
     from nanobot.providers.openai_http import EndpointClient  # noqa: PLC0415
+    from nanobot.providers.suggestions import Listing  # noqa: PLC0415
 
-    headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
-    url = f"{choice.api_base.rstrip('/')}/models"
-    client = EndpointClient(url, headers, _PATIENCE_SECONDS)
+    if choice.client == "gemini":
+        base = versioned(choice.api_base, "v1beta", below_paths=True)
+        headers, path = {"x-goog-api-key": choice.api_key}, "/models?pageSize=1000"
+    elif choice.client == "anthropic":
+        base = versioned(choice.api_base, below_paths=True)
+        headers = {"x-api-key": choice.api_key, "anthropic-version": VERSION}
+        path = "/models?limit=1000"
+    else:
+        base, path = versioned(choice.api_base), "/models"
+        headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
+    client = EndpointClient(base, headers, _PATIENCE_SECONDS)
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            response = await client.get()
+            response = await client.get(path)
             body = await response.content.read(_MAX_BYTES)
-        listing = msgspec.json.decode(body, type=_Listing)
+        listing = msgspec.json.decode(body, type=Listing)
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):
         return None
     finally:
         await client.close()
-    return [row.id for row in listing.data if row.id] or None
+    return listing.names or None
 
 
 def _is_among(model: str, listed: Sequence[str]) -> bool:

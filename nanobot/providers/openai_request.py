@@ -42,6 +42,11 @@ _REFUSES_TOOLS = re.compile(
 )
 
 
+_KEPT_TURNS = 2
+_LONE_QUESTION = 2
+"""The system prompt and one message: a summary, for example, which is asked once."""
+
+
 class _FunctionOut(msgspec.Struct):
     name: str
     arguments: str
@@ -78,11 +83,15 @@ class Quirks(msgspec.Struct, frozen=True):
 
 def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
     """The body of POST /chat/completions. Text that is not valid Unicode is mended."""
+    messages = _messages(request.messages, quirks)
+    kept = quirks.anthropic_cache and "claude" in request.model.lower()
+    if kept:
+        _keep(messages, whole=bool(request.tools))
     body: dict[str, Any] = {
         "model": request.model,
         "stream": True,
         "max_completion_tokens" if quirks.completion_tokens else "max_tokens": request.max_tokens,
-        "messages": _messages(request.messages, quirks),
+        "messages": messages,
     }
     if not quirks.no_stream_options:
         body["stream_options"] = {"include_usage": True}
@@ -91,6 +100,20 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
     if request.tools and not quirks.no_tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     return encoded(body)
+
+
+def _keep(messages: Sequence[_MessageOut], *, whole: bool) -> None:
+    """Mark what Anthropic's cache is to keep: the system prompt (with the tools before it), and, of
+    what is not asked just once, the last two turns of others than the model."""
+    others = [m for m in messages if m.role in ("user", "tool")]
+    turns = others[-_KEPT_TURNS:] if whole or len(messages) > _LONE_QUESTION else []
+    for message in [*(m for m in messages[:1] if m.role == "system"), *turns]:
+        parts = message.content or []
+        parts = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
+        texts = [part for part in parts if part["type"] == "text" and part["text"].strip()]
+        if texts:
+            texts[-1]["cache_control"] = {"type": "ephemeral"}
+            message.content = parts
 
 
 def encoded(body: dict[str, Any]) -> bytes:
@@ -150,20 +173,20 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
     shown: list[ImagePart] = []
     for message in messages:
         if message.role == "tool":
-            result, images = _numbered(message, len(shown) + 1)
+            result, images = numbered(message, len(shown) + 1)
             encoded.append(_message(result, quirks))
             shown += images
             continue
         if shown:
-            encoded.append(_of_results(shown))
+            encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
             shown = []
         encoded.append(_message(message, quirks))
     if shown:
-        encoded.append(_of_results(shown))
+        encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
     return encoded
 
 
-def _numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImagePart]]:
+def numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImagePart]]:
     """A tool result with a number in the place of each image, and the images."""
     if isinstance(message.content, str):
         return message, []
@@ -176,11 +199,12 @@ def _numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[Image
     return msgspec.structs.replace(message, content="\n".join(texts)), images
 
 
-def _of_results(images: Sequence[ImagePart]) -> _MessageOut:
-    parts: list[dict[str, Any]] = []
+def of_results(images: Sequence[ImagePart]) -> tuple[Part, ...]:
+    """The images that `numbered` took out, each with its number, for a message of the user."""
+    parts: list[Part] = []
     for number, image in enumerate(images, 1):
-        parts += [_part(TextPart(f"[image {number} of the tool results above]")), _part(image)]
-    return _MessageOut("user", parts)
+        parts += [TextPart(f"[image {number} of the tool results above]"), image]
+    return tuple(parts)
 
 
 def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:

@@ -45,6 +45,7 @@ _FREE = Price(prompt=0.0, completion=0.0)
 _OVER_HTTP = {
     "lean": ("nanobot.providers.openai_compat", "OpenAICompatProvider"),
     "anthropic": ("nanobot.providers.anthropic", "AnthropicProvider"),
+    "gemini": ("nanobot.providers.gemini", "GeminiProvider"),
 }
 """Our own clients, each an HttpProvider, by what `client` calls them: module and class."""
 

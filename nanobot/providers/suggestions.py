@@ -23,7 +23,7 @@ class _Listed(msgspec.Struct):
     name: str = ""
 
 
-class _Listing(msgspec.Struct):
+class Listing(msgspec.Struct):
     """OpenAI's and Anthropic's have `data`, Gemini's `models`, which it names "models/NAME"."""
 
     data: list[_Listed] = []
@@ -31,6 +31,7 @@ class _Listing(msgspec.Struct):
 
     @property
     def names(self) -> list[str]:
+        """What a request calls them."""
         rows = [row.id for row in self.data]
         rows += [row.name.removeprefix("models/") for row in self.models]
         return [name for name in rows if name]
@@ -48,7 +49,7 @@ async def with_nearest(
         async with asyncio.timeout(_PATIENCE_SECONDS):
             response = await listing.get("/models")
             body = await response.content.read(_MAX_BYTES)
-        listed = msgspec.json.decode(body, type=_Listing).names
+        listed = msgspec.json.decode(body, type=Listing).names
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):
         return failure
     finally:

@@ -3,7 +3,8 @@
 Wire: https://ai.google.dev/api/generate-content (POST models/MODEL:streamGenerateContent?alt=sse).
 Each event is a whole GenerateContentResponse; a function call comes in one piece, its arguments as
 an object, and may carry a `thoughtSignature` that has to come back with it; the last event has the
-finish reason. What is answered is decided as in openai_server: faults, script, directives, echo.
+finish reason. What is answered is decided as in openai_server: faults, script, directives, echo. A
+request that the API refuses is refused here (gemini_rules).
 """
 
 from __future__ import annotations
@@ -13,18 +14,39 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.doubles.gemini_rules import SIGNATURES, problem_with
 from tests.doubles.openai_server import Answer, Body, Fault, OpenAIServer, words_of
 
-SIGNATURE = "c2lnbmVkIHRob3VnaHQ="
+SIGNATURE = SIGNATURES[0]
 _FINISH = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 
 class GeminiServer(OpenAIServer):
     """See the module's docstring."""
 
+    _model = ""
+
     def routes(self, app: web.Application) -> None:
-        app.router.add_post("/v1beta/models/{what}", self._complete)
-        app.router.add_post("/models/{what}", self._complete)
+        app.router.add_post("/v1beta/models/{what}", self._named)
+        app.router.add_post("/models/{what}", self._named)
+        app.router.add_get("/v1beta/models", self._list_models)
+        app.router.add_post("/v1beta/openai/embeddings", self._embed)
+
+    async def _named(self, request: web.Request) -> web.StreamResponse:
+        """The model is in the path, not in the body."""
+        self._model = request.match_info["what"].partition(":")[0]
+        return await self._complete(request)
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        rows = [
+            {"name": f"models/{name}", "supportedGenerationMethods": ["generateContent"]}
+            for name in self.models
+        ]
+        return web.json_response({"models": rows})
+
+    def refusal_of(self, body: Body) -> Fault | None:
+        why = problem_with(body, self._model)
+        return None if why is None else refusal(400, "INVALID_ARGUMENT", why)
 
     def wants_plain(self, body: Body) -> bool:
         return False
@@ -35,7 +57,8 @@ class GeminiServer(OpenAIServer):
             texts = []
             for part in content["parts"]:
                 if response := part.get("functionResponse") or part.get("function_response"):
-                    result = response["response"].get("content", response["response"])
+                    given = response["response"]
+                    result = given.get("output", given.get("content", given))
                     messages.append({"role": "tool", "content": result})
                 elif part.get("text"):
                     texts.append({"type": "text", "text": part["text"]})

@@ -21,9 +21,9 @@ from tests.server.test_streams import reading
 _PROXY = 'trusted_proxies = ["127.0.0.1"]'
 _HERE = Path(__file__).parent
 
-# What ends the gateway, or asks platforms and models outside; and the two streams that never end:
+# What ends the gateway, or asks platforms outside; and the two streams that never end:
 # test_streams and test_openapi in tests/server hold their events against the same description.
-_LEFT_OUT = ("restart", "doctor", "models_try", "channels_connect", "events", "session_events")
+_LEFT_OUT = ("restart", "doctor", "channels_connect", "events", "session_events")
 
 # That what fits the schema is done: a schedule, the name of a zone, a key of the configuration and
 # the like are texts that their own parsers judge. And objects of others: everything is an owner's.

@@ -205,9 +205,12 @@ async def test_images_of_tool_results_reach_the_endpoint(
         ChatMessage(role="user", content="look at them"),
         ChatMessage(role="assistant", tool_calls=(ToolCall("a", "look", "{}"),)),
         result("a", "QUJD"),
-        ChatMessage(role="assistant", tool_calls=(ToolCall("b", "look", "{}"),) * 2),
+        ChatMessage(
+            role="assistant",
+            tool_calls=(ToolCall("b", "look", "{}"), ToolCall("c", "look", '{"n": 1}')),
+        ),
         result("b", "REVG", "R0hJ"),
-        result("b", "SktM"),
+        result("c", "SktM"),
         ChatMessage(role="user", content="say:seen"),
     )
     assert (await provider.chat(wire.ask(*history, tools=(LOOK,)))).text == "seen"

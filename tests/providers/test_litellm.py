@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
-from nanobot.providers.base import ChatMessage, ModelRequest
+from nanobot.providers.base import ChatMessage, ModelRequest, ToolSpec
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import NATIVE, REACHED, litellm_name
@@ -173,3 +174,31 @@ def test_our_names_are_litellms_or_are_translated() -> None:
 def test_every_name_in_the_list_is_litellms() -> None:
     known = {str(getattr(name, "value", name)) for name in load_litellm().provider_list}
     assert known >= REACHED
+
+
+async def test_claude_is_told_what_to_keep_in_its_cache() -> None:
+    tools = (ToolSpec("look", "Look.", {"type": "object", "properties": {}}),)
+    history = [ChatMessage(role="system", content="Be brief. " * 90)]
+    async with AnthropicServer() as server:
+        provider = LiteLLMProvider(name="anthropic", api_key="k", api_base=server.root)
+        usages = []
+        for number in range(3):
+            history.append(ChatMessage(role="user", content=f"say:{number} " + "and on " * 90))
+            request = ModelRequest(
+                model="claude-haiku-4-5", messages=tuple(history), tools=tools, max_tokens=99
+            )
+            answer = await provider.chat(request)
+            usages.append(answer.usage)
+            history.append(ChatMessage(role="assistant", content=answer.text))
+        await provider.close()
+        assert "cache_control" in json.dumps(server.requests[0]["system"])
+        assert [usage["cache_read_input_tokens"] > 0 for usage in server.usages] == [
+            False,
+            True,
+            True,
+        ]
+        counted = [(u.cached_tokens, u.cache_write_tokens) for u in usages if u is not None]
+        assert counted == [
+            (usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"])
+            for usage in server.usages
+        ]

@@ -10,6 +10,7 @@ from typing import Any
 from nanobot.ports import Clock
 from nanobot.providers.anthropic import AnthropicProvider
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelRequest
+from nanobot.providers.gemini import GeminiProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
@@ -149,6 +150,15 @@ WIRES = (
         "claude-sonnet-4-5",
         anthropic_server.AnthropicServer,
         _ANTHROPIC,
+        (_NO_JSON, _HTML),
+    ),
+    Wire(
+        "gemini",
+        GeminiProvider,
+        "gemini",
+        "gemini-3.8-flash",
+        gemini_server.GeminiServer,
+        _GEMINI,
         (_NO_JSON, _HTML),
     ),
     Wire(

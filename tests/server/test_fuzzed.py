@@ -13,11 +13,12 @@ from nanobot.operations.operation import Operation
 from tests.server.housing import Client, house
 
 # What starts again, asks models and platforms, or ends the test's own way in.
-_LEFT_OUT = {"restart", "doctor", "models try", "channels connect", "hooks test", "config set"}
+_LEFT_OUT = {"restart", "doctor", "channels connect", "hooks test", "config set"}
 _ASKED = 1_200
 _VALUES: tuple[Any, ...] = (
     *(0, 1, -1, 2**31, 2**53 + 1, -(2**63), 2**64, 10**400, 1e308, True, False, None),
     *("", "a", "\0", "web:desk", "../x", "/etc/passwd", "%s", "'; DROP TABLE runs; --", "9" * 30),
+    *("10.0.0.7:8000", "http://", "http://[", "http://a:99999", "http://127.0.0.1:1/v1", "a/b"),
     *("\U0001f600" * 40, "x" * 5_000, "\u202e", [], [1], {}, {"a": [None]}, "everyday 7:00", "1e9"),
 )
 

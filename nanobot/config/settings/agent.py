@@ -15,7 +15,7 @@ from nanobot.config.settings.base import (
     Settings,
     Unfit,
     about,
-    is_url,
+    is_usable_url,
 )
 
 RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_web", "index_repo"]
@@ -269,7 +269,7 @@ class ProviderSettings(Settings, frozen=True):
     ] = {}
 
     def __post_init__(self) -> None:
-        if self.api_base and not is_url(self.api_base):
+        if self.api_base and not is_usable_url(self.api_base):
             raise Unfit("api_base", URL)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.config.values import masked
+from nanobot.errors import ConfigError
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Duration: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
 
-class Unfit(ValueError):
+_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+
+
+class Unfit(ConfigError, ValueError):
     """Keys of a table that do not go together: the one to change (empty: the table itself), and
-    what it must be."""
+    what it must be. A ValueError, because msgspec asks for one."""
 
     def __init__(self, key: str, expected: str) -> None:
         super().__init__(f"{key} must be {expected}")
@@ -25,8 +31,19 @@ class Unfit(ValueError):
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is the address of something on the web."""
+    """Whether a text is meant as the address of something on the web."""
     return text.startswith(("http://", "https://"))
+
+
+def is_usable_url(text: str) -> bool:
+    """Whether a text is such an address, with a host and a port that can be."""
+    if not is_url(text) or _NOT_IN_URLS.search(text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return False
 
 
 URL = "an http:// or https:// URL"

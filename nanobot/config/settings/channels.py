@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import URL, Settings, Unfit, about, is_url
+from nanobot.config.settings.base import URL, Settings, Unfit, about, is_usable_url
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
@@ -152,7 +152,7 @@ def _is_public(url: str) -> bool:
         return False
     path = parts.path.rstrip("/")
     return (
-        is_url(url)
+        is_usable_url(url)
         and bool(parts.hostname)
         and port != 0
         and not (parts.query or parts.fragment or parts.username or parts.password)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import URL, Duration, Settings, Unfit, about, is_url
+from nanobot.config.settings.base import URL, Duration, Settings, Unfit, about, is_usable_url
 
 REGISTRIES = "registries"
 """What stands for the usual package registries in a list of hosts."""
@@ -70,7 +70,7 @@ class WebToolSettings(Settings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
-            if getattr(self, key) and not is_url(getattr(self, key)):
+            if getattr(self, key) and not is_usable_url(getattr(self, key)):
                 raise Unfit(key, URL)
         needs = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
         need = needs.get(self.search)
@@ -129,7 +129,7 @@ class McpSettings(Settings, frozen=True, kw_only=True):
             return
         if bool(self.command) is bool(self.url):
             raise Unfit("", "a table with either a command (a program to start) or a url")
-        if self.url and not is_url(self.url):
+        if self.url and not is_usable_url(self.url):
             raise Unfit("url", URL)
         if self.command and self.headers:
             raise Unfit("headers", "left out where there is a command: they belong to a url")

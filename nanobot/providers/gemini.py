@@ -1,0 +1,75 @@
+"""Gemini's generateContent API, streamed over aiohttp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from nanobot.providers.addresses import versioned
+from nanobot.providers.base import ModelRequest
+from nanobot.providers.gemini_request import encode_contents
+from nanobot.providers.gemini_stream import ContentReader
+from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
+from nanobot.providers.openai_request import Quirks, without
+
+if TYPE_CHECKING:
+    from nanobot.providers.openai_compat import OpenAICompatProvider
+
+
+class GeminiProvider(HttpProvider):
+    """See HttpProvider. The signatures of thoughts go back as they came. Recordings and vectors are
+    made at the OpenAI-compatible addresses that Google has below the same one."""
+
+    _compatible: OpenAICompatProvider | None = None
+
+    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
+        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        return await self._other().transcribe(audio, name, model)
+
+    async def speak(self, text: str, voice: str, model: str) -> bytes:
+        """The text as sound, by that voice. Raises ModelError."""
+        return await self._other().speak(text, voice, model)
+
+    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
+        """A vector for each text. Raises ModelError."""
+        return await self._other().embed(texts, model)
+
+    async def close(self) -> None:
+        await super().close()
+        if self._compatible is not None:
+            await self._compatible.close()
+
+    def _other(self) -> OpenAICompatProvider:
+        if self._compatible is None:
+            from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
+
+            self._compatible = OpenAICompatProvider(
+                self.name,
+                f"{self.api_base}/openai",
+                self._api_key,
+                clock=self._clock,
+                profiles=self._profiles,
+                policy=self._policy,
+            )
+        return self._compatible
+
+    def _checked_base(self, api_base: str) -> str:
+        return versioned(checked_address(self.name, api_base.strip()), "v1beta", below_paths=True)
+
+    def _headers(self) -> dict[str, str]:
+        # A name and password within the address become a header of their own.
+        if self._api_key and "@" not in urlsplit(self.api_base).netloc:
+            return {"x-goog-api-key": self._api_key}
+        return {}
+
+    def _path(self, model: str) -> str:
+        name = quote(model.removeprefix("models/"), safe="/")
+        kind = "" if name.startswith("tunedModels/") else "models/"
+        return f"/{kind}{name}:streamGenerateContent?alt=sse"
+
+    def _encode(self, request: ModelRequest, quirks: Quirks) -> bytes:
+        return encode_contents(request, without(quirks, self.profile(request.model)))
+
+    def _parser(self, label: str) -> AnswerParser:
+        return ContentReader(label)
