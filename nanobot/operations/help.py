@@ -78,6 +78,7 @@ def _text(commands: list[CommandHelp], _: float) -> str:
         [
             "Write to me as you would to a person. The commands used most:",
             *lines,
+            "",
             "`/help more` lists all of them, `/help cron` explains one."
             if "cron add" in by_name
             else "`/help more` lists all of them, `/help new` explains one.",
