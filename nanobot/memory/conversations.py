@@ -36,12 +36,12 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Which conversations are listed: only those with something `unread`; those with the words of
     `find` in name or title, or said there; with `once` those of a single message from the shell;
-    with `archived` ones; only these `keys` (None: all)."""
+    only `archived` ones (False: none of them, None: those too); only these `keys` (None: all)."""
 
     unread: bool = False
     find: str = ""
     once: bool = False
-    archived: bool = False
+    archived: bool | None = False
     keys: Collection[str] | None = None
 
 

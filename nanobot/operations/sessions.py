@@ -94,7 +94,7 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     ] = "",
     limit: Limit = 20,
     skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Leave so many out.")] = 0,
-    archived: Annotated[bool, Meta(description="Also archived ones.")] = False,
+    archived: Annotated[bool, Meta(description="Only archived ones.")] = False,
 ) -> list[SessionView]:
     """List the conversations that changed last, the pinned ones first."""
     which = Filter(

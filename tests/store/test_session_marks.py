@@ -116,7 +116,8 @@ async def test_an_archived_session_comes_back_when_something_new_is_said(home: H
     assert await conversations.archive(KEY, archived=True)
     assert await listed(home) == [OTHER]
     assert await listed(home, find="one") == []
-    assert set(await listed(home, archived=True)) == {KEY, OTHER}
+    assert await listed(home, archived=True) == [KEY]
+    assert await listed(home, archived=True, find="one") == [KEY]
     row = await home.records().session(KEY)
     assert row is not None
     assert row.archived

@@ -55,7 +55,7 @@ def newest(
     skip: int = 0,
 ) -> list[SessionView]:
     """See Records.sessions."""
-    which = Filter(unread=unread, find=find, once=once, archived=True)
+    which = Filter(unread=unread, find=find, once=once, archived=None)
     return _rows(connection, which, (), _NEWEST, limit, skip)
 
 
@@ -81,8 +81,9 @@ def _rows(
         named = named.where(_UNREAD)
     if not which.once:
         named = named.where(_s.c.key.not_like(PATTERN))
-    if not which.archived:
-        named = named.where(sa.not_(sa.func.coalesce(_ARCHIVED, sa.false())))
+    if which.archived is not None:
+        hidden = sa.func.coalesce(_ARCHIVED, sa.false())
+        named = named.where(hidden if which.archived else sa.not_(hidden))
     if which.keys is not None:
         named = named.where(_s.c.key.in_(which.keys))
     if which.find:

@@ -20,6 +20,7 @@ const PATHS = {
   retry: "M5 12a7 7 0 1 1 2 5M5 19v-4h4",
   edit: "M5 19h3L19 8l-3-3L5 16zM14 7l3 3",
   trash: "M6 8h12l-1 12H7zM4 8h16M10 4h4",
+  pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v6",
   check: "M5 13l4 4L19 7",
   chevron: "M9 6l6 6-6 6",
   attach: "M8 12l6-6a3 3 0 0 1 4 4l-8 8a5 5 0 0 1-7-7l7-7",

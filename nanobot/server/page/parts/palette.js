@@ -1,18 +1,22 @@
-/** "Go to": views, conversations and jobs by a few letters of their names. */
+/** "Go to": views, conversations and jobs by their names, and everything that was said. */
 
 import { may, read } from "../api.js";
 import { t } from "../i18n.js";
-import { html, signal, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
+import { html, signal, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
 import { go } from "../router.js";
+import { sought } from "../sought.js";
 import { Icon } from "./icons.js";
 
 /**
  * @typedef {Record<string, { name: string, icon: string }>} Views
- * @typedef {{ view: string, what: string, icon: string, text: string, more: string }} Place
+ * @typedef {{
+ *   view: string, what: string, icon: string, text: string, more: string, seq?: number,
+ * }} Place `seq`: the message that a conversation is opened at
  */
 
 export const palette = signal(false);
 const MOST = 12;
+const PATIENCE = 200;
 
 /** @param {Views} views @returns {Place[]} */
 const own = (views) =>
@@ -51,6 +55,19 @@ async function places(views) {
   ];
 }
 
+/** What was said with these words. @param {string} text */
+function useSaid(text) {
+  const [said, setSaid] = useState(/** @type {Place[]} */ ([]));
+  useEffect(() => {
+    setSaid([]);
+    const control = new AbortController();
+    const look = async () => setSaid(await (await import("./said.js")).said(text, control.signal));
+    const timer = setTimeout(() => look().catch(() => undefined), PATIENCE);
+    return () => (clearTimeout(timer), control.abort());
+  }, [text]);
+  return said;
+}
+
 /** @param {{ views: Views }} props */
 export function Palette({ views }) {
   const [all, setAll] = useState(() => own(views));
@@ -64,14 +81,19 @@ export function Palette({ views }) {
     places(views).then(setAll);
     return () => dialog?.close(); // the focus goes back to where it was
   }, []);
+  const said = useSaid(text);
   const matching = useMemo(() => {
     const wanted = text.toLowerCase();
-    return all
-      .filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted))
-      .slice(0, MOST);
-  }, [all, text]);
+    const named = all.filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted));
+    return [...named.slice(0, MOST - said.length), ...said];
+  }, [all, text, said]);
   const close = () => (palette.value = false);
-  const open = (/** @type {Place | undefined} */ one) => (close(), one && go(one.view, one.what));
+  const open = (/** @type {Place | undefined} */ one) => {
+    close();
+    if (!one) return;
+    sought.value = one.seq ? { session: one.what, seq: one.seq } : null;
+    go(one.view, one.what);
+  };
   const press = (/** @type {KeyboardEvent} */ event) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step && matching.length) {
@@ -96,7 +118,7 @@ export function Palette({ views }) {
         aria-expanded="true"
         aria-controls="places"
         aria-label=${t("Go to")}
-        placeholder=${t("A view, a conversation or a job")}
+        placeholder=${t("A view, a conversation, a job or anything said")}
         aria-activedescendant=${matching.length ? `place-${at}` : undefined}
         value=${text}
         onInput=${(event) => (setText(event.currentTarget.value), setAt(0))}

@@ -42,7 +42,7 @@ function Row({ run, again }) {
         <${State} state=${run.state} />
       </td>
       <td class="wide">
-        <a href=${link("runs", run.id)}>${run.title || run.session_key}</a>
+        <a href=${link("runs", run.id)}>${run.about || run.session_key}</a>
         ${run.error && html`<small class="reason">${run.error}</small>`}
       </td>
       <td>${t(run.kind === "task" ? "background" : run.origin)}</td>

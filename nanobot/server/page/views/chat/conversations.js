@@ -6,7 +6,10 @@ import { t } from "../../i18n.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Choice, complain, Fetched, useFetched } from "../../parts/basics.js";
+import { Icon } from "../../parts/icons.js";
 import { go, link } from "../../router.js";
+import { sought } from "../../sought.js";
+import { Manage } from "./manage.js";
 
 /**
  * @typedef {import("../../gateway.js").SessionView} Session
@@ -55,27 +58,32 @@ function useWindow(length) {
 export function renewed(rows, latest) {
   if (latest.length < CHUNK) return latest;
   const there = new Set(latest.map(({ key }) => key));
-  const end = latest.at(-1)?.updated_at ?? 0;
+  const end = latest.filter(({ pinned }) => !pinned).at(-1)?.updated_at ?? 0;
   return [...latest, ...rows.filter(({ key, updated_at: at }) => !there.has(key) && at <= end)];
 }
 
-/** The list as far as it was scrolled. @param {boolean} unread @param {string} find */
-function useList(unread, find) {
+/** The list as far as it was scrolled. @param {string} only @param {string} find */
+function useList(only, find) {
   const [rows, setRows] = useState(/** @type {Session[]} */ ([]));
   const [whole, setWhole] = useState(false);
   const busy = useRef(false);
-  const asking = { limit: CHUNK, unread: unread || undefined, find };
+  const asking = {
+    limit: CHUNK,
+    unread: only === "unread" || undefined,
+    archived: only === "archived" || undefined,
+    find,
+  };
   const latest = useFetched(
     (signal) => read("sessions list", asking, { signal }),
-    [unread, find, changed.value],
+    [only, find, changed.value],
   );
   const asked = useRef("");
   // Before anything is drawn: what came is there, and its rows are not.
   useLayoutEffect(() => {
     const came = latest.value;
     if (!came) return;
-    const same = asked.current === `${unread} ${find}`;
-    asked.current = `${unread} ${find}`;
+    const same = asked.current === `${only} ${find}`;
+    asked.current = `${only} ${find}`;
     setRows((before) => (same ? renewed(before, came) : came));
     setWhole((before) => came.length < CHUNK || (same && before));
   }, [latest.value]);
@@ -97,24 +105,37 @@ function useList(unread, find) {
 /** @param {string} key */
 const channelOf = (key) => key.replace(/:.*/s, "");
 
-/** @param {{ session: Session, chosen: boolean, index: number, count: number }} props */
-function Row({ session, chosen, index, count }) {
-  const { key, title, updated_at: at, run, waiting } = session;
+/**
+ * @param {{
+ *   session: Session, chosen: boolean, index: number, count: number, find: string,
+ * }} props
+ */
+function Row({ session, chosen, index, count, find }) {
+  const { key, title, updated_at: at, run, waiting, pinned, found } = session;
   const unread = session.has_unread && !run && !(chosen && !document.hidden);
+  const open = () => (sought.value = found ? { session: key, find } : null);
   return html`
     <li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
       <a
         href=${link("chat", key)}
         class=${unread ? "unread" : ""}
         aria-current=${chosen ? "true" : undefined}
+        onClick=${open}
       >
         <span class=${`avatar c${hash(channelOf(key)) % 6}`} aria-hidden="true">
           ${channelOf(key).slice(0, 2)}
         </span>
-        <span class="name">${title || key}</span>
+        <span class="name">
+          ${pinned && html`
+            <span role="img" aria-label=${t("Pinned")}>
+              <${Icon} name="pin" size=${13} />
+            </span>
+          `}
+          ${title || key}
+        </span>
         <time datetime=${new Date(at * 1000).toISOString()}>${ago(at)}</time>
         <span class="more">
-          ${run ? html`
+          ${found ? html`<em>${found}</em>` : run ? html`
             <i class="pulse"></i>
             ${t("working")}
           ` : waiting ? (
@@ -125,6 +146,7 @@ function Row({ session, chosen, index, count }) {
         </span>
         ${unread && html`<b class="mark" aria-label=${t("unread")}></b>`}
       </a>
+      <${Manage} session=${session} />
     </li>
   `;
 }
@@ -145,7 +167,7 @@ export function Conversations({ chosen }) {
     const timer = setTimeout(() => setWanted(text.trim()), PATIENCE);
     return () => clearTimeout(timer);
   }, [text]);
-  const { rows, whole, more, latest } = useList(only === "unread", wanted);
+  const { rows, whole, more, latest } = useList(only, wanted);
   const { element, first, last } = useWindow(rows.length);
   useEffect(() => {
     if (!whole && rows.length && last > rows.length - 2 * BEYOND)
@@ -172,6 +194,7 @@ export function Conversations({ chosen }) {
           options=${[
             ["all", t("All")],
             ["unread", t("Unread")],
+            ["archived", t("Archived")],
           ]}
           onChange=${setOnly}
         />
@@ -190,14 +213,17 @@ export function Conversations({ chosen }) {
                       chosen=${session.key === chosen}
                       index=${first + offset}
                       count=${whole ? rows.length : -1}
+                      find=${wanted}
                     />
                   `)}
               </ul>
             ` : html`
               <p class="nothing">
                 ${text
-                  ? t("No conversation has “{text}” in its name.", { text })
-                  : t("Nobody has said anything yet.")}
+                  ? t("No conversation has “{text}” in its title or text.", { text })
+                  : only === "all"
+                    ? t("Nobody has said anything yet.")
+                    : t("Nothing here")}
               </p>
             `
           }

@@ -25,7 +25,8 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
  * @typedef {import("../../running.js").RunEvent} RunEvent
  * @typedef {{
  *   entries: Entry[], last: number, loaded: boolean, error: unknown,
- * }} Log `last`: how many there are in all
+ *   row: import("../../gateway.js").SessionView | null,
+ * }} Log `last`: how many there are in all; `row`: the conversation itself
  * @typedef {import("../../gateway.js").Snapshot} Snapshot
  * @typedef {Pick<Snapshot, "session" | "entries">} Page
  */
@@ -39,7 +40,7 @@ const entriesOf = (session, range) => readIn(session, "entries", range);
 /** The window on the log of a session, and how it moves. @param {string} session */
 export function useLog(session) {
   const [log, setLog] = useState(
-    /** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null }),
+    /** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null, row: null }),
   );
   const now = useRef(log);
   const moving = useRef(/** @type {Promise<void> | null} */ (null));
@@ -56,6 +57,7 @@ export function useLog(session) {
         last: Math.max(page.session?.entries ?? 0, before.last),
         loaded: true,
         error: null,
+        row: page.session ?? before.row,
       };
     });
   const known = () => now.current.entries.at(-1)?.seq ?? 0;
@@ -80,7 +82,7 @@ export function useLog(session) {
     try {
       if (behind()) {
         const { session: row } = await entriesOf(session, { limit: 1 });
-        put((before) => ({ ...before, last: Math.max(row?.entries ?? 0, before.last) }));
+        put((before) => ({ ...before, row, last: Math.max(row?.entries ?? 0, before.last) }));
       } else {
         take(
           await entriesOf(session, known() ? { after: known(), limit: MOST } : { limit: PAGE }),
@@ -122,8 +124,18 @@ export function useLog(session) {
       take(page, "old");
     });
   };
+  /** The window around an entry. @param {number} seq */
+  const near = async (seq) => {
+    while (moving.current) await moving.current;
+    await alone(async () => {
+      const page = await entriesOf(session, { after: Math.max(seq - PAGE / 2, 0), limit: PAGE });
+      put((before) => ({ ...before, entries: [] }));
+      take(page, "old");
+    });
+  };
   return {
     ...log,
+    near,
     latest,
     stands,
     older,

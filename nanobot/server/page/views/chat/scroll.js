@@ -60,5 +60,12 @@ export function useReading(watched, { more, behind, older, newer }) {
     if (element.current)
       element.current.scrollTop = end === "last" ? element.current.scrollHeight : 0;
   };
-  return { element, look, away, to };
+  /** To something that is drawn, which stays where it is then. @param {Element} node */
+  const show = (node) => {
+    atEnd.current = false;
+    setAway(true);
+    node.scrollIntoView({ block: "center" });
+    hold();
+  };
+  return { element, look, away, to, show };
 }

@@ -3,13 +3,23 @@
 import { change, may, postIn } from "../../api.js";
 import { day } from "../../format.js";
 import { language, t } from "../../i18n.js";
-import { Fragment, html, useEffect, useMemo, useState } from "../../lib.js";
+import {
+  Fragment,
+  html,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "../../lib.js";
 import { Button, Empty, Loading, said } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { itemsOf, withNotices } from "../../thread.js";
+import { useSought } from "../../sought.js";
 import { Composer } from "./composer.js";
 import { Context } from "./context.js";
 import { Item } from "./items.js";
+import { Manage } from "./manage.js";
 import { useLog, useNotices, useRun } from "./log.js";
 import { Now } from "./now.js";
 import { Questions } from "./questions.js";
@@ -17,11 +27,12 @@ import { useReading } from "./scroll.js";
 
 /**
  * @param {{
- *   session: string, title?: string, onContext: () => void, onCompact: () => void,
+ *   session: string, row: import("../../gateway.js").SessionView | null, onDone: () => void,
+ *   onContext: () => void, onCompact: () => void,
  *   onNew: () => void,
  * }} props
  */
-function Head({ session, title, onContext, onCompact, onNew }) {
+function Head({ session, row, onDone, onContext, onCompact, onNew }) {
   return html`
     <header class="threadhead">
       ${may("sessions list") && html`
@@ -30,7 +41,7 @@ function Head({ session, title, onContext, onCompact, onNew }) {
         </a>
       `}
       <div>
-        <h2>${title || session}</h2>
+        <h2>${row?.title || session}</h2>
         <p>${session}</p>
       </div>
       ${may("context show") && html`
@@ -53,6 +64,13 @@ function Head({ session, title, onContext, onCompact, onNew }) {
       >
         ${t("Start over")}
       <//>
+      ${row && html`
+        <${Manage}
+          key=${`${row.title} ${row.pinned} ${row.archived}`}
+          session=${row}
+          onDone=${onDone}
+        />
+      `}
     </header>
   `;
 }
@@ -132,6 +150,21 @@ export function Thread({ session }) {
   });
   useLooking(session, log.entries.at(-1)?.seq ?? 0, notices);
 
+  const goal = useSought(session);
+  const marked = goal ? items.find(({ seq }) => seq >= goal)?.key : undefined;
+  const reached = useRef(0);
+  useEffect(() => {
+    const { entries } = log;
+    const there = entries.length && entries[0].seq <= goal && (entries.at(-1)?.seq ?? 0) >= goal;
+    if (goal && log.loaded && entries.length && !there) log.near(goal);
+  }, [goal, log.loaded]);
+  useLayoutEffect(() => {
+    const node = marked && reading.element.current?.querySelector(".here");
+    if (!node || reached.current === goal) return;
+    reached.current = goal;
+    reading.show(node);
+  }, [goal, marked, items]);
+
   const to = async (/** @type {"first" | "last"} */ end) => {
     if (end === "first" ? log.first > 1 : log.behind) await log.jump(end);
     reading.to(end);
@@ -160,7 +193,6 @@ export function Thread({ session }) {
     event.preventDefault();
     to(event.key === "Home" ? "first" : "last");
   };
-  const title = items.find((item) => item.type === "person")?.text?.slice(0, 60);
   const away = reading.away || log.behind;
   const empty = log.loaded && !items.length && !run && !sending.length && !log.error;
   // The same elements while an answer grows: nothing of them is looked at again.
@@ -169,6 +201,7 @@ export function Thread({ session }) {
       dated(items).map(({ item, name }) => html`
         <${Fragment} key=${item.key}>
           ${name && html`<h3 class="day">${name}</h3>`}
+          ${item.key === marked && html`<p class="here">${t("Found here")}</p>`}
           <${Item}
             item=${item}
             onRetry=${retry}
@@ -176,13 +209,14 @@ export function Thread({ session }) {
           />
         <//>
       `),
-    [items, language.value],
+    [items, marked, language.value],
   );
   return html`
     <section class="thread" aria-label=${t("Conversation {name}", { name: session })}>
       <${Head}
         session=${session}
-        title=${title}
+        row=${log.row}
+        onDone=${log.latest}
         onContext=${() => setContext(true)}
         onCompact=${async () => (
           await change("compact", { session }),

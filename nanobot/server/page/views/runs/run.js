@@ -206,7 +206,7 @@ export function Run({ id }) {
       <${Fetched} of=${page}>
         ${({ run, entries }) => html`
           <${Head}
-            title=${run.title || t("Run {id}", { id: run.id.slice(0, 10) })}
+            title=${run.about || t("Run {id}", { id: run.id.slice(0, 10) })}
             about=${run.error ?? ""}
           >
             <${State} state=${run.state} />
