@@ -18,7 +18,7 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     """Give the command line these commands, `config` those on the configuration."""
     for command, lines in (
         (get, "nanobot config get agent.model"),
-        (put, "nanobot config set agent.model openai/gpt-5-mini"),
+        (put, "nanobot config set agent.model openai/gpt-6-luna"),
         (check, "nanobot config check"),
         (schema, "nanobot config schema > config.schema.json"),
     ):
@@ -30,7 +30,7 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     app.command(epilog=example("nanobot logs", "nanobot logs --follow"))(logs)
     app.command(epilog=example("nanobot uninstall"))(uninstall)
     app.command(epilog=example("nanobot version"))(version)
-    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-5-mini")
+    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
     app.command(epilog=epilog)(onboard)
 
 

@@ -58,7 +58,7 @@ async def show_schema(context: OperationContext, _: Caller) -> dict[str, Any]:
     "config set",
     text=changed_text,
     own_command=True,
-    example="agent.model openai/gpt-5-mini",
+    example="agent.model openai/gpt-6-luna",
 )
 async def set_setting(
     context: OperationContext,
@@ -94,7 +94,7 @@ def _tried_text(tried: TriedModel, _: float) -> str:
     return f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities})."
 
 
-@operation("models try", text=_tried_text, example="openai/gpt-5-mini")
+@operation("models try", text=_tried_text, example="openai/gpt-6-luna")
 async def try_model(
     context: OperationContext,
     caller: Caller,

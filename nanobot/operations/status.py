@@ -126,7 +126,7 @@ def _model_text(model: ModelStatus, _: float) -> str:
     role=Role.MEMBER,
     text=_model_text,
     command="sessions model",
-    example="openai/gpt-5-mini",
+    example="openai/gpt-6-luna",
 )
 async def change_model(
     context: OperationContext,

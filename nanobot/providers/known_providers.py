@@ -60,14 +60,14 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
     "openai": KnownProvider(
         "https://api.openai.com/v1",
         ("OPENAI_API_KEY",),
-        "gpt-5-mini",
+        "gpt-6-luna",
         title="OpenAI",
         base_env=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     ),
     "anthropic": KnownProvider(
         "https://api.anthropic.com/v1",
         ("ANTHROPIC_API_KEY",),
-        "claude-sonnet-4-5",
+        "claude-sonnet-5-5",
         title="Anthropic (Claude)",
         base_env=("ANTHROPIC_BASE_URL",),
         client="anthropic",
@@ -75,7 +75,7 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
     "gemini": KnownProvider(
         "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "gemini-2.5-flash",
+        "gemini-3.8-flash",
         title="Google Gemini",
         client="gemini",
         compatible_base="https://generativelanguage.googleapis.com/v1beta/openai",
@@ -90,14 +90,14 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
     "deepseek": KnownProvider(
         "https://api.deepseek.com/v1",
         ("DEEPSEEK_API_KEY",),
-        "deepseek-chat",
+        "deepseek-flash",
         title="DeepSeek",
         base_env=("DEEPSEEK_BASE_URL", "DEEPSEEK_API_BASE"),
     ),
     "groq": KnownProvider(
         "https://api.groq.com/openai/v1",
         ("GROQ_API_KEY",),
-        "llama-3.3-70b-versatile",
+        "openai/gpt-oss-120b",
         title="Groq",
     ),
     "mistral": KnownProvider(
@@ -109,43 +109,43 @@ KNOWN_PROVIDERS: dict[str, KnownProvider] = {
     "xai": KnownProvider(
         "https://api.x.ai/v1",
         ("XAI_API_KEY",),
-        "grok-4",
+        "grok-4.7",
         title="xAI (Grok)",
     ),
     "together": KnownProvider(
         "https://api.together.xyz/v1",
         ("TOGETHER_API_KEY",),
-        "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+        "deepseek-ai/DeepSeek-V4.1-Flash",
         title="Together",
     ),
     "fireworks": KnownProvider(
         "https://api.fireworks.ai/inference/v1",
         ("FIREWORKS_API_KEY",),
-        "accounts/fireworks/models/llama-v3p3-70b-instruct",
+        "accounts/fireworks/models/deepseek-v4p1-flash",
         title="Fireworks",
     ),
     "cerebras": KnownProvider(
         "https://api.cerebras.ai/v1",
         ("CEREBRAS_API_KEY",),
-        "llama-3.3-70b",
+        "gpt-oss-120b",
         title="Cerebras",
     ),
     "moonshot": KnownProvider(
         "https://api.moonshot.ai/v1",
         ("MOONSHOT_API_KEY",),
-        "kimi-k2-turbo-preview",
+        "kimi-k2.6",
         title="Moonshot (Kimi)",
     ),
     "dashscope": KnownProvider(
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         ("DASHSCOPE_API_KEY",),
-        "qwen-plus",
+        "qwen3.8-flash",
         title="Alibaba DashScope (Qwen)",
     ),
     "zai": KnownProvider(
         "https://api.z.ai/api/paas/v4",
         ("ZAI_API_KEY",),
-        "glm-4.6",
+        "glm-5.3-flash",
         title="Z.ai (GLM)",
     ),
     "ollama": KnownProvider(

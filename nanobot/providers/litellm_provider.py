@@ -68,7 +68,7 @@ class LiteLLMProvider(LLMProvider):
     """An `LLMProvider` for whatever litellm reaches: same policy, errors and deltas as the others.
 
     With `name` (as in `[providers.NAME]`) models go without their provider; without it they are
-    written like litellm's, "anthropic/claude-sonnet-4-5", and `default_model` stands for an empty
+    written like litellm's, "anthropic/claude-sonnet-5-5", and `default_model` stands for an empty
     one. What is not given (keys, regions) litellm finds in the environment. Nothing is loaded,
     checked or asked before the first call; that raises ModelMissing if litellm cannot be loaded.
     """

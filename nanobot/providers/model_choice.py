@@ -179,7 +179,7 @@ def _bare(
         raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
     raise ConfigError(
         f'agent.model is "{model}" without its provider: write "PROVIDER/{model}", '
-        'for example "openai/gpt-5-mini", or "auto" or "embedded".'
+        'for example "openai/gpt-6-luna", or "auto" or "embedded".'
     )
 
 

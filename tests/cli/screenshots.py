@@ -142,7 +142,7 @@ SCENES: dict[str, tuple[tuple[str, ...], Callable[[Terminal], Awaitable[None]]]]
 @asynccontextmanager
 async def _home(folder: Path) -> AsyncIterator[Home]:
     async with OpenAIServer(script) as model:
-        yield Home(folder, model, "openai/gpt-5-mini")
+        yield Home(folder, model, "openai/gpt-6-luna")
 
 
 async def taken(name: str, folder: Path) -> Screen:

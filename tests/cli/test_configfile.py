@@ -20,7 +20,7 @@ drain_seconds = 10 # not long
 
 [agent]
 # The one I like.
-model = "openai/gpt-5-mini"   # fast
+model = "openai/gpt-6-luna"   # fast
 
 # About Telegram.
 [channels.telegram]
@@ -44,7 +44,7 @@ def text(home: Path) -> str:
 
 def test_a_key_that_is_there_is_changed_in_place(home: Path) -> None:
     configfile.put(environ(home), {"agent.model": "groq/llama-3.3-70b-versatile"})
-    assert text(home) == WRITTEN.replace("openai/gpt-5-mini", "groq/llama-3.3-70b-versatile")
+    assert text(home) == WRITTEN.replace("openai/gpt-6-luna", "groq/llama-3.3-70b-versatile")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_file_that_is_written_is_its_owners_alone(home: Path) -> None:
 
 def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
     shown = configfile.values(environ(home))
-    assert shown["agent.model"] == "openai/gpt-5-mini"
+    assert shown["agent.model"] == "openai/gpt-6-luna"
     assert shown["agent.max_iterations"] == 25
     assert shown["channels.telegram.token"] == "***"
     assert "secret" not in repr(shown)
@@ -219,7 +219,7 @@ async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
     async def printed(*arguments: str) -> Ran:
         return await run(environ(home), "config", "get", *arguments)
 
-    assert (await printed("agent.model")).out == "openai/gpt-5-mini\n"
+    assert (await printed("agent.model")).out == "openai/gpt-6-luna\n"
     table = (await printed("agent")).out
     assert tomllib.loads(table)["agent"]["max_tokens"] == 4096
     assert (await printed("agent", "--json")).json["agent.max_tokens"] == 4096

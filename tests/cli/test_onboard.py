@@ -72,7 +72,7 @@ async def choosing(terminal: Terminal, title: str) -> None:
 
 async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World) -> None:
     async with world.conversation() as terminal:
-        await terminal.shows("1. openai/gpt-5-mini (OPENAI_API_KEY is set)")
+        await terminal.shows("1. openai/gpt-6-luna (OPENAI_API_KEY is set)")
         await asks(terminal, "Number")
         terminal.type(ENTER)
         await terminal.shows("answered after")
@@ -99,7 +99,7 @@ async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World
         await terminal.shows("nanobot gateway    serve telegram")
         assert await terminal.ended() == 0
         assert world.telegram.token not in terminal.screen.raw
-    assert world.config["agent"]["model"] == "openai/gpt-5-mini"
+    assert world.config["agent"]["model"] == "openai/gpt-6-luna"
     assert world.config["agent"]["zone"] == "Europe/Berlin"
     channel = world.config["channels"]["telegram"]
     assert (channel["token"], channel["owners"]) == ("file:secrets/telegram.token", ["7"])
@@ -236,7 +236,7 @@ async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_ke
         terminal.type(f"1{ENTER}")
         await asks(terminal, "Your key of OpenAI; just Enter: that of OPENAI_API_KEY (not shown):")
         terminal.type(f"sk-typed{ENTER}")
-        await asks(terminal, "Model [gpt-5-mini]:")
+        await asks(terminal, "Model [gpt-6-luna]:")
         terminal.type(f"gpt-4o{ENTER}")
         await terminal.shows("openai/gpt-4o answered after")
         assert any("128,000 tokens, tools, images" in line for line in terminal.screen.lines)
@@ -311,7 +311,7 @@ async def test_without_questions_everything_comes_from_the_command_line(world: W
 async def test_without_any_word_what_is_there_is_taken(world: World) -> None:
     ran = await world.onboard("--yes")
     assert ran.code == 0, ran.err
-    assert "openai/gpt-5-mini answered" in ran.out
+    assert "openai/gpt-6-luna answered" in ran.out
     assert world.config["agent"]["model"] == "auto"
     check = await run(environ_of(world.home), "config", "check")
     assert check.code == 0, check.out
@@ -363,7 +363,7 @@ async def test_again_without_questions_only_what_was_named_changes(world: World)
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (("--model", "openai/gpt-5-mini"), 5, "bad key"),
+        (("--model", "openai/gpt-6-luna"), 5, "bad key"),
         (("--telegram-token-env", "NOT_THERE"), 2, "NOT_THERE is not set"),
         (("--model", "nowhere/x"), 3, "nowhere"),
         (("--api-key-env", "OPENAI_API_KEY"), 2, "whose key"),

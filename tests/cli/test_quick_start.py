@@ -78,7 +78,7 @@ async def test_the_greeting_is_what_the_key_brings_about() -> None:
 
 async def test_the_walks_are_what_a_person_sees(tmp_path: Path) -> None:
     async with OpenAIServer(script) as model:
-        home = Home(tmp_path, model, "openai/gpt-5-mini")
+        home = Home(tmp_path, model, "openai/gpt-6-luna")
         await walked(home, recorded(0)[1])
         before, expected = recorded(1)
         shown = await walked(home, expected)
@@ -135,7 +135,7 @@ async def test_the_commands_of_the_shell_give_what_the_guide_says(tmp_path: Path
     text, _ = recorded(2)
     async with OpenAIServer(script) as model:
         (tmp_path / "home").mkdir()
-        environ = Home(tmp_path / "home", model, "openai/gpt-5-mini").environ()
+        environ = Home(tmp_path / "home", model, "openai/gpt-6-luna").environ()
         environ["PATH"] = f"{nanobot.parent}:{environ['PATH']}"
         for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, answer = block.partition("\n")

@@ -65,7 +65,7 @@ def test_models_of_the_configuration_come_first() -> None:
     )
     labels = model_labels(config)
     assert labels[:4] == ["default", "mine/big", "embedded", "mine/"]
-    assert "anthropic/claude-sonnet-4-5" in labels
+    assert "anthropic/claude-sonnet-5-5" in labels
 
 
 def test_a_folder_is_completed_with_its_slash_so_that_tab_goes_on_in_it(tmp_path: Path) -> None:

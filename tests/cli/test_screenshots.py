@@ -19,7 +19,7 @@ SHOWN = {
     "conversation": ("> Plan a trip to the lake, please.", "天气", "Take the early boat."),
     "question": ("Where to?", " 2. the mountains", "waiting for your answer"),
     "approval": ("You asked for it.", " 1. Approve", "git push --force origin main"),
-    "status": ("Model: openai/gpt-5-mini", "Now: idle, 0 waiting"),
+    "status": ("Model: openai/gpt-6-luna", "Now: idle, 0 waiting"),
     "help": ("Usage: ", "  onboard ", "explains each"),
     "sessions": ("写一首关于湖的诗", "Plan a trip."),
 }
@@ -54,7 +54,7 @@ def test_every_scene_has_its_picture_which_shows_it_and_is_shown_on_a_page() -> 
 
 async def test_doctor_breaks_its_lines_between_words_below_each_other(tmp_path: Path) -> None:
     async with OpenAIServer(script) as model:
-        home = Home(tmp_path, model, "openai/gpt-5-mini")
+        home = Home(tmp_path, model, "openai/gpt-6-luna")
         async with in_terminal(("doctor",), home.environ(), tmp_path) as terminal:
             await terminal.ended()
             lines = terminal.screen.lines

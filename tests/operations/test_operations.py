@@ -43,7 +43,7 @@ async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_a
     assert len(lines) <= 5
     assert [line.split()[0].strip("`:") for line in lines][: len(commands)] == commands
     if sender == OWNER:
-        assert lines[2].startswith("`/model openai/gpt-5-mini`: show or change")
+        assert lines[2].startswith("`/model openai/gpt-6-luna`: show or change")
 
 
 async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:

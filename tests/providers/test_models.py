@@ -132,7 +132,7 @@ async def test_a_forgotten_provider_is_guessed_if_there_is_only_one() -> None:
 
 
 async def test_a_provider_without_its_model_is_explained() -> None:
-    with pytest.raises(ConfigError, match='write "deepseek/deepseek-chat"'):
+    with pytest.raises(ConfigError, match='write "deepseek/deepseek-flash"'):
         await pick("deepseek")
     with pytest.raises(ConfigError, match='write "PROVIDER/gpt-5"'):
         await pick("gpt-5")
@@ -218,8 +218,8 @@ async def test_auto_takes_a_model_that_the_address_of_the_variable_has() -> None
     environ = {"OPENAI_BASE_URL": "http://10.0.0.7:4000/v1", "OPENAI_API_KEY": "k"}
     choice = await pick(probe=answering(p4000=("nomic-embed", "qwen3-8b")), environ=environ)
     assert (choice.model, choice.api_key) == ("qwen3-8b", "k")
-    choice = await pick(probe=answering(p4000=("qwen3-8b", "gpt-5-mini")), environ=environ)
-    assert choice.model == "gpt-5-mini"
+    choice = await pick(probe=answering(p4000=("qwen3-8b", "gpt-6-luna")), environ=environ)
+    assert choice.model == "gpt-6-luna"
 
 
 @pytest.mark.parametrize(

@@ -347,7 +347,7 @@ async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
         keys = ("providers", "mcp", "hooks", "channels", "web", "providers.openai.api_key")
         answers += [await owner.get("/api/config/get", key=key) for key in keys]
         answers += [
-            await owner.post("/api/models/try", name="openai/gpt-5-mini"),
+            await owner.post("/api/models/try", name="openai/gpt-6-luna"),
             await owner.post("/api/doctor", fix=True),
             await owner.get("/api/policy/explain", tool="mcp_files_read"),
             await owner.post("/api/mcp/enable", name="files"),

@@ -36,10 +36,10 @@ def wrong_model(name: str) -> str:
 def wrong_label(label: str) -> str:
     """Why it is not PROVIDER/MODEL; "" if it may be."""
     if _looks_like_an_address(label.partition("/")[0]):
-        return f"{label[:60]!r} is an address. Write PROVIDER/MODEL, as in openai/gpt-5-mini."
+        return f"{label[:60]!r} is an address. Write PROVIDER/MODEL, as in openai/gpt-6-luna."
     name, slash, model = label.partition("/")
     if not slash:
-        return f"{label[:60]!r} is not PROVIDER/MODEL, as in openai/gpt-5-mini."
+        return f"{label[:60]!r} is not PROVIDER/MODEL, as in openai/gpt-6-luna."
     return wrong_provider(name) or wrong_model(model)
 
 

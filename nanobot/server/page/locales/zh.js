@@ -418,7 +418,7 @@ export default {
   "{model} answered after {seconds} s ({abilities}).":
     "{model} 在 {seconds} 秒后回答（{abilities}）。",
   "Another model": "其他模型",
-  "PROVIDER/MODEL, as in openai/gpt-5-mini": "提供方/模型，例如 openai/gpt-5-mini",
+  "PROVIDER/MODEL, as in openai/gpt-6-luna": "提供方/模型，例如 openai/gpt-6-luna",
   "Key": "密钥",
   "Kept in a file of its own; empty: as it is": "保存在单独的文件中；留空保持不变",
   "Address": "地址",

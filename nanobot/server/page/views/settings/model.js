@@ -52,7 +52,7 @@ export function Model() {
       <h2>${t("Another model")}</h2>
       <form class="card stacked" onSubmit=${(event) => event.preventDefault()}>
         <div class="two">
-          <${Field} name=${t("Model")} about=${t("PROVIDER/MODEL, as in openai/gpt-5-mini")}>
+          <${Field} name=${t("Model")} about=${t("PROVIDER/MODEL, as in openai/gpt-6-luna")}>
             <input
               type="text"
               value=${name}
