@@ -112,7 +112,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
         ("/stop", "Nothing of yours was running here"),
         ("/new", "New conversation."),
         ("/status", "/status is for members and owners."),
-        ("/runs", "/runs list is for owners."),
+        ("/runs", "/runs list is for members and owners."),
     ):
         await bot.channel.push(text, sender=EVE, chat=HERS + EVE)
         assert (await bot.channel.pop(HERS + EVE)).text.startswith(answer)
@@ -121,6 +121,8 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
         "help",
         "new",
         "stop",
+        "sessions",
+        "search",
         "runs",
     ]
 
