@@ -60,7 +60,9 @@ def memory_of(
     memories = SqlMemoryStore(store.database, store.writer, eraser)
     embedder: Embedder | None = None
     if label == LOCAL and (lacking := missing()):
-        logger.warning("memory.embedding_model {}; until then words alone decide", lacking)
+        logger.warning(
+            "memory.embedding_model: {} Until then memory is searched by words alone.", lacking
+        )
     elif label == LOCAL:
         embedder = LocalEmbedder()
     elif label:

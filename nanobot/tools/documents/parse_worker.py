@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.system import Installation
+from nanobot.optional import command
 from nanobot.tools.worker_limits import limit_self
 
 MAX_TEXT = 2_000_000
@@ -33,7 +33,7 @@ _TOO_LARGE = ("the page is too large to tell what is for reading: this is all of
 # Office files are ZIP archives; text packs well, so a large file inside is no bomb by itself.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000
-_REMEDY = f"Ask the one who runs nanobot to install it: {Installation().adding('documents')}"
+_REMEDY = f"Ask the one who runs nanobot to install it: {command('documents')}"
 
 
 class ParseJob(msgspec.Struct, frozen=True, kw_only=True):

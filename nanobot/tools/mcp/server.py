@@ -16,8 +16,8 @@ from nanobot.config.settings.tools import McpSettings
 from nanobot.config.values import masked
 from nanobot.errors import StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
+from nanobot.optional import lack
 from nanobot.ports import Clock
-from nanobot.system import Installation
 from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.mcp import tool_names as offer
@@ -41,7 +41,6 @@ _SETTLE_SECONDS = 1.0
 _STEADY_SECONDS = 60.0
 _GRACE_SECONDS = 10.0
 _REST = "Ask for less of it."
-MISSING = f"the mcp package is not installed: {Installation().adding('mcp')}"
 
 
 Connector: TypeAlias = (
@@ -276,7 +275,7 @@ async def connect(
     try:
         linked = await asyncio.to_thread(_linked)
     except ImportError as error:
-        raise ServerTrouble(MISSING) from error
+        raise ServerTrouble(lack("mcp") or str(error)) from error
     async with linked(name, settings, base, place, line) as link:
         yield link
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.system import Installation
+from nanobot.optional import command
 from nanobot.tools.sandbox import landlock, launcher
 from nanobot.tools.sandbox.control_group import grouped, no_groups
 from nanobot.tools.sandbox.file_wall import (
@@ -43,7 +43,7 @@ from nanobot.tools.sandbox.view import (
 from nanobot.tools.shell.capture import kill
 from nanobot.tools.web.addresses import Addresses
 
-REMEDY = f"{Installation().adding('sandbox')}, or install the distribution's bubblewrap package"
+REMEDY = f"{command('sandbox')}, or install the distribution's bubblewrap package"
 ALLOW = (
     "Let this user make namespaces with a /proc of their own; a container needs options for that, "
     "which docs/running.md names"

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nanobot.config.settings.events import EventsSettings
-from nanobot.system import Installation
+from nanobot.optional import command
 from nanobot.triggers.events.files import FilesSensor
 from nanobot.triggers.events.logs import LogSensor
 from nanobot.triggers.events.machine import level_sensors
@@ -15,7 +15,7 @@ from nanobot.triggers.events.processes import ProcessSensor
 from nanobot.triggers.events.sensor import Sensor
 from nanobot.triggers.events.units import UnitsSensor
 
-INSTALL = Installation().adding("events")
+INSTALL = command("events")
 
 
 def installed(package: str) -> bool:

@@ -1,0 +1,45 @@
+"""The optional parts that a configuration switches on, and which of them are not installed."""
+
+from __future__ import annotations
+
+from nanobot.config.loader import Config
+from nanobot.memory.embed import LOCAL
+from nanobot.operations.home import Finding
+from nanobot.optional import lack
+from nanobot.providers.model_choice import EMBEDDED
+from nanobot.triggers.events.sensors import sensors_of
+
+
+def switched_on(config: Config) -> list[tuple[str, str, bool]]:
+    """The key, the part that it needs, and whether nothing starts without it. E-mail and events
+    are checked with their channel and their sensors; without the sandbox there is another one, and
+    a document says what it needs when it is read."""
+    needed: list[tuple[str, str, bool]] = []
+    if config.database_url.startswith("postgresql"):
+        needed.append(("database_url", "postgres", True))
+    if isinstance(config.blobs, str):
+        needed.append(("blobs", "s3", True))
+    if config.memory.enabled and config.memory.embedding_model == LOCAL:
+        needed.append(("memory.embedding_model", "memory", False))
+    servers = [name for name, settings in config.mcp.items() if settings.enabled]
+    if servers:
+        needed.append((f"mcp.{servers[0]}", "mcp", False))
+    labels = (config.agent.model, *config.agent.fallback_models)
+    if any(label.partition("/")[0] == EMBEDDED for label in labels):
+        needed.append(("agent.model", "embedded", False))
+    return needed
+
+
+def lacking(config: Config) -> list[Finding]:
+    """A finding for each that is switched on and not installed."""
+    findings = [
+        Finding(
+            about="configuration",
+            level="broken" if vital else "warning",
+            text=f"{config.file}: {key}: {missing}",
+        )
+        for key, extra, vital in switched_on(config)
+        if (missing := lack(extra))
+    ]
+    off = sensors_of(config.events)[1] if config.events.enabled else []
+    return findings + [Finding(about="events", level="warning", text=sentence) for sentence in off]

