@@ -36,6 +36,7 @@ ROOMS = frozenset(
             "boundary.py",
             "errors.py",
             "messages.py",
+            "optional.py",
         ),
         *("plugins.py", "ports", "system.py", "text.py"),
     }
