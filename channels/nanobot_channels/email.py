@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nanobot.optional import require
+from nanobot.errors import ConfigError
 from nanobot.ports import Channel, Setup, SetupField
+from nanobot.system import Installation
 from nanobot_channels._email_settings import settings_of
 
 SETUP = Setup(
@@ -47,7 +48,13 @@ def open_channel(name: str, settings: Mapping[str, object]) -> Channel:
     installed; nothing is connected yet.
     """
     own = settings_of(name, settings)
-    require("email", f"channels.{name}")
-    from nanobot_channels._email_channel import EmailChannel  # noqa: PLC0415 - an extra
-
+    try:
+        from nanobot_channels._email_channel import (  # noqa: PLC0415 - an extra
+            EmailChannel,
+        )
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"channels.{name}: {error.name} is not installed, which e-mail needs: "
+            f"{Installation().adding('email')}"
+        ) from error
     return EmailChannel(name, own)
