@@ -17,6 +17,8 @@ EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x1b]52;c;aGk=\x1b\\\u202eevil"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 LISTED = {
     "help": (),
+    "help more": (),
+    "sessions search": (("evil",),),
     "status": (),
     "approvals list": (("--state", ""),),
     "policy explain": (("exec", f"echo {EVIL}"),),
@@ -64,6 +66,8 @@ LISTED = {
 CHANGES = {
     *("start", "send", "notify", "reload", "hooks test", "skills add", "policy forget"),
     *("sessions new", "sessions compact", "sessions stop", "sessions model", "sessions mark-read"),
+    *("sessions rename", "sessions pin", "sessions unpin", "sessions archive"),
+    "sessions unarchive",
     *("sessions delete", "approvals approve", "approvals deny", "approvals answer"),
     *("runs cancel", "runs retry", "outbox retry", "outbox drop", "pair approve", "pair revoke"),
     *("memory accept", "memory correct", "memory reject", "memory forget", "security trust"),

@@ -108,17 +108,30 @@ async def test_no_conversation_of_others_is_seen_or_spoken_in(
     assert code in {403, 404}
     for request in (
         {"op": "follow", "session": key},
-        {"op": "follow", "session": ""},
         {"op": "say", "session": key, "message": {"text": "hi", "deliver": True}},
         {"op": "call", "name": "runs feedback", "arguments": {"verdict": "up", "session": key}},
     ):
         assert (await by_socket(program, **request))["type"] == "error", request
-    assert (await program.get("/api/events"))[0] == 403
+
+
+async def test_whoever_follows_everything_is_told_of_their_own_conversations_only(
+    served: House,
+) -> None:
+    owner, program = await served.owner(), await served.program("kid", "guest")
+    response = program.session.get(f"{served.url}/api/events", headers=program.headers)
+    async with response as stream, asyncio.timeout(20):
+        await owner.post("/api/sessions/web:desk/messages", text=f"my word is {CANARY}")
+        await log(served, "web:desk", 4)
+        await program.post("/api/sessions/web:~kid/messages", text="hello")
+        told = b""
+        while b"web:~kid" not in told:
+            told += await stream.content.readany()
+    assert CANARY.encode() not in told
+    assert b"web:desk" not in told
 
 
 OWNERS_ALONE = [
     ("GET", "/metrics"),
-    ("GET", "/api/events"),
     ("GET", f"/api/blobs/{'0' * 64}"),
     ("POST", "/mcp"),
     ("GET", "/v1/models"),

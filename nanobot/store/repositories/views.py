@@ -104,7 +104,19 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
     return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
 
 
-def run_list(  # noqa: PLR0913 - see Conversations.runs
+def run_list(
+    connection: sa.Connection,
+    *,
+    session: str,
+    state: str,
+    limit: int,
+    kind: str = "",
+    find: str = "",
+) -> list[RunView]:
+    return runs_within(connection, session=session, state=state, limit=limit, kind=kind, find=find)
+
+
+def runs_within(  # noqa: PLR0913 - see Conversations.runs
     connection: sa.Connection,
     *,
     session: str,

@@ -28,7 +28,7 @@ class SqlConversations(SqlStore):
     archive = bare_verb(session_views.archive, "set_archived")
 
     keys = bare_verb(views.keys_of)
-    runs = bare_verb(views.run_list)
+    runs = bare_verb(views.runs_within)
     names_file = bare_verb(blob_references.is_named)
 
     _listed = bare_verb(session_views.listed)
