@@ -47,12 +47,23 @@ class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = UsageSum()
 
 
+_MOST_TOKENS = 10**9
+_SLACK, _OVERHEAD = 4, 4_096
 _MOST_DOLLARS = 1e9
 
 
-def bounded(usage: Usage) -> Usage:
-    """The tokens of one call as they count, whatever a provider reports: 0 to a billion."""
-    return usage.within(10**9)
+def bounded(usage: Usage, reserved: CallEstimate | None = None) -> Usage:
+    """The tokens of one call as they count, whatever a provider reports: from 0 to what the call
+    could have used, or a billion where that is not known.
+
+    An estimate may be too low (a token has a byte at least, and is estimated with three)."""
+    most_in = most_out = _MOST_TOKENS
+    if reserved is not None:
+        most_in = min(_SLACK * reserved.tokens_in + _OVERHEAD, _MOST_TOKENS)
+        most_out = min(reserved.tokens_out + _OVERHEAD, _MOST_TOKENS)
+    prompt = usage.within(most_in)
+    completion = usage.within(most_out).completion_tokens
+    return msgspec.structs.replace(prompt, completion_tokens=completion)
 
 
 def dollars(cost: float) -> float:
@@ -93,10 +104,10 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request. `state`: settled (by the provider's count), estimated, failed, or
-    lost (in a crash: all that was reserved counts)."""
+    """What became of a request. `state`: settled (by the provider's count), estimated, failed, lost
+    (in a crash: all that was reserved counts), or replaced (lost, and made again)."""
 
-    state: Literal["settled", "estimated", "failed", "lost"]
+    state: Literal["settled", "estimated", "failed", "lost", "replaced"]
     tokens_in: int
     tokens_out: int
     cached: int = 0
@@ -129,7 +140,7 @@ def lost(reserved: CallEstimate) -> CallOutcome:
 def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
     if reply.usage is None:
         return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=guess(reply))
-    usage = bounded(reply.usage)
+    usage = bounded(reply.usage, reserved)
     return CallOutcome(
         state="settled",
         tokens_in=usage.prompt_tokens,

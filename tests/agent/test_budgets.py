@@ -70,10 +70,10 @@ async def test_the_cost_of_one_answer_is_a_limit_of_its_own() -> None:
     call = ToolCall("c", "look", "{}")
     dear = Completion(text="so far", tool_calls=(call,), usage=Usage(100_000, 10))
     provider = ScriptedProvider(dear, model=profile)
-    async with gateway(provider, tools=[Recorder().tool("look")], options=options(99.0)) as bot:
+    async with gateway(provider, tools=[Recorder().tool("look")], options=options(6.0)) as bot:
         await bot.channel.push("go")
         text = (await bot.channel.pop()).text
-        assert text.startswith("so far\n\n(I stopped here: the budget of $99.00 for one answer")
+        assert text.startswith("so far\n\n(I stopped here: the budget of $6.00 for one answer")
         (run, *_) = await bot.records.runs(session="", state="", limit=1)
         assert run.error == "limit_cost"
 

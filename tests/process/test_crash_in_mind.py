@@ -71,7 +71,9 @@ def check_spending(world: World, asides: int) -> None:
     assert world.rows("SELECT count(*) FROM model_call_costs WHERE state = 'open'") == [(0,)]
     calls = world.rows(f"SELECT {amounts} FROM model_call_costs")
     assert world.rows(f"SELECT {amounts} FROM usage_totals WHERE level = 'all'") == calls
-    query = "SELECT count(*) FROM model_call_costs WHERE call = 0 AND state != 'lost'"
+    query = (
+        "SELECT count(*) FROM model_call_costs WHERE call = 0 AND state NOT IN ('lost', 'replaced')"
+    )
     assert world.rows(query) == [(asides,)]
 
 
@@ -110,9 +112,9 @@ async def test_a_triage_is_decided_once_and_starts_one_run(world: World, point: 
         "record_result:before",
     )
     assert helped(world, TRIAGE) == (2 if point == "record_result:before" else 1)
-    assert world.rows("SELECT count(*) FROM model_call_costs WHERE state = 'lost'") == [
-        (0 if recorded or point == "start_auxiliary:before" else 1,)
-    ]
+    assert world.rows(
+        "SELECT count(*) FROM model_call_costs WHERE state IN ('lost', 'replaced')"
+    ) == [(0 if recorded or point == "start_auxiliary:before" else 1,)]
     check_spending(world, 1)
     world.verify()
 

@@ -108,9 +108,9 @@ class Home:
         """What indexes what was said."""
         return LogIndexing(self.database, StoreContext(self.clock, self.ids, "indexer"), redact)
 
-    def doomed(self) -> SqlJournal:
+    def doomed(self, budgets: Budgets = NO_LIMITS) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""
-        return self.journal(f"doomed-{self.ids.run_id()}", lease=-1.0)
+        return self.journal(f"doomed-{self.ids.run_id()}", lease=-1.0, budgets=budgets)
 
     async def reopen(self) -> None:
         """End the process (where the store outlives it) and start the next."""

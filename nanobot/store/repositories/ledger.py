@@ -9,7 +9,15 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Account, BudgetLimit, Budgets, Level, account_of, warning
+from nanobot.agent.budgets import (
+    Account,
+    BudgetLimit,
+    Budgets,
+    Level,
+    account_of,
+    warning,
+)
+from nanobot.errors import OverBudget
 from nanobot.messages import OutboundKind
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price, Usage
@@ -33,6 +41,8 @@ from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
 from nanobot.store.repositories import usage_totals
 from nanobot.store.repositories.budget_turns import BudgetTurns
+from nanobot.store.repositories.call_limits import limits_of
+from nanobot.store.repositories.lost_calls import MADE_AGAIN, with_lost
 from nanobot.store.repositories.run_roots import beginning, job_name
 from nanobot.store.repositories.usage import standing
 
@@ -100,7 +110,7 @@ class SqlBudgetLedger:
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
         if row is None:
             return
-        tokens = bounded(discarded)
+        tokens = bounded(discarded, _reserved(row))
         failed = CallOutcome(
             state="estimated" if tokens.prompt_tokens else "failed",
             tokens_in=tokens.prompt_tokens,
@@ -119,7 +129,7 @@ class SqlBudgetLedger:
         """Raises OverBudget if a limit has no room for more of a call."""
         budgets = self._budgets
         who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
-        limits = budgets.limits(who)
+        limits = limits_of(budgets, who, priced=row.price_in is not None)
         own = [] if row.root.startswith(_AFTER) else budgets.run_limit()
         if limits or own:
             used = self._turns.used(
@@ -157,10 +167,15 @@ class SqlBudgetLedger:
         left = () if apart else _LEFT.execute(connection, k=run.session_key)
         first = beginning(connection, run)
         for row in left:
-            _settle(connection, row, lost(_reserved(row)))
+            again = row.run_id == run.id and bool(row.call) is bool(number)
+            if again and row.root == first.run_id:
+                _settle(connection, row, MADE_AGAIN)  # its reservation becomes that of this call
+            else:
+                _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
         who = account_of(first, profile.label)
-        limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
+        limits = limits_of(budgets, who, priced=estimate.price is not None)
+        own = [] if apart else budgets.run_limit()
         if limits or own:
             tokens = estimate.tokens_in + estimate.tokens_out
             used = self._turns.used(
@@ -169,7 +184,10 @@ class SqlBudgetLedger:
                 UsageSum(requests=1, tokens=tokens, cost=estimate.cost),
                 lambda: self._used(connection, period.day, who, first.run_id if own else ""),
             )
-            most = budgets.allowed([*limits, *own], used, estimate, period)
+            try:
+                most = budgets.allowed([*limits, *own], used, estimate, period)
+            except OverBudget as refused:
+                raise with_lost(connection, refused, period.day) from refused
             estimate = msgspec.structs.replace(estimate, tokens_out=most)
         price = estimate.price
         return {
@@ -226,7 +244,7 @@ class SqlBudgetLedger:
         period = budgets.period(self._clock.now())
         if row.day != period.day:
             return []
-        limits = budgets.limits(who)
+        limits = limits_of(budgets, who, priced=row.price_in is not None)
         used = standing(connection, period.day, who)
         return [
             warning(limit, used[limit.level], period)
@@ -300,7 +318,7 @@ def _cost(row: Any, done: CallOutcome) -> float:
 
 def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
     """Add a call to the sums; of one that was taken for lost only the difference."""
-    before = row if row.state == "lost" else _NOTHING_YET
+    before = row if row.state in _GONE else _NOTHING_YET
     counted = [
         {
             "day": row.day,
@@ -310,13 +328,14 @@ def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) 
             "tokens_in": done.tokens_in - before.tokens_in,
             "tokens_out": done.tokens_out - before.tokens_out,
             "cost": cost - before.cost,
-            "unpriced": int(row.price_in is None and row.state != "lost"),
+            "unpriced": int(row.price_in is None and row.state not in _GONE),
         }
         for level, name in _whose(row).names().items()
     ]
     usage_totals.add(connection, counted)
 
 
+_GONE = ("lost", "replaced")
 _NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
 
 
@@ -335,7 +354,7 @@ class _AuxiliaryReservation:
         return int(self._row.tokens_out)
 
     def settled(self, usage: Usage) -> StoreWrite:
-        return _Settling(self._row, bounded(usage))
+        return _Settling(self._row, bounded(usage, _reserved(self._row)))
 
 
 class _Settling:
@@ -359,7 +378,7 @@ class _Settling:
         row = connection.execute(_CALL, {"i": self._row.id}).first()
         if row is None:
             _count(connection, self._row, done, _cost(self._row, done))
-        elif row.state in ("open", "lost"):
+        elif row.state in ("open", *_GONE):
             _settle(connection, row, done)
 
     def written(self) -> None:
