@@ -99,7 +99,7 @@ class Runner:
                 return await self._obey(active, command)
             return await self._act(active)
         except (ModelError, ConfigError) as error:
-            logger.warning("run {}: {}", active.run.id, error)
+            logger.debug("run {}: {}", active.run.id, error)  # the chat and the run's line say it
             return await self._fail(active, type(error).__name__, _why(active, error))
         except OverBudget as error:
             return await self._over(active, error)

@@ -73,7 +73,9 @@ async def test_a_refusing_model_ends_with_five(world: World, place: str) -> None
     world.model.fail_with(error_status(401))
     ended = await world.run("agent", "-m", "hello")
     assert ended.code == 5
-    assert "Check providers.test.api_key." in ended.output + ended.errors
+    assert ended.output == ""
+    assert ended.errors.count("Check providers.test.api_key.") == 1
+    assert ended.errors.rstrip().endswith(".")
 
 
 async def test_a_limit_ends_with_one_and_shows_what_there_is(world: World) -> None:
@@ -228,7 +230,8 @@ async def test_a_port_where_nothing_listens_is_told_at_once_and_given_up_soon(
         "agent", "-m", "hello", NANOBOT_PROVIDERS__TEST__API_BASE="http://127.0.0.1:9/v1"
     )
     assert ended.code == 5
-    assert "nothing listens there (connection refused)" in ended.output
+    assert ended.output == ""
+    assert ended.errors.count("test did not answer at http://127.0.0.1:9/v1: nothing listens") == 1
     assert ended.errors.count("trying again") == 2
 
 

@@ -128,6 +128,8 @@ class OneAnswer:
             return
         if self._json:
             record_message(message, earlier=False)
+        elif self._ended_with in _NO_ANSWER:
+            self._tell(with_choices(message))
         else:
             self._clear()
             piece(f"{with_choices(message)}\n")
@@ -140,6 +142,10 @@ class OneAnswer:
     def _clear(self) -> None:
         if self._watched:
             transient("")
+
+
+_NO_ANSWER = (ConfigError.exit_code, ModelError.exit_code)
+"""What is said then is why there is no answer: it goes to standard error."""
 
 
 def _exit_code(payload: RunPayload) -> int:
