@@ -23,7 +23,7 @@ from nanobot_channels._text import file_name
 CAPTION_LIMIT = 1024
 """UTF-16 units below a file (Bot API, sendDocument)."""
 UPLOAD_LIMIT = 50 * 1000 * 1000
-_PHOTO_LIMIT = 10 * 1000 * 1000
+PHOTO_LIMIT = 10 * 1000 * 1000
 _PHOTO_SIDES = 10_000
 _PHOTO_RATIO = 20
 _PHOTO_TYPES = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF")
@@ -104,15 +104,8 @@ async def upload(api: BotApi, file: Attachment, content: bytes, params: Mapping[
 
     `params` are what the message has besides. Raises as `send`.
     """
-    name = file_name(file.name) or file_name(f"{file.kind}.{_suffix(file.mime)}")
-    if not content:
-        raise Refused(f"{name} is an empty file, and Telegram takes none such.")
-    if len(content) > UPLOAD_LIMIT:
-        raise Refused(
-            f"{name} has {_megabytes(len(content))}; "
-            f"Telegram takes files of at most {_megabytes(UPLOAD_LIMIT)} from bots."
-        )
-    better = _better(file, content)
+    name = checked_name(file, content)
+    better = better_form(file, content)
     if better:
         try:
             return await _post(api, better, params, name, content)
@@ -122,6 +115,19 @@ async def upload(api: BotApi, file: Attachment, content: bytes, params: Mapping[
     return await _post(api, "document", params, name, content)
 
 
+def checked_name(file: Attachment, content: bytes) -> str:
+    """The name that a file goes out under. Raises Refused for what Telegram takes in no form."""
+    name = file_name(file.name) or file_name(f"{file.kind}.{_suffix(file.mime)}")
+    if not content:
+        raise Refused(f"{name} is an empty file, and Telegram takes none such.")
+    if len(content) > UPLOAD_LIMIT:
+        raise Refused(
+            f"{name} has {_megabytes(len(content))}; "
+            f"Telegram takes files of at most {_megabytes(UPLOAD_LIMIT)} from bots."
+        )
+    return name
+
+
 async def _post(
     api: BotApi, kind: str, params: Mapping[str, Any], name: str, content: bytes
 ) -> str:
@@ -129,7 +135,7 @@ async def _post(
         result = await api.call(
             f"send_{kind.title()}",
             {**params, kind: InputFile(content, filename=name)},
-            write_seconds=_LEAST_SECONDS + len(content) / _BYTES_A_SECOND,
+            write_seconds=write_seconds(len(content)),
         )
         return str(result["message_id"])
     except (TelegramError, *MALFORMED) as error:
@@ -138,20 +144,29 @@ async def _post(
         raise delivery_error(error) from error
 
 
+def write_seconds(size: int) -> float:
+    """How long an upload of so many bytes may take."""
+    return _LEAST_SECONDS + size / _BYTES_A_SECOND
+
+
 def _suffix(mime: str) -> str:
     return mime.partition("/")[2].partition(";")[0].partition("+")[0] or "bin"
 
 
-def _better(file: Attachment, content: bytes) -> str | None:
+def better_form(file: Attachment, content: bytes) -> str | None:
     """What to send it as so that it is shown or played, None if only a document will do."""
-    mime = file.mime.lower().partition(";")[0]
-    suffix = file.name.lower().rpartition(".")[2]
     if _is_photo(content):
         return "photo"
     if content.startswith((b"GIF87a", b"GIF89a")):
         return "animation"
     if content.startswith(b"OggS") and b"OpusHead" in content[:128]:
         return "voice"
+    return played_form(file)
+
+
+def played_form(file: Attachment) -> str | None:
+    """Music or a video, as far as its type and its name say it."""
+    mime, suffix = type_and_suffix(file)
     if mime in {"audio/mpeg", "audio/mp4", "audio/x-m4a"} or suffix in {"mp3", "m4a"}:
         return "audio"
     if mime == "video/mp4" or suffix == "mp4":
@@ -159,10 +174,15 @@ def _better(file: Attachment, content: bytes) -> str | None:
     return None
 
 
+def type_and_suffix(file: Attachment) -> tuple[str, str]:
+    """Its type without parameters, and the last part of its name; empty where it has none."""
+    return file.mime.lower().partition(";")[0], file.name.lower().rpartition(".")[2]
+
+
 def _is_photo(content: bytes) -> bool:
     """Whether Telegram takes it by sendPhoto: at most 10 MB, width and height at most 10,000
     together, neither more than 20 times the other."""
-    if len(content) > _PHOTO_LIMIT or not content.startswith(_PHOTO_TYPES):
+    if len(content) > PHOTO_LIMIT or not content.startswith(_PHOTO_TYPES):
         return False
     image = look(content)
     if image is None:

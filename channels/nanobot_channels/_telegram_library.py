@@ -43,8 +43,26 @@ def absent(*names: str) -> Iterator[None]:
 
 
 with absent("httpx._main", "cryptography"):
-    from telegram import Bot, InputFile
+    from telegram import (
+        Bot,
+        InputFile,
+        InputMediaAudio,
+        InputMediaDocument,
+        InputMediaPhoto,
+        InputMediaVideo,
+    )
     from telegram.error import NetworkError, TelegramError
     from telegram.request import BaseRequest, RequestData
 
-__all__ = ["BaseRequest", "Bot", "InputFile", "NetworkError", "RequestData", "TelegramError"]
+__all__ = [
+    "BaseRequest",
+    "Bot",
+    "InputFile",
+    "InputMediaAudio",
+    "InputMediaDocument",
+    "InputMediaPhoto",
+    "InputMediaVideo",
+    "NetworkError",
+    "RequestData",
+    "TelegramError",
+]

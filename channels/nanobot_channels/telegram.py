@@ -23,6 +23,7 @@ from nanobot.ports import (
 from nanobot.system import SystemClock
 from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._settings import Table
+from nanobot_channels._telegram_albums import TelegramAlbums
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
@@ -94,6 +95,7 @@ class TelegramChannel:
         self._poll_seconds = poll_seconds
         self._messages = TelegramMessages(self._api, name, link_previews=link_previews)
         self._personal = PersonalMessages(self._messages, name, self._clock)
+        self._albums = TelegramAlbums(self._api)
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An update is acknowledged by the poll after its commit.
@@ -189,6 +191,17 @@ class TelegramChannel:
         elif part.text.strip():
             params["caption"] = part.text
         return await _telegram_files.upload(self._api, part.file, content, params)
+
+    def together(self, files: Sequence[Attachment]) -> int:
+        """How many of these files make one album; see ports.Albums."""
+        return self._albums.together(files)
+
+    async def send_album(
+        self, address: Address, part: OutboundPart, contents: Sequence[bytes]
+    ) -> str:
+        """Send files as one album; returns the message_id of the first. Raises as `send`: Refused,
+        with nothing sent, also where the caption is too long for a caption."""
+        return await self._albums.send(address, part, contents)
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Set the bot's reaction on a message. Raises as `send`: Refused where none are allowed."""

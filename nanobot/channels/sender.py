@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -25,6 +26,7 @@ from nanobot.errors import (
 )
 from nanobot.messages import Address, Attachment, OutboundMessage, Step
 from nanobot.ports import (
+    Albums,
     BlobReader,
     Channel,
     Clock,
@@ -68,8 +70,9 @@ class PartSender:
     # Rendering
 
     async def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The adapter's parts for the text, then one for each file, each with a key that is unique
-        for ever. A rendering that fails must not eat the message: it goes out as plain text.
+        """The adapter's parts for the text, then one for each file, or for those that go together,
+        each with a key that is unique for ever. A rendering that fails must not eat the message: it
+        goes out as plain text.
 
         A long text is rendered on a thread: Markdown can be made to cost its length squared, and
         no chat waits for another one's."""
@@ -96,7 +99,18 @@ class PartSender:
         message = msgspec.structs.replace(message, text=text, attachments=())
         words = message.text.strip() or message.choices or not files
         rendered = channel.render(message) if words else []
-        return [*rendered, *(OutboundPart(text="", file=file) for file in (*code, *files))]
+        return [*rendered, *self._grouped((*code, *files))]
+
+    def _grouped(self, files: tuple[Attachment, ...]) -> Iterator[OutboundPart]:
+        """A part for each file, or for those that follow each other and may go together. Files
+        whose content is known to be missing go with none."""
+        channel = self._channel
+        while files:
+            here = tuple(takewhile(_has_content, files))
+            together = channel.together(here) if isinstance(channel, Albums) and here else 1
+            count = max(together, 1)
+            yield OutboundPart(text="", file=files[0], others=files[1:count])
+            files = files[count:]
 
     # Sending
 
@@ -127,8 +141,32 @@ class PartSender:
         it is to be rendered anew."""
         if part.file is None:
             return await self._paced(address, lambda: self._text(address, part))
+        if part.others:
+            return await self._together(address, part, (part.file, *part.others))
         file = part.file
         return await self._paced(address, lambda: self._file(address, part, file))
+
+    async def _together(
+        self, address: Address, part: OutboundPart, files: Sequence[Attachment]
+    ) -> str:
+        """Send files as one message, or, where that is refused, one by one."""
+        try:
+            return await self._paced(address, lambda: self._album(address, part, files))
+        except Refused as refused:
+            logger.info("{}: {} files go one by one: {}", address, len(files), refused)
+        receipt = ""
+        for number, file in enumerate(files):
+            single = OutboundPart(text="", key=f"{part.key}.{number}", file=file)
+            if not number:
+                single = msgspec.structs.replace(part, others=())
+            try:
+                arrived = await self.send(address, single)
+            except DeliveryError as error:
+                if not receipt:
+                    raise
+                raise OutcomeUnknown(f"only {number} of {len(files)} files: {error}") from error
+            receipt = receipt or arrived
+        return receipt
 
     async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
         """Make a message of ours this part; returns its id. Raises Refused when that is not
@@ -258,6 +296,18 @@ class PartSender:
             await channel.edit(there, message_id, part, plain=True)
         return message_id
 
+    async def _album(
+        self, address: Address, part: OutboundPart, files: Sequence[Attachment]
+    ) -> str:
+        channel, there = self._channel, self.moved.there(address)
+        if not isinstance(channel, Albums):
+            raise Refused("files do not go together here")
+        try:
+            contents = [await self._content(file) for file in files]
+        except NanobotError as error:
+            raise Refused(str(error)) from error
+        return await channel.send_album(there, part, contents)
+
     async def _file(self, address: Address, part: OutboundPart, file: Attachment) -> str:
         channel, there = self._channel, self.moved.there(address)
         try:
@@ -302,6 +352,10 @@ class PartSender:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _has_content(file: Attachment) -> bool:
+    return bool(file.blob or file.text) and not file.error
 
 
 def _name(file: Attachment) -> str:

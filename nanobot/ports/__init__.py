@@ -4,6 +4,7 @@ An obligation in a docstring here is tested by the port's contract suite, for ev
 """
 
 from nanobot.ports.abilities import (
+    Albums,
     Commanding,
     CommandingByChat,
     Confiding,
@@ -25,6 +26,7 @@ from nanobot.ports.machine import BlobReader, Clock, Ids
 from nanobot.ports.setup import Checked, SelfChecking, Setup, SetupField
 
 __all__ = [
+    "Albums",
     "BlobReader",
     "Capabilities",
     "Channel",

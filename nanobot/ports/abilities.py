@@ -140,6 +140,24 @@ class Filing(Protocol):
 
 
 @runtime_checkable
+class Albums(Protocol):
+    """A channel that shows several files as one message."""
+
+    def together(self, files: Sequence[Attachment]) -> int:
+        """How many of these files, from the first on, may go into one message: at least 1. Pure,
+        but for forms that the platform did not take."""
+        ...
+
+    async def send_album(
+        self, address: Address, part: OutboundPart, contents: Sequence[bytes]
+    ) -> str:
+        """Send `part.file` and `part.others` with these contents as one message, its caption
+        `part.text`; returns the id of its first message. Raises as `send`; after Refused, with
+        which nothing was sent, the files are sent one by one."""
+        ...
+
+
+@runtime_checkable
 class Reacting(Protocol):
     """A channel with reactions."""
 

@@ -14,12 +14,14 @@ class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
     """One platform message of an outbound message, rendered. `payload` is the adapter's own JSON
     object as bytes (stored, so that a retry after an upgrade sends what was promised); `text` is
     the plain-text fallback. `key` is unique for ever: a nonce where the platform takes one. With
-    `file` the part is that file, and `text` its caption."""
+    `file` the part is that file, and `text` its caption; `others` are the files that go with it in
+    one message, see ports.Albums."""
 
     text: str
     payload: bytes = b""
     key: str = ""
     file: Attachment | None = None
+    others: tuple[Attachment, ...] = ()
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -41,7 +43,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     becomes a file, where the channel is Filing (0: never).
 
     More of it is said by what else an adapter is: Probing, Editing, Deleting, Drafting, Streaming,
-    Confiding, Telling, Fetching, Filing, Reacting, Recalling, Commanding.
+    Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding.
     """
 
     waits: bool = False

@@ -17,6 +17,7 @@ _JSON_PARAMS |= {
     "reply_parameters",
     "commands",
     "reaction",
+    "media",
     "rich_message",
     "ephemeral_message_parameters",
 }

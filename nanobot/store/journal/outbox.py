@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import sqlalchemy as sa
@@ -25,6 +25,7 @@ _o = schema.outbound
 _p = schema.outbound_parts
 _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
+_files = msgspec.json.Decoder(Attachment | Annotated[list[Attachment], msgspec.Meta(min_length=1)])
 
 _PLAIN = (
     *("id", "session_key", "run_id", "state", "attempts", "not_before"),
@@ -189,10 +190,26 @@ def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
 
 
 def _as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
-    file = None if row.file is None else msgspec.json.decode(row.file, type=Attachment)
-    part = OutboundPart(text=row.text, payload=bytes(row.payload), key=row.key, file=file)
+    files = () if row.file is None else _as_files(row.file)
+    part = OutboundPart(
+        text=row.text,
+        payload=bytes(row.payload),
+        key=row.key,
+        file=files[0] if files else None,
+        others=files[1:],
+    )
     began_at = row.began_at or 0.0
     return PartRow(idx=row.idx, part=part, state=row.state, receipt=row.receipt, began_at=began_at)
+
+
+def _of_files(file: Attachment, others: tuple[Attachment, ...]) -> bytes:
+    """One file as itself, several as a list."""
+    return msgspec.json.encode([file, *others] if others else file)
+
+
+def _as_files(kept: bytes) -> tuple[Attachment, ...]:
+    files = _files.decode(kept)
+    return (files,) if isinstance(files, Attachment) else tuple(files)
 
 
 def with_parts(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
@@ -247,7 +264,7 @@ def keep_parts(
             "state": "pending" if number > idx else first[0],
             "began_at": None if number > idx else first[1],
             "receipt": None if number else standing,
-            "file": None if part.file is None else msgspec.json.encode(part.file),
+            "file": None if part.file is None else _of_files(part.file, part.others),
         }
         for number, part in enumerate(parts[idx:], idx)
     ]
