@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced
-from nanobot.messages import WEB, Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.messages import WEB, Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
+from nanobot.store import part_rows
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
@@ -25,7 +26,6 @@ _o = schema.outbound
 _p = schema.outbound_parts
 _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
-_files = msgspec.json.Decoder(Attachment | Annotated[list[Attachment], msgspec.Meta(min_length=1)])
 
 _PLAIN = (
     *("id", "session_key", "run_id", "state", "attempts", "not_before"),
@@ -186,30 +186,7 @@ def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
 
 
 def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
-    return tuple(map(_as_part, _PARTS.execute(connection, o=outbound_id)))
-
-
-def _as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
-    files = () if row.file is None else _as_files(row.file)
-    part = OutboundPart(
-        text=row.text,
-        payload=bytes(row.payload),
-        key=row.key,
-        file=files[0] if files else None,
-        others=files[1:],
-    )
-    began_at = row.began_at or 0.0
-    return PartRow(idx=row.idx, part=part, state=row.state, receipt=row.receipt, began_at=began_at)
-
-
-def _of_files(file: Attachment, others: tuple[Attachment, ...]) -> bytes:
-    """One file as itself, several as a list."""
-    return msgspec.json.encode([file, *others] if others else file)
-
-
-def _as_files(kept: bytes) -> tuple[Attachment, ...]:
-    files = _files.decode(kept)
-    return (files,) if isinstance(files, Attachment) else tuple(files)
+    return tuple(map(part_rows.as_part, _PARTS.execute(connection, o=outbound_id)))
 
 
 def with_parts(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
@@ -254,20 +231,7 @@ def keep_parts(
 ) -> None:
     """Store the parts of a message from `idx` on, the first of them in that state since then, in
     the place of what stands there."""
-    values = [
-        {
-            "outbound_id": outbound_id,
-            "idx": number,
-            "text": part.text,
-            "payload": part.payload,
-            "key": part.key,
-            "state": "pending" if number > idx else first[0],
-            "began_at": None if number > idx else first[1],
-            "receipt": None if number else standing,
-            "file": None if part.file is None else _of_files(part.file, part.others),
-        }
-        for number, part in enumerate(parts[idx:], idx)
-    ]
+    values = part_rows.values(outbound_id, parts, first, standing, idx)
     _PART_INSERT.many(connection, values)
 
 
