@@ -151,9 +151,8 @@ class Albums(Protocol):
     async def send_album(
         self, address: Address, part: OutboundPart, contents: Sequence[bytes]
     ) -> str:
-        """Send `part.file` and `part.others` with these contents as one message, its caption
-        `part.text`; returns the id of its first message. Raises as `send`; after Refused, with
-        which nothing was sent, the files are sent one by one."""
+        """Send the part's files as one message; returns its first id. Raises as `send`; after
+        Refused, which means that nothing was sent, they are sent one by one."""
         ...
 
 
