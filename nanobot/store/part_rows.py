@@ -16,6 +16,7 @@ _files = msgspec.json.Decoder(Attachment | Annotated[list[Attachment], msgspec.M
 
 
 def as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
+    """A row as the port's type."""
     files = () if row.file is None else _as_files(row.file)
     part = OutboundPart(
         text=row.text,
