@@ -216,6 +216,8 @@ async def test_an_address_in_the_place_of_a_model_is_asked_what_it_has(world: Wo
         await terminal.shows("custom/llama3 answered after")
         await asks(terminal, "Number")
         terminal.type(ENTER)
+        await asks(terminal, "Your time zone")
+        terminal.type(ENTER)
         assert await terminal.ended() == 0
     assert world.config["agent"]["model"] == "custom/llama3"
     assert world.config["providers"] == {"custom": {"api_base": world.model.base_url}}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from nanobot.config.file import write
 from nanobot.errors import ConfigError, UsageError
 from nanobot.messages import Role
 from nanobot.server.push.message import PushKeys
@@ -72,7 +71,7 @@ class Subscriptions:
                 serialization.PrivateFormat.PKCS8,
                 serialization.NoEncryption(),
             )
-            write(path, made)
+            _keep(path, made)
         try:
             key = serialization.load_pem_private_key(path.read_bytes(), None)
         except (OSError, ValueError) as error:
@@ -94,4 +93,10 @@ class Subscriptions:
         if not self._loaded() and path.exists():
             path.unlink()
         else:
-            write(path, msgspec.json.encode(self.all()))
+            _keep(path, msgspec.json.encode(self.all()))
+
+
+def _keep(path: Path, content: bytes) -> None:
+    from nanobot.config.file import write  # noqa: PLC0415 - loads what only changes need
+
+    write(path, content)
