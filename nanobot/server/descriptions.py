@@ -70,7 +70,7 @@ class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
-class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True):
     """Why a message was refused."""
 
     code: int
@@ -78,7 +78,7 @@ class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     data: Any = None
 
 
-class JsonRpcAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JsonRpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a request of the Model Context Protocol, or a notification before it."""
 
     jsonrpc: Literal["2.0"]
