@@ -42,11 +42,16 @@ full: $(INSTALLED_FULL) start
 # environment says: beside the sources, where that of the libraries is since they were installed.
 TESTS := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
+# What failed is tried once more, alone. A test that passes then is unstable: the run says so and
+# ends well, as that of CPython does. It is still a defect.
+AGAIN := $(BIN)/python -m pytest -q -n 0 --last-failed --last-failed-no-failures=none
+UNSTABLE := echo "UNSTABLE: these tests failed beside others and pass alone. Mend them."
+
 test: $(INSTALLED_DEV)
-	$(TESTS) -m "not slow and not process"
+	$(TESTS) -m "not slow and not process" || { $(AGAIN) -m "not slow and not process" && $(UNSTABLE); }
 
 processes: $(INSTALLED_DEV)
-	$(TESTS) -m "process and not slow"
+	$(TESTS) -m "process and not slow" || { $(AGAIN) -m "process and not slow" && $(UNSTABLE); }
 
 rules: $(INSTALLED_DEV) $(INSTALLED_PAGE)
 	$(BIN)/ruff format --check .

@@ -191,7 +191,8 @@ function App() {
     return () => removeEventListener("keydown", keys);
   }, []);
   useEffect(() => {
-    if (!View) load(name);
+    // A second attempt could succeed while the person presses "Try again".
+    if (!View && !(name in missing.value)) load(name);
   }, [name, language.value]);
   const mark = unread.value + waiting.value;
   useEffect(() => {
