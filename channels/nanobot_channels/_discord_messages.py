@@ -69,7 +69,9 @@ class Member(msgspec.Struct):
     user: User | None = None
 
 
-class _File(msgspec.Struct):
+class UploadedFile(msgspec.Struct):
+    """An attachment of a message."""
+
     id: str
     filename: str = ""
     title: str | None = None
@@ -93,7 +95,7 @@ class _Embed(msgspec.Struct):
 class _Snapshot(msgspec.Struct):
     content: str = ""
     components: Any = None
-    attachments: list[_File] = []
+    attachments: list[UploadedFile] = []
     embeds: list[_Embed] = []
 
 
@@ -133,7 +135,7 @@ class Message(msgspec.Struct, kw_only=True):
     nonce: str | int | None = None
     edited_timestamp: str | None = None
     mentions: list[User] = []
-    attachments: list[_File] = []
+    attachments: list[UploadedFile] = []
     sticker_items: list[_Named] = []
     message_reference: _Reference | None = None
     referenced_message: Message | None = None
@@ -147,7 +149,7 @@ class Message(msgspec.Struct, kw_only=True):
         return self.content or text_of(self.components)
 
     @property
-    def files(self) -> list[_File]:
+    def files(self) -> list[UploadedFile]:
         """Its own, and those of what it forwards."""
         forwarded = (snapshot.message.attachments for snapshot in self.message_snapshots)
         return [*self.attachments, *(file for files in forwarded for file in files)]

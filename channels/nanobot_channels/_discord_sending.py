@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import discord
@@ -15,6 +15,7 @@ from nanobot.errors import ChatGone, FormRefused, OutcomeUnknown, Refused
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels import _discord_parts, _discord_voice
+from nanobot_channels._discord_files import Upload
 from nanobot_channels._discord_http import (
     MISSING_PERMISSIONS,
     DiscordHttp,
@@ -113,11 +114,14 @@ class Outgoing:
         )
         self._took(address, message_id, components=payload.get("content") is None)
 
-    async def send_file(
-        self, address: Address, part: OutboundPart, name: str, content: bytes
+    async def send_files(
+        self, address: Address, part: OutboundPart, files: Sequence[Upload]
     ) -> str:
-        """A file, played as a voice message if it is one and Discord takes it. Raises as `send`."""
-        as_voice = _discord_voice.form(part, content, self._once(address, part))
+        """One message with these files; a single one is played as a voice message if it is one and
+        Discord takes it. Raises as `send`."""
+        as_voice = None
+        if len(files) == 1:
+            as_voice = _discord_voice.form(part, files[0][1], self._once(address, part))
         if as_voice is not None:
             try:
                 return id_of(
@@ -128,7 +132,7 @@ class Outgoing:
         about = self._once(address, part)
         with handle_message_parameters(
             content_of(part) if part.text else None,
-            file=discord.File(io.BytesIO(content), filename=name),
+            files=[discord.File(io.BytesIO(content), filename=name) for name, content in files],
             nonce=about.get("nonce"),
             allowed_mentions=discord.AllowedMentions.none(),
             message_reference=about.get("message_reference", discord.utils.MISSING),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nanobot.errors import Uncertain
+from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
-from nanobot_channels._discord_messages import Message, sent_at
+from nanobot_channels._discord_messages import Message, UploadedFile, sent_at
 from nanobot_channels._discord_parts import content_of, nonce_of, payload_of
 from nanobot_channels._recent import Recent
 
@@ -73,10 +74,22 @@ def _reads_like(message: Message, part: OutboundPart) -> bool:
     texts = {_plain(content_of(part)), _plain(content_of(part, plain=True))}
     if part.file is None:
         return not message.attachments and _plain(message.words) in texts
-    sizes = {file.size for file in message.attachments}
-    names = {file.filename for file in message.attachments}
-    same_file = part.file.size in sizes if part.file.size else part.file.name in names
-    return same_file and _plain(message.words) in (texts if part.text else {""})
+    ours, there = (part.file, *part.others), message.attachments
+    same_files = len(ours) == len(there) and all(map(_same_file, there, ours))
+    return same_files and _plain(message.words) in (texts if part.text else {""})
+
+
+def _same_file(there: UploadedFile, ours: Attachment) -> bool:
+    """By size and name as far as both are known. Discord keeps the letters and digits of ASCII
+    names, and a voice message has a name of its own."""
+    kept = ours.name.isascii() and ours.kind != "voice"
+    if kept and ours.name and _letters(there.filename) != _letters(ours.name):
+        return False
+    return there.size == ours.size if ours.size else kept
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name))
 
 
 def _plain(text: str) -> str:

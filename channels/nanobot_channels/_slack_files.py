@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,10 +25,53 @@ from nanobot_channels._slack_parts import caption_blocks
 _TRANSFER = aiohttp.ClientTimeout(total=300.0, connect=10.0, sock_read=60.0)
 
 
-async def upload(api: WebApi, address: Address, part: OutboundPart, content: bytes) -> str:
-    """Send a file into a chat; returns the message's id, or the file's where Slack does not say
-    that. Raises NotSent, Refused, ChatGone or OutcomeUnknown."""
-    name = (part.file.name if part.file else "") or "file"
+MOST_FILES = 10
+"""Files of one message, as in Slack's own clients: with 15 it answers internal_error
+(python-slack-sdk issue 1653, not documented)."""
+_TOGETHER = 50_000_000
+"""Bytes that are held for one message. Slack itself takes a gigabyte in a file."""
+
+
+def together(files: Sequence[Attachment]) -> int:
+    """How many of these files, from the first on, go into one message."""
+    size = count = 0
+    for file in files[:MOST_FILES]:
+        size += file.size
+        if size > _TOGETHER:
+            break
+        count += 1
+    return max(count, 1)
+
+
+async def upload(
+    api: WebApi, address: Address, part: OutboundPart, contents: Sequence[bytes]
+) -> str:
+    """Send files into a chat as one message; returns its id, or the first file's where Slack does
+    not say that. Raises NotSent, Refused, ChatGone or OutcomeUnknown."""
+    files = (part.file or Attachment(kind="document"), *part.others)
+    if len(files) != len(contents) or len(files) > MOST_FILES:
+        raise Refused("these files are not one message")
+    names = [file.name or "file" for file in files]
+    # Up to the last step nothing is to be seen in the chat.
+    ids = [
+        await _uploaded(api, name, content) for name, content in zip(names, contents, strict=True)
+    ]
+    titled = [{"id": number, "title": name} for number, name in zip(ids, names, strict=True)]
+    params: dict[str, Any] = {
+        "files": titled,
+        "channel_id": address.chat_id,
+        "thread_ts": address.thread_id,
+        "blocks": caption_blocks(part, part.text or ", ".join(names)),
+    }
+    try:
+        answer = await api.call("files.completeUploadExternal", params, form=True)
+    except FAILED as error:
+        raise delivery_error(error) from error
+    return _message_id(answer, address.chat_id) or ids[0]
+
+
+async def _uploaded(api: WebApi, name: str, content: bytes) -> str:
+    """The id of a file that Slack has, and shows nowhere yet."""
     try:
         request = {"filename": name, "length": len(content)}
         place = await api.call("files.getUploadURLExternal", request, form=True)
@@ -36,21 +80,10 @@ async def upload(api: WebApi, address: Address, part: OutboundPart, content: byt
         raise NotSent(f"Slack's files.getUploadURLExternal answered without {error}") from error
     except FAILED as error:
         failed = delivery_error(error)
-        # Up to the last step nothing is to be seen in the chat.
         unseen = isinstance(failed, OutcomeUnknown)
         raise NotSent(str(error)) if unseen else failed from error
     await _put(api, url, content)
-    params: dict[str, Any] = {
-        "files": [{"id": file_id, "title": name}],
-        "channel_id": address.chat_id,
-        "thread_ts": address.thread_id,
-        "blocks": caption_blocks(part, part.text or name),
-    }
-    try:
-        answer = await api.call("files.completeUploadExternal", params, form=True)
-    except FAILED as error:
-        raise delivery_error(error) from error
-    return _message_id(answer, address.chat_id) or file_id
+    return file_id
 
 
 async def _put(api: WebApi, url: str, content: bytes) -> None:

@@ -21,6 +21,8 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
 from nanobot.system import SystemClock
+from nanobot_channels._discord_files import FILE_LIMIT as FILE_LIMIT
+from nanobot_channels._discord_files import together, uploads
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_http import (
     DiscordHttp,
@@ -47,9 +49,6 @@ from nanobot_channels._http import TooMuch
 from nanobot_channels._recent import Recent
 from nanobot_channels._settings import Table
 from nanobot_channels._shapes import BadEvent, listed
-
-FILE_LIMIT = 10 * 1024 * 1024
-"""Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
 
 _MARKS = {Reaction.RECEIVED: "👀", Reaction.DONE: "✅", Reaction.FAILED: "❌"}
 _MOST_MARKED = 1000
@@ -171,21 +170,27 @@ class DiscordChannel:
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send `part.file` with its caption, a voice message as such where Discord takes it;
         returns the message id. Raises as `send`."""
-        file = part.file or Attachment(kind="document")
-        name = file.name or "file"
-        if len(content) > FILE_LIMIT:
-            size = len(content) / 1024 / 1024
-            raise Refused(
-                f"{name} has {size:.1f} MB, and Discord takes at most 10 MB from a bot. "
-                "Make it smaller, or divide it."
-            )
-        return await self._outgoing.send_file(address, part, name, content)
+        return await self._outgoing.send_files(address, part, uploads(part, [content]))
+
+    def together(self, files: Sequence[Attachment]) -> int:
+        return together(files)
+
+    async def send_album(
+        self, address: Address, part: OutboundPart, contents: Sequence[bytes]
+    ) -> str:
+        """Send the part's files as attachments of one message; see ports.Albums."""
+        return await self._outgoing.send_files(address, part, uploads(part, contents))
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
         await self._outgoing.edit(address, message_id, part, plain=plain)
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete a message of the bot's own. Raises as `send`: Refused when it is gone."""
+        number = snowflake(message_id)
+        await sending(address, self._http.delete_message(target(address), number))
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message that this part became, from what the gateway showed or the chat's history;

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.errors import ConfigError, NotSent, OutcomeUnknown, Uncertain
+from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
 from nanobot.system import SystemClock
@@ -24,6 +24,8 @@ from nanobot_channels._matrix_api import (
     FAILED,
     Account,
     Api,
+    ApiRefusal,
+    NoAnswer,
     Request,
     delivery_error,
     path,
@@ -121,6 +123,18 @@ class MatrixChannel:
         # Each edit is one of its own: a text may come back that was there before.
         await self._send(address, content, uuid.uuid4().hex)
 
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Redact a message: clients show neither it nor its edits. Raises as `send`: Refused when
+        it is unknown, or the room does not allow it."""
+        await self._user_id()
+        try:
+            await self._api.call("redact", _redaction(address, message_id))
+        except ApiRefusal as error:
+            failed = delivery_error(error)
+            raise Refused(str(error)) if isinstance(failed, ChatGone) else failed from error
+        except NoAnswer as error:
+            raise delivery_error(error) from error
+
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The event id of a part, by its mark, among the bot's last thousand messages in the room.
 
@@ -210,8 +224,7 @@ class MatrixChannel:
             relates = table(table(event.get("content")).get("m.relates_to"))
             number = string(event.get("event_id"))
             if number and event.get("sender") == me and string(relates.get("key")) in others:
-                place = path("rooms", address.chat_id, "redact", number, number)
-                await self._call("redact", _put(place, {}))
+                await self._call("redact", _redaction(address, number))
 
     async def _call(self, what: str, request: Request) -> dict[str, Any]:
         try:
@@ -223,6 +236,11 @@ class MatrixChannel:
 def _unsent(error: Exception) -> NotSent:
     """Signing in failed, so nothing was sent."""
     return NotSent(str(error), getattr(error, "retry_after", None), "bot")
+
+
+def _redaction(address: Address, event_id: str) -> Request:
+    """The same each time: a repeat makes no second one."""
+    return _put(path("rooms", address.chat_id, "redact", event_id, event_id), {})
 
 
 def _put(place: str, content: Mapping[str, object]) -> Request:

@@ -176,6 +176,16 @@ class SlackChannel:
             await self._streams.stop(address, message_id)
             await self._outgoing.write("chat.update", place, part, plain=plain)
 
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete a message of the bot's own; a stream is stopped before. Raises as `send`: Refused
+        when it is gone, or may not be deleted."""
+        if not is_ts(message_id):
+            raise Refused("what one person was shown is not deleted")
+        if self._streams.is_open(message_id):
+            await self._streams.stop(address, message_id)
+        place = {"channel": address.chat_id, "ts": message_id}
+        await self._outgoing.call("chat.delete", place)
+
     def confides(self, address: Address, person: str) -> bool:
         """Whether somebody of a channel can be told what the others do not see."""
         return self._outgoing.confides(address, person)
@@ -216,7 +226,16 @@ class SlackChannel:
         return await _slack_files.download(self._api, attachment, limit)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        message_id = await _slack_files.upload(self._api, address, part, content)
+        return await self.send_album(address, part, [content])
+
+    def together(self, files: Sequence[Attachment]) -> int:
+        return _slack_files.together(files)
+
+    async def send_album(
+        self, address: Address, part: OutboundPart, contents: Sequence[bytes]
+    ) -> str:
+        """Send the part's files as one message; see ports.Albums."""
+        message_id = await _slack_files.upload(self._api, address, part, contents)
         self._joined(address)
         return message_id
 

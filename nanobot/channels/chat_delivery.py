@@ -201,12 +201,12 @@ class ChatDelivery:
             rendered = await self._sender.render(row.message)
             if [part.payload for part in rendered] != [part.payload for part in parts]:
                 return rendered
-        key = parts[idx].key
+        part = parts[idx]
         older = [
-            msgspec.structs.replace(part, key=f"{key}.{number}")
-            for number, part in enumerate(error.instead)
+            msgspec.structs.replace(piece, key=f"{part.key}.{number}")
+            for number, piece in enumerate(error.instead)
         ]
-        if not older or older[0].payload == parts[idx].payload:
+        if not older or (older[0].payload, older[0].others) == (part.payload, part.others):
             return []
         return [*parts[:idx], *older, *parts[idx + 1 :]]
 

@@ -138,7 +138,7 @@ class PartSender:
     async def send(self, address: Address, part: OutboundPart) -> str:
         """Send one part; returns its message id. What is refused as formatted goes out as plain
         text, a file that is refused as a line that says so. Raises DeliveryError: FormRefused where
-        it is to be rendered anew."""
+        it is to be rendered anew, or where files cannot be one message."""
         if part.file is None:
             return await self._paced(address, lambda: self._text(address, part))
         if part.others:
@@ -149,24 +149,16 @@ class PartSender:
     async def _together(
         self, address: Address, part: OutboundPart, files: Sequence[Attachment]
     ) -> str:
-        """Send files as one message, or, where that is refused, one by one."""
+        """Send files as one message. Raises FormRefused where that is refused: the files one by
+        one, of which each is recorded then."""
         try:
             return await self._paced(address, lambda: self._album(address, part, files))
-        except Refused as refused:
-            logger.info("{}: {} files go one by one: {}", address, len(files), refused)
-        receipt = ""
-        for number, file in enumerate(files):
-            single = OutboundPart(text="", key=f"{part.key}.{number}", file=file)
-            if not number:
-                single = msgspec.structs.replace(part, others=())
-            try:
-                arrived = await self.send(address, single)
-            except DeliveryError as error:
-                if not receipt:
-                    raise
-                raise OutcomeUnknown(f"only {number} of {len(files)} files: {error}") from error
-            receipt = receipt or arrived
-        return receipt
+        except Refused as error:
+            logger.info("{}: {} files go one by one: {}", address, len(files), error)
+            refused = FormRefused(str(error))
+            first = msgspec.structs.replace(part, others=())
+            refused.instead = [first, *(OutboundPart(text="", file=file) for file in files[1:])]
+            raise refused from error
 
     async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
         """Make a message of ours this part; returns its id. Raises Refused when that is not

@@ -152,7 +152,7 @@ class Albums(Protocol):
         self, address: Address, part: OutboundPart, contents: Sequence[bytes]
     ) -> str:
         """Send the part's files as one message; returns its first id. Raises as `send`; after
-        Refused, which means that nothing was sent, they are sent one by one."""
+        Refused, which means that nothing was sent, each is sent as a part of its own."""
         ...
 
 

@@ -12,55 +12,28 @@ A promise that is broken is an AssertionError that says which.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeAlias
 
 import msgspec
 
-from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
-from nanobot.messages import Address, Choice, OutboundMessage, Step
-from nanobot.ports import Channel, Confiding, Drafting, Editing, OutboundPart, Streaming
+from nanobot.errors import DeliveryError, Refused, StoreUnwritable, Uncertain
+from nanobot.messages import Address, Attachment, Choice, OutboundMessage, Step
+from nanobot.ports import (
+    Albums,
+    Channel,
+    Confiding,
+    Deleting,
+    Drafting,
+    Editing,
+    OutboundPart,
+    Streaming,
+)
+from nanobot.testing.checked_channel import Platform as Platform
+from nanobot.testing.checked_channel import opened, running
 from nanobot.testing.intake import RecordingIntake
 from nanobot.testing.promises import soon, that
-
-
-class Platform(Protocol):
-    """The platform's side: somebody who writes in a chat of their own, and what they see there."""
-
-    def channel(self) -> Channel:
-        """A new channel called "checked", connected to this platform."""
-        ...
-
-    async def say(self, text: str) -> None:
-        """They write. It may last until the intake has taken or refused it, and raises nothing."""
-        ...
-
-    async def again(self) -> None:
-        """What was not acknowledged is delivered again; nothing to do where that comes by itself
-        once the channel runs again."""
-        ...
-
-    async def disturb(self) -> None:
-        """Things arrive that the channel does not know or cannot read."""
-        ...
-
-    def acknowledged(self) -> int | None:
-        """How many messages the platform was told to have arrived; None if it is never told."""
-        ...
-
-    def shown(self) -> Sequence[str]:
-        """The texts of the channel's messages in that chat, in order."""
-        ...
-
-    def fits(self, part: OutboundPart) -> bool:
-        """Whether the part is within the platform's limits."""
-        ...
-
-    def refuse(self, chat: Address) -> Address:
-        """From now on sends fail: where one does."""
-        ...
-
 
 Check: TypeAlias = Callable[[Platform], Awaitable[None]]
 
@@ -81,58 +54,10 @@ _TEXTS = (
 _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
 
 
-class _Receiving:
-    """How a run stands. `failed`: what it ended with."""
-
-    def __init__(self) -> None:
-        self.over = False
-        self.failed: NanobotError | None = None
-
-    async def run(self, channel: Channel, intake: RecordingIntake) -> None:
-        """Receive, and write down how it ends."""
-        try:
-            await channel.run(intake)
-        except NanobotError as error:
-            self.failed = error
-        finally:
-            self.over = True
-            intake.changed()
-
-
-@asynccontextmanager
-async def _opened(platform: Platform) -> AsyncIterator[Channel]:
-    channel = platform.channel()
-    try:
-        yield channel
-    finally:
-        await channel.close()
-
-
-@asynccontextmanager
-async def _running(
-    platform: Platform, channel: Channel, intake: RecordingIntake, *texts: str
-) -> AsyncIterator[_Receiving]:
-    """A channel that receives within, while somebody says something."""
-    receiving = _Receiving()
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(receiving.run(channel, intake), name="run")
-            await intake.until(
-                lambda: intake.living or receiving.over, "run says that the platform answered"
-            )
-            for text in texts:
-                tasks.create_task(platform.say(text), name="say")
-            yield receiving
-            task.cancel()
-    except ExceptionGroup as several:
-        broken = several.subgroup(AssertionError)
-        raise (several if broken is None else broken.exceptions[0]) from None
-
-
 async def brings_what_was_said(platform: Platform) -> None:
     """A message arrives as it was said, with who said it, where and when."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "hello there"):
+    async with opened(platform) as channel, running(platform, channel, intake, "hello there"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
     (message,) = intake.taken
     that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
@@ -149,7 +74,7 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
         return
     intake = RecordingIntake()
     intake.opened.clear()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "is it safe?"):
+    async with opened(platform) as channel, running(platform, channel, intake, "is it safe?"):
         await intake.until(lambda: bool(intake.offered), "what is said is admitted")
         for _ in range(50):
             await asyncio.sleep(0)
@@ -161,14 +86,14 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
     """An intake that fails is not swallowed; the message comes again by the same key."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "before"):
+    async with opened(platform) as channel, running(platform, channel, intake, "before"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         intake.troubles = [StoreUnwritable("the disk is full")]
         await platform.say("once more")
         await soon(lambda: not intake.troubles, "what is said is admitted")
     refused = [message for message in intake.offered if message.text == "once more"][:1]
     that(refused and len(intake.taken) == 1, "what the intake refused was not taken")
-    async with _opened(platform) as channel, _running(platform, channel, intake):
+    async with opened(platform) as channel, running(platform, channel, intake):
         await platform.again()
         await intake.until(
             lambda: any(message.text == "once more" for message in intake.taken),
@@ -182,7 +107,7 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
 async def tells_messages_apart(platform: Platform) -> None:
     """Each message has a key of its own, be its text the same."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "twice", "twice"):
+    async with opened(platform) as channel, running(platform, channel, intake, "twice", "twice"):
         await intake.until(lambda: len(intake.taken) == 2, "both are admitted")
     first, second = intake.taken
     that(first.dedupe_key != second.dedupe_key, "two messages have two keys")
@@ -191,7 +116,7 @@ async def tells_messages_apart(platform: Platform) -> None:
 async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
     """Neither unknown nor broken updates stop it."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake) as receiving:
+    async with opened(platform) as channel, running(platform, channel, intake) as receiving:
         await platform.disturb()
         await platform.say("still there?")
         await intake.until(
@@ -205,7 +130,7 @@ async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
 
 async def renders_whole_texts(platform: Platform) -> None:
     """Parts are within the limits, none is empty, no word is lost, and it is pure."""
-    async with _opened(platform) as channel:
+    async with opened(platform) as channel:
         for text in _TEXTS:
             message = OutboundMessage(address=Address("checked", "1"), text=text, key="k")
             parts = channel.render(message)
@@ -226,7 +151,7 @@ async def renders_whole_texts(platform: Platform) -> None:
 async def sends_parts_in_order(platform: Platform) -> None:
     """Every part arrives, and has an id of its own."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+    async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         chat = intake.taken[0].address
         message = OutboundMessage(address=chat, text=_WORDS, key="k")
@@ -246,7 +171,7 @@ async def sends_parts_in_order(platform: Platform) -> None:
 async def fails_in_the_words_of_the_port(platform: Platform) -> None:
     """A send that fails raises a DeliveryError."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "hello"):
+    async with opened(platform) as channel, running(platform, channel, intake, "hello"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         nowhere = platform.refuse(intake.taken[0].address)
         try:
@@ -258,14 +183,14 @@ async def fails_in_the_words_of_the_port(platform: Platform) -> None:
 
 async def may_be_run_again(platform: Platform) -> None:
     """A run that was ended leaves nothing behind that hinders the next one."""
-    async with _opened(platform) as channel:
+    async with opened(platform) as channel:
         for text in ("the first time", "the second time"):
             await _received(platform, channel, text)
 
 
 async def _received(platform: Platform, channel: Channel, text: str) -> None:
     intake = RecordingIntake()
-    async with _running(platform, channel, intake, text) as receiving:
+    async with running(platform, channel, intake, text) as receiving:
         await intake.until(lambda: bool(intake.taken) or receiving.over, "each run receives")
         that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
 
@@ -273,7 +198,7 @@ async def _received(platform: Platform, channel: Channel, text: str) -> None:
 async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
     """A draft leaves nothing behind, and the message that follows arrives as any other."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+    async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Drafting):
             return
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
@@ -295,7 +220,7 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
 async def confides_only_among_several(platform: Platform) -> None:
     """What concerns one person is an ordinary message where that one is alone with the bot."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+    async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Confiding):
             return
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
@@ -306,7 +231,7 @@ async def confides_only_among_several(platform: Platform) -> None:
 async def grows_into_the_answer(platform: Platform) -> None:
     """A message that grows is one message from its start on, and becomes what `edit` says."""
     intake = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+    async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Streaming) or not isinstance(channel, Editing):
             return
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
@@ -327,6 +252,58 @@ async def grows_into_the_answer(platform: Platform) -> None:
             that("one, two, three." in platform.shown()[-1], "it is the answer in the end")
 
 
+async def shows_files_together(platform: Platform) -> None:
+    """An album is one message with an id, which a look-up tells from a single file."""
+    intake = RecordingIntake()
+    async with opened(platform) as channel, running(platform, channel, intake, "send them"):
+        if not isinstance(channel, Albums):
+            return
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        chat, contents = intake.taken[0].address, [b"first", b"the second"]
+        files = [
+            Attachment(kind="document", name=f"{number}.txt", size=len(content))
+            for number, content in enumerate(contents)
+        ]
+        that(channel.together(files) == 2, "two small documents go together")
+        most = channel.together(files * 50)
+        that(2 <= most <= 100, "of many files some go together")
+        that(channel.together(files * 50) == most, "together says the same again")
+        album = OutboundPart(text="", key="k:0", file=files[0], others=(files[1],))
+        that(await channel.send_album(chat, album, contents), "send_album returns an id")
+        if not channel.capabilities.reconciles:
+            return
+        that(await _found(channel, chat, album), "an album that was sent is found")
+        single = OutboundPart(text="", key="k:1", file=files[0])
+        that(not await _found(channel, chat, single), "an album is not taken for a single file")
+
+
+async def _found(channel: Channel, chat: Address, part: OutboundPart) -> bool:
+    """Whether a look-up finds the part, or may find it."""
+    try:
+        return await channel.find(chat, part, 0.0) is not None
+    except Uncertain:
+        return True
+
+
+async def deletes_its_messages(platform: Platform) -> None:
+    """A message that was deleted is gone, and no other."""
+    intake = RecordingIntake()
+    async with opened(platform) as channel, running(platform, channel, intake, "hello"):
+        if not isinstance(channel, Deleting):
+            return
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        chat = intake.taken[0].address
+        first, _ = [
+            await channel.send(chat, OutboundPart(text=text, key=text)) for text in ("one", "two")
+        ]
+        await soon(lambda: len(platform.shown()) == 2, "both arrive")
+        await channel.delete(chat, first)
+        await soon(lambda: list(platform.shown()) == ["two"], "what was deleted is gone")
+        with suppress(Refused):
+            await channel.delete(chat, first)
+        that(list(platform.shown()) == ["two"], "a second time deletes nothing else")
+
+
 CHECKS: tuple[Check, ...] = (
     brings_what_was_said,
     acknowledges_only_what_was_admitted,
@@ -337,6 +314,8 @@ CHECKS: tuple[Check, ...] = (
     sends_parts_in_order,
     shows_drafts_that_are_no_messages,
     grows_into_the_answer,
+    shows_files_together,
+    deletes_its_messages,
     confides_only_among_several,
     fails_in_the_words_of_the_port,
     may_be_run_again,

@@ -193,7 +193,7 @@ async def test_after_a_lost_answer_the_album_is_repeated_with_a_mark(
     assert shown(telegram) == [["Here."], album, [REPEAT_LINE], album]
 
 
-async def test_single_files_that_arrived_in_part_are_repeated_with_a_mark(
+async def test_of_single_files_only_those_that_did_not_arrive_are_sent_again(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
     telegram.say(1, "hi")
@@ -201,7 +201,7 @@ async def test_single_files_that_arrived_in_part_are_repeated_with_a_mark(
     telegram.fail("sendPhoto", status=500, skip=1, times=1)
     async with gateway(channel=Wired(channel), options=hosted()) as bot:
         await owe(bot, "a.png", "b.png")
-    assert shown(telegram) == [["Here."], ["a.png"], [REPEAT_LINE], ["a.png"], ["b.png"]]
+    assert shown(telegram) == [["Here."], ["a.png"], ["b.png"]]
 
 
 async def test_after_a_crash_the_album_is_still_known(

@@ -461,3 +461,43 @@ async def test_settings_that_work_open_a_channel(discord: DiscordServer) -> None
     await channel.close()
     assert not discord.calls_of("GET /gateway/bot")
     assert Server().api_root == "https://discord.com/api/v10"
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        ({"filename": "my_report.pdf", "size": 4}, True),  # Discord changes the blanks
+        ({"filename": "other.pdf", "size": 4}, False),
+        ({"filename": "my_report.pdf", "size": 5}, False),
+    ],
+)
+async def test_a_file_is_found_by_its_size_and_name(
+    discord: DiscordServer, there: dict[str, Any], found: bool
+) -> None:
+    discord.add_message(DM.chat_id, "hello")
+    discord.add_message(DM.chat_id, attachments=[{"id": "1"} | there], author=discord.me)
+    file = Attachment(kind="document", name="my report.pdf", size=4)
+    async with opened(discord) as channel:
+        part = OutboundPart(text="", key="k:1", file=file)
+        number = await channel.find(DM, part, ManualClock().now() - 1.0)
+    assert bool(number) == found
+
+
+async def test_files_that_are_too_large_together_go_apart(discord: DiscordServer) -> None:
+    def sized(*megabytes: int) -> list[Attachment]:
+        return [Attachment(kind="document", name="a", size=number << 20) for number in megabytes]
+
+    async with opened(discord) as channel:
+        assert channel.together(sized(*[1] * 12)) == 10
+        assert channel.together(sized(9, 9, 9)) == 2
+        assert channel.together(sized(11, 1)) == 1
+        assert channel.together([*sized(1), Attachment(kind="voice", name="v.ogg")]) == 1
+
+
+async def test_a_deleted_message_is_gone_and_another_one_refused(discord: DiscordServer) -> None:
+    async with opened(discord) as channel:
+        number = await channel.send(DM, OutboundPart(text="half", key="k"))
+        await channel.delete(DM, number)
+        assert not discord.mine(DM.chat_id)
+        with pytest.raises(Refused, match="Unknown Message"):
+            await channel.delete(DM, number)

@@ -299,3 +299,16 @@ def test_settings_that_cannot_work_say_so(settings: dict[str, object], complaint
 @pytest.mark.parametrize("user", ["@n:example.org", "n", "@n:example.org:8448"])
 def test_settings_that_work_open_a_channel(user: str) -> None:
     open_channel("mx", GOOD | {"user": user})
+
+
+async def test_a_deleted_message_is_redacted_once_and_an_unknown_one_refused(
+    matrix: MatrixServer, bot: MatrixChannel
+) -> None:
+    number = await bot.send(dm(matrix), PART)
+    await bot.delete(dm(matrix), number)
+    assert matrix.mine(matrix.dm) == []
+    with pytest.raises(Refused):
+        await bot.delete(dm(matrix), "$nothing")
+    matrix.fail("/redact/", status=403, answer={"errcode": "M_FORBIDDEN"})
+    with pytest.raises(Refused):  # of this message, and says nothing of the room
+        await bot.delete(dm(matrix), number)

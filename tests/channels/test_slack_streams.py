@@ -290,3 +290,11 @@ async def test_of_several_streams_in_doubt_it_is_the_one_that_begins_so(receiver
     with pytest.raises(Uncertain):
         await after.find(address, part("Third", f"a{PREVIEW}"), EVER)
     await after.close()
+
+
+async def test_a_stream_is_stopped_before_it_is_deleted(receiver: Bench) -> None:
+    address, ts = await begun(receiver)
+    await receiver.channel.delete(address, ts)
+    assert receiver.slack.sent("C1") == []
+    with pytest.raises(Refused, match="message_not_found"):
+        await receiver.channel.delete(address, ts)

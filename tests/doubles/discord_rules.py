@@ -9,6 +9,7 @@ from typing import Any
 EPOCH = 1_420_070_400
 CONTENT_LIMIT = 2000
 NONCE_LIMIT = 25
+MOST_FILES = 10
 SUPPRESS_EMBEDS = 1 << 2
 IS_VOICE_MESSAGE = 1 << 13
 IS_COMPONENTS_V2 = 1 << 15
@@ -38,6 +39,8 @@ def check_message(body: Any, files: int, *, native: bool = True, before: int = 0
     """Raises Refusal for a message that Discord would not take. `before`: the flags that the
     message has already. Without `native` it knows no components but rows of buttons."""
     flags = body.get("flags", 0)
+    if files > MOST_FILES:
+        raise _invalid("attachments: Must be 10 or fewer in length.")
     if flags & IS_VOICE_MESSAGE:
         _check_voice(body, files)
         return

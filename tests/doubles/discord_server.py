@@ -84,6 +84,7 @@ class DiscordServer(GatewayServer):
             ("POST", "/channels/{channel}/typing", self._post_typing),
             ("GET", message, lambda call: self._shown(self._message(call))),
             ("PATCH", message, self._patch_message),
+            ("DELETE", message, self._delete_message),
             ("GET", message + "/reactions/{emoji}", self._get_reaction),
             ("PUT", message + "/reactions/{emoji}/@me", self._put_reaction),
             ("DELETE", message + "/reactions/{emoji}/@me", self._delete_reaction),
@@ -378,6 +379,12 @@ class DiscordServer(GatewayServer):
         message["content"] = message["content"] or ""
         message["flags"] = call.json.get("flags", flags) | (flags & V2)
         return message
+
+    def _delete_message(self, call: Call) -> Any:
+        message = self._message(call)
+        if message["author"]["id"] != ME:
+            raise Refusal(403, 50013, "Missing Permissions")
+        self.history[call.parts["channel"]].remove(message)
 
     def _post_typing(self, call: Call) -> Any:
         self._channel(call)

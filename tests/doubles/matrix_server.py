@@ -310,6 +310,8 @@ class MatrixServer(PlatformServer[MatrixFault]):
             self.receipts.setdefault(room, []).append(rest[2])
             return {}
         if rest[0] == "redact":
+            if self.rooms.event(rest[1]) is None:
+                raise Refused(404, "M_NOT_FOUND")
             self.rooms.redact(rest[1], ME)
             return {"event_id": "$redaction"}
         if rest[0] == "relations":

@@ -19,6 +19,8 @@ from tests.doubles.slack_rules import (
     shown_text,
 )
 
+MOST_FILES = 14
+"""More in one message were answered with internal_error (python-slack-sdk issue 1653)."""
 START = 1_700_000_000
 """The double's time begins here unless told otherwise; every timestamp is a second later than the
 one before."""
@@ -148,6 +150,8 @@ class SlackMethods:
         room = self._writable(params)
         if self.streams.get(params["ts"]):
             raise Refusal("cant_delete_message")
+        if not any(message["ts"] == params["ts"] for message in room.messages):
+            raise Refusal("message_not_found")
         room.messages[:] = [message for message in room.messages if message["ts"] != params["ts"]]
         return {"channel": params["channel"], "ts": params["ts"]}
 
@@ -340,6 +344,8 @@ class SlackMethods:
         self._writable(params, "channel_id")
         check_blocks(params.get("blocks") or [])
         files = []
+        if len(params["files"]) > MOST_FILES:
+            raise Refusal("internal_error")
         for entry in params["files"]:
             file = self.files.get(entry["id"])
             if file is None or not file.content or file.complete:
