@@ -191,7 +191,7 @@ function App() {
     return () => removeEventListener("keydown", keys);
   }, []);
   useEffect(() => {
-    // A second attempt could succeed while the person presses "Try again".
+    // The next attempt is theirs.
     if (!View && !(name in missing.value)) load(name);
   }, [name, language.value]);
   const mark = unread.value + waiting.value;

@@ -1,4 +1,4 @@
-/** 中文。 English is the key; what is missing here is shown in English. */
+/** 中文。 English is the key, and the fallback. */
 
 export default {
   "Your time zone, for schedules, quiet hours and days": "你的时区，用于日程、安静时段和每日统计",
