@@ -40,6 +40,7 @@ Find: TypeAlias = Annotated[
 """The type of an argument that narrows a list: letter case does not count."""
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
 
+_IN_QUOTES = re.compile(r"""(\w+)=("[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’)(?!\S)\s*""")
 _OPTION = re.compile("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SHOWN = 80
@@ -193,14 +194,19 @@ def _inner_metadata(hint: Any) -> tuple[Any, ...]:
 
 def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
     """The arguments in what stands behind a command: `name=value` by name, those that are yes or no
-    by their name alone, words that are a choice of one by themselves, others in order. Raises
-    UsageError for what is too much."""
+    by their name alone, words that are a choice of one by themselves, others in order. A value by
+    name may be in quotes, with blanks in it. Raises UsageError for what is too much."""
     by_name = {parameter.name: parameter for parameter in parameters if not parameter.rest}
     by_choice = {word: each for each in by_name.values() for word in each.choices}
     waiting = [parameter for parameter in parameters if parameter.positional]
     values: dict[str, str] = {}
     while text:
         text = _as_in_a_chat(text, by_name)
+        quoted = _IN_QUOTES.match(text)
+        if quoted is not None and quoted[1] in by_name:
+            values[quoted[1]] = quoted[2][1:-1]
+            text = text[quoted.end() :]
+            continue
         word, *after = text.split(maxsplit=1)
         name, equals, value = word.partition("=")
         flag, choice = by_name.get(word), by_choice.get(word)

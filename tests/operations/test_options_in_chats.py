@@ -26,3 +26,29 @@ def test_each_option_is_understood_as_on_the_command_line(
     forms = [f"{option} {value}", f"{option}={value}"] if parameter.kind is not bool else [option]
     for form in (*forms, forms[0].replace("--", "\u2014")):
         assert parsed(operation.parameters, form) == {parameter.name: value}, form
+
+
+@pytest.mark.parametrize(("operation", "parameter"), NAMED)
+@pytest.mark.parametrize("quotes", ['""', "''", "“”", "‘’"])
+def test_each_value_may_be_in_quotes_with_blanks(
+    operation: Operation, parameter: Parameter, quotes: str
+) -> None:
+    value = f"{quotes[0]}0 9 * *{quotes[1]}"
+    for form in (f"{parameter.name}={value}", f"--{parameter.name.replace('_', '-')} {value}"):
+        if parameter.kind is not bool:
+            assert parsed(operation.parameters, form) == {parameter.name: "0 9 * *"}, form
+
+
+def test_quotes_within_a_text_are_left_to_it() -> None:
+    edit = next(operation for operation in OPERATIONS if operation.name == "cron edit")
+    parameters = edit.parameters
+    assert parsed(parameters, 'tea schedule="0 9 * * *" Say "hello" to = "all"') == {
+        "job": "tea",
+        "schedule": "0 9 * * *",
+        "text": 'Say "hello" to = "all"',
+    }
+    assert parsed(parameters, 'tea schedule="0 9') == {
+        "job": "tea",
+        "schedule": '"0',
+        "text": "9",
+    }

@@ -234,9 +234,13 @@ class JobEditor:
             return schedule, rest
         if schedule and text.strip():
             parse(schedule, zone, now)
+        begin = " ".join(text.split())[:60]
+        found = f"{begin!r} does not begin with a schedule: " if begin and not schedule else ""
+        missing = f"{begin!r} says when, and not what is to be done: " if schedule else found
         raise UsageError(
-            "write the schedule and then what is to be done, as in `every weekday at 9 What is "
-            "new?`, `0 9 * * 1-5 What is new?`, `每天早上8点 看看新闻` or `+20m Remind me of tea`."
+            f"{missing}write the schedule and then what is to be done, as in `every weekday at 9` "
+            "What is new?, `0 9 * * 1-5` What is new?, `每天早上8点` 看看新闻 or `+20m` Remind me "
+            "of the tea."
         )
 
     def preview(self, text: str, zone: str, begin: str, count: int) -> tuple[Schedule, list[float]]:

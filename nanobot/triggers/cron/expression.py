@@ -30,6 +30,8 @@ _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 _LONGEST = 400
+_SHOWN = 60
+_EXAMPLE = "30 9 * * 1-5"
 _BEGIN = datetime.fromisoformat("1999-12-31T23:59")
 _LETTERS = (
     "has signs that are not taken here: only `L` in the day of the month (its last day, also in a "
@@ -80,24 +82,27 @@ def expression_of(text: str) -> Expression:
     written = " ".join(text.split())
     words = _ALIASES.get(written.lower(), written).upper().split()
     if len(written) > _LONGEST:
-        raise UsageError(f"{written[:60]!r} is too long for a cron expression: at most {_LONGEST}.")
+        raise UsageError(
+            f"{written[:_SHOWN]!r} is too long for a cron expression, which has at most {_LONGEST} "
+            f"characters, as in `{_EXAMPLE}`."
+        )
     if len(words) == len(_FIELDS) + 1:
         raise UsageError(
-            f"`{written}` has six fields, but seconds are not taken: the first field is the minute,"
-            f" as in `{' '.join(words[1:])}`. For seconds write `every 30 seconds`."
+            f"`{written[:_SHOWN]}` has six fields, but seconds are not taken: the first field is "
+            f"the minute, as in `{' '.join(words[1:])}`. For seconds write `every 30 seconds`."
         )
     if len(words) != len(_FIELDS):
         raise UsageError(
             f"{written[:60]!r} is no cron expression: it has five fields (minute, hour, day of the "
-            "month, month, day of the week), as in `30 9 * * 1-5`, or is one of "
+            f"month, month, day of the week), as in `{_EXAMPLE}`, or is one of "
             f"{', '.join(sorted(_ALIASES))}."
         )
     for at, (field, word) in enumerate(zip(_FIELDS, words, strict=True)):
         problem = _problem(field, word)
         if problem:
-            better = _better(field, word)
-            hint = f" {better[0]} `{' '.join(_with(words, at, better[1]))}`." if better else ""
-            raise UsageError(f"`{written}`: the {field.name} {word[:40]!r} {problem}.{hint}")
+            shown = written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
+            hint = _remedy(words, at, _better(field, word))
+            raise UsageError(f"`{shown}`: the {field.name} {word[:40]!r} {problem}. {hint}")
     expression = Expression(" ".join(words))
     if expression.following(_BEGIN) is None:
         raise UsageError(_never(words))
@@ -267,6 +272,16 @@ def _backwards(field: _Field, base: str) -> bool:
 # What would be right
 
 
+def _remedy(words: list[str], at: int, better: tuple[str, str] | None) -> str:
+    """An expression that is taken: the nearest one, or an example where nobody can tell."""
+    if better is not None:
+        nearest = _with(words, at, better[1])
+        right = not any(map(_problem, _FIELDS, nearest)) and len(" ".join(nearest)) <= _SHOWN
+        if right and Expression(" ".join(nearest)).following(_BEGIN) is not None:
+            return f"{better[0]} `{' '.join(nearest)}`."
+    return f"An example is `{_EXAMPLE}`, which is every weekday at 9:30."
+
+
 def _better(field: _Field, word: str) -> tuple[str, str] | None:
     """How to introduce a field that is right, and the field; None where nobody can tell."""
     if any(_backwards(field, term.partition("/")[0]) for term in word.split(",")):
@@ -278,7 +293,14 @@ def _better(field: _Field, word: str) -> tuple[str, str] | None:
 
     clamped = re.sub(r"/0+\b", "/1", re.sub(r"(?<![/#])\b[0-9]+", nearest, word))
     clamped = "*" if word == "?" else clamped
+    if field.names:
+        clamped = re.sub(r"[A-Z]{2,}", lambda match: _named(field, match[0]), clamped)
     return None if _problem(field, clamped) else ("The nearest valid one is", clamped)
+
+
+def _named(field: _Field, word: str) -> str:
+    """The name of which a word is a longer form, as JULY of JUL; or the word."""
+    return next((name for name in field.names if word.startswith(name)), word)
 
 
 def _unwrapped(field: _Field, term: str) -> str:

@@ -34,6 +34,9 @@ _SPAN = pattern(
 )
 _PLAIN = pattern(r"(?P<how>every\s|in\s|\+)\s*(?P<length>.+)", re.ASCII | re.IGNORECASE)
 _FIELDS = pattern(r"[\d*/,-]+", re.ASCII)
+_SIXTH = pattern(r"\d*[*/,-][\d*/,-]*", re.ASCII)
+_WITH_TIME = pattern(r"\bat\s+\d|\d:\d|\d\s*[ap]m\b|noon|midnight|[点时]", re.IGNORECASE)
+_NO_TIME = pattern(r"at\s+\d[\d:.]*|\d+:\d+|(?P<han>\d+\s*[点时:：])", re.IGNORECASE)
 _TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -143,13 +146,17 @@ def _later(seconds: float, written: str, now: float) -> Once:
 
 def _every(seconds: float, written: str, now: float) -> Every:
     if seconds < LEAST_SECONDS:
-        raise UsageError(f"{written!r} is too often: at least `every {LEAST_SECONDS:g} seconds`.")
+        raise UsageError(
+            f"{written[:60]!r} is too often: write `every {LEAST_SECONDS:g} seconds` or more."
+        )
     return Every(_bounded(seconds, written), float(math.floor(now)))
 
 
 def _bounded(seconds: float, written: str) -> float:
     if seconds > MOST_SECONDS:
-        raise UsageError(f"{written!r} is too long: at most 10 years, which is 3660 days.")
+        raise UsageError(
+            f"{written[:60]!r} is too long: at most 10 years, as in `every 3660 days` or `+3660d`."
+        )
     return seconds
 
 
@@ -171,7 +178,8 @@ def restored(text: str, zone: str, anchor: float) -> Schedule:
 
 
 def split(text: str, zone: str, now: float) -> tuple[str, str]:
-    """The schedule that a text seems to begin with, and what follows it."""
+    """The schedule that a text seems to begin with, and what follows it. Raises UsageError for a
+    phrase with a time of day that is none: without it, it would mean another time."""
     words = text.split()
     head = words[0].lower() if words else ""
     if _TIME.match(head):
@@ -182,12 +190,28 @@ def split(text: str, zone: str, now: float) -> tuple[str, str]:
         count = 5
         shown = datetime.fromtimestamp(now, zone_of(zone)).replace(tzinfo=None)
         cron = len(words) > 4 and all(map(_FIELDS.fullmatch, words[:2]))
+        if cron and len(words) > 6 and _SIXTH.fullmatch(words[5]):
+            count = 6  # seconds, which are refused by their name
         phrase = None if cron else phrase_at(text.lstrip(), shown)
         if phrase is not None:
-            said, rest = text.lstrip()[: phrase.length], text.lstrip()[phrase.length :]
-            return " ".join(said.split()), rest.lstrip(" \t\r\n:,;：，；。").rstrip()
+            return _told_apart(text.lstrip()[: phrase.length], text.lstrip()[phrase.length :])
     rest = "".join(text.split(maxsplit=count)[count:])
     return " ".join(words[:count]).rstrip(":,"), rest.strip()
+
+
+def _told_apart(said: str, rest: str) -> tuple[str, str]:
+    """A phrase, and what is to be done."""
+    said, rest = " ".join(said.split()), rest.lstrip(" \t\r\n:,;：，；。").rstrip()
+    if said.lower().endswith(" at"):  # of `every monday at the office`
+        said, rest = said[:-3], f"{said[-2:]} {rest}".rstrip()
+    no_time = None if _WITH_TIME.search(said) else _NO_TIME.match(rest)
+    if no_time is not None:
+        between = "" if no_time["han"] else " "
+        raise UsageError(
+            f"{f'{said}{between}{no_time[0]}'[:60]!r} is no schedule: there is no such time of "
+            f"day, or it does not go with the rest. Examples: {EXAMPLES}."
+        )
+    return said, rest
 
 
 def coming(schedule: Schedule, after: float, count: int) -> list[float]:
@@ -242,26 +266,34 @@ def zone_of(name: str) -> ZoneInfo:
     raise UsageError(f"there is no zone {name[:60]!r}: write it as in Europe/Berlin{hint}")
 
 
-def moment(text: str, zone: str) -> float:
+def moment(text: str, zone: str, example: str = "2030-12-24T18:00") -> float:
     """The unix seconds of a time in ISO 8601, in the zone unless it says another. Raises
-    UsageError."""
+    UsageError, with a time that would be right."""
     try:
         time = datetime.fromisoformat(text)
         unix = instant(time, zone_of(zone)) if time.tzinfo is None else time.timestamp()
         return float(math.ceil(unix))
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text[:60]!r} is no time ({error}): write it as in 2026-12-24T18:00 or "
-            "2026-12-24T18:00:00+01:00."
-        ) from None
+            f"{text[:60]!r} is no time: there is no such day or hour, or it is written in another "
+            f"form than `{example}` or `{example}:00+01:00`."
+        ) from error
 
 
 def _at(written: str, zone: str, now: float) -> Once:
-    at = moment(written, zone)
+    tomorrow = datetime.fromtimestamp(now + 86_400.0, zone_of(zone))
+    example = f"{tomorrow:%Y-%m-%d}T18:00"
+    at = moment(written, zone, example)
     if at <= now:
-        raise UsageError(f"{written!r} has passed already.")
+        raise UsageError(
+            f"{written[:60]!r} has passed already: write a time to come, as in `{example}` or "
+            "`+20m`."
+        )
     if at - now > _MOST_AHEAD:
-        raise UsageError(f"{written!r} is more than 100 years ahead.")
+        raise UsageError(
+            f"{written[:60]!r} is more than 100 years ahead: write an earlier time, as in "
+            f"`{example}`."
+        )
     return Once(at)
 
 
@@ -270,11 +302,12 @@ def _seconds(words: str, written: str) -> float:
     match = _SPAN.fullmatch(words.strip())
     if match is None:
         raise UsageError(
-            f"{written[:60]!r}: a length is written as in 90s, 20m, 2 hours or 3 days."
+            f"{written[:60]!r}: a length is written as in `+90s`, `+20m`, `+2 hours` or `+3 days`."
         )
     seconds = float(int(match["number"] or 1) * _UNITS[match["unit"][0].lower()])
     if seconds <= 0:
-        raise UsageError(f"{written!r}: time goes forward; the least is 1s.")
-    if seconds > MOST_SECONDS:
-        raise UsageError(f"{written!r} is too long: at most 10 years, which is 3660 days.")
-    return seconds
+        raise UsageError(
+            f"{written[:60]!r}: time only goes forward; write a length above zero, as in `+20m` or "
+            "`every 20 minutes`."
+        )
+    return _bounded(seconds, written)

@@ -232,7 +232,7 @@ def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
         ("+-5m", "goes forward"),
         ("+0s", "goes forward"),
         ("+9999999d", "too long"),
-        ("+20x", "20m, 2 hours"),
+        ("+20x", "`+20m`, `+2 hours`"),
         ("every -5 minutes", "goes forward"),
         ("every 5 seconds", "too often"),
         ("every 99999 days", "too long"),
