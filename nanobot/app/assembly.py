@@ -357,6 +357,7 @@ class _Assembly:
             starter=starter,
             memory=self.memory if memory.enabled else None,
             propose=memory.accept == "ask",
+            zone=self.machine.zone,
             speaking=speaking_of(self.config.voice, self.store, self.models, self.received, where),
         )
         return stages_of(self.config.agent, dependencies, self.tools)

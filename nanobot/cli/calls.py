@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 import typer
 
+from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
 from nanobot.errors import StoreLocked
 from nanobot.operations.operation import Operation
-from nanobot.operations.rendering import as_text
+from nanobot.operations.rendering import Now, as_text
 from nanobot.server.client import call
 
 _PATIENCE_SECONDS = 5.0
@@ -38,15 +39,15 @@ def perform(
     if json:
         document(raw)
     else:
-        say(*shown(operation, result))
+        say(*shown(operation, result, zone_of_home(config.agent, environ)))
     if operation.failed(result):
         raise typer.Exit(1)
 
 
-def shown(operation: Operation, result: Any) -> Sequence[str | Line]:
+def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
     """A result for people: in the operation's own words, or as a table or a page; these fit a
     terminal, and are whole in a pipe."""
-    now = time.time()
+    now = Now(time.time(), zone)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
     if operation.text is not as_text or isinstance(result, str):
         return [operation.rendered(result, now)]

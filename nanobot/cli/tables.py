@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanobot.cli.output import Line
-from nanobot.operations.rendering import grid, heading, pairs
+from nanobot.operations.rendering import Now, grid, heading, pairs
 
 _GAP = 2
 _NARROWEST = 6
@@ -19,7 +19,7 @@ _READABLE, _TELLING = 14, 9
 _BAD = frozenset({"failed", "dead"})
 
 
-def table(rows: Sequence[Any], now: float, *, width: int | None) -> list[Line]:
+def table(rows: Sequence[Any], now: Now, *, width: int | None) -> list[Line]:
     """The rows under their headings, no line wider than `width`; None: nothing is cut."""
     if not rows:
         return [Line("There is nothing.", "")]
@@ -32,7 +32,7 @@ def table(rows: Sequence[Any], now: float, *, width: int | None) -> list[Line]:
     return [Line(_line(heads, widths), "bold"), *body]
 
 
-def page(result: Any, now: float, *, width: int | None) -> str:
+def page(result: Any, now: Now, *, width: int | None) -> str:
     """One thing, field by field, and all of it: what is long goes on in the next line, unless
     there is no width."""
     rows = pairs(result, now)

@@ -63,6 +63,7 @@ class Memory:
         self._clock = clock
         self.embedder = embedder
         self._vectors = None if embedder is None else Vectorizer(store, embedder)
+        self.zone = options.zone
         self._max_file_chars = options.max_file_chars
         self._sync = FileSync(
             files, store, clock, max_file_chars=options.max_file_chars, zone=options.zone

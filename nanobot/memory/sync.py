@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from nanobot.errors import NanobotError
 from nanobot.memory import files as places
+from nanobot.memory.days import day_of
 from nanobot.memory.files import MemoryFiles, Stamp
 from nanobot.memory.followed import FollowedScopes, ReadFile
 from nanobot.memory.items import Item, corrected, digest_of, extended, items, without
@@ -177,11 +176,7 @@ class FileSync:
         return bool(unfiled or forgotten)
 
     def _today(self) -> str:
-        try:
-            zone = ZoneInfo(self._zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
-            zone = ZoneInfo("UTC")
-        return datetime.fromtimestamp(self._clock.now(), zone).date().isoformat()
+        return day_of(self._clock.now(), self._zone)
 
 
 def holding(read: Mapping[str, ReadFile], digest: bytes) -> list[str]:

@@ -11,6 +11,7 @@ from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Limit, Positional, for_owners
+from nanobot.operations.rendering import Now
 from nanobot.session.approvals import (
     Approval,
     ApprovalAnswer,
@@ -62,7 +63,7 @@ async def _decide(
     return decided.approval
 
 
-def _decided_text(approval: Approval, _: float) -> str:
+def _decided_text(approval: Approval, _: Now) -> str:
     what = approval.question or f"{approval.tool} (#{approval.id})"
     return f"{approval.state.capitalize()}: {what}"
 

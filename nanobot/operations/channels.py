@@ -14,6 +14,7 @@ from nanobot.operations.home import (
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 
 
 @operation("channels list", reads=True, empty="`nanobot onboard` connects a chat.")
@@ -22,7 +23,7 @@ async def list_channels(context: OperationContext, _: Caller) -> list[ChannelVie
     return context.engine.home.channels()
 
 
-def _types(types: list[ChannelTypeView], _: float) -> str:
+def _types(types: list[ChannelTypeView], _: Now) -> str:
     return "\n\n".join(map(_type, types))
 
 
@@ -39,7 +40,7 @@ async def list_channel_types(context: OperationContext, _: Caller) -> list[Chann
     return await context.engine.home.channel_types()
 
 
-def _connected(channel: ConnectedChannel, _: float) -> str:
+def _connected(channel: ConnectedChannel, _: Now) -> str:
     lacking = f" But: {channel.lacking}." if channel.lacking else ""
     greeted = " Its owner was told so there." if channel.greeted else ""
     refused = f" It could not tell its owner so: {channel.refused}" if channel.refused else ""
@@ -73,7 +74,7 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     )
 
 
-def _met(person: MetPerson, _: float) -> str:
+def _met(person: MetPerson, _: Now) -> str:
     return f"{person.name or 'Somebody'} (id {person.id}) wrote."
 
 

@@ -18,13 +18,14 @@ from nanobot.operations.home import (
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 
 
-def _settings_text(settings: list[SettingView], _: float) -> str:
+def _settings_text(settings: list[SettingView], _: Now) -> str:
     return "\n".join(f"{setting.key} = {setting.value!r}" for setting in settings)
 
 
-def changed_text(changed: ChangedSettings, _: float = 0.0) -> str:
+def changed_text(changed: ChangedSettings, _: Now | None = None) -> str:
     """What became of keys that were written."""
     lines = [f"{', '.join(changed.keys)}: written into {changed.file}."]
     if changed.overridden:
@@ -90,7 +91,7 @@ async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]
     return context.engine.home.models()
 
 
-def _tried_text(tried: TriedModel, _: float) -> str:
+def _tried_text(tried: TriedModel, _: Now) -> str:
     return f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities})."
 
 
@@ -116,7 +117,7 @@ async def list_providers(context: OperationContext, caller: Caller) -> list[Prov
     return context.engine.home.providers()
 
 
-def _found_text(models: list[FoundModel], _: float) -> str:
+def _found_text(models: list[FoundModel], _: Now) -> str:
     return "\n".join(f"`{model.name}` {model.why}" for model in models)
 
 

@@ -7,6 +7,7 @@ import msgspec
 from nanobot.operations.context_view import ContextView, context_text, counts_only
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession
+from nanobot.operations.rendering import Now
 
 
 class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ async def show_context(
     return view if caller.address is None else counts_only(view)
 
 
-def _reloaded(result: Reloaded, _: float) -> str:
+def _reloaded(result: Reloaded, _: Now) -> str:
     return f"Read again with the next message in {result.sessions} conversations."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from nanobot.operations.rendering import Now
 from nanobot.providers.base import ChatMessage, TextPart, ToolSpec
 
 
@@ -43,7 +44,7 @@ def counts_only(view: ContextView) -> ContextView:
     return msgspec.structs.replace(view, system="", tools=(), messages=(), cut=True)
 
 
-def context_text(view: ContextView, _: float) -> str:
+def context_text(view: ContextView, _: Now) -> str:
     """For people: the counts, then everything as it would be sent."""
     share = 100 * view.tokens / view.context_tokens
     lines = [

@@ -11,6 +11,7 @@ from msgspec import Meta
 from nanobot.messages import TERMINAL, Address, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
+from nanobot.operations.rendering import Now
 from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
@@ -115,7 +116,7 @@ def _changed(job: Job) -> JobView:
     return viewed(job, times=True)
 
 
-def _job_text(job: JobView, _: float) -> str:
+def _job_text(job: JobView, _: Now) -> str:
     return job_text(job)
 
 
@@ -172,7 +173,7 @@ async def edit_job(
     return _changed(await context.engine.job_editor.edit(_requester(caller), job, request))
 
 
-def _running(job: JobView, _: float) -> str:
+def _running(job: JobView, _: Now) -> str:
     return f"Job #{job.id} ({job.name}) is being done now."
 
 
@@ -213,7 +214,7 @@ async def list_occurrences(
     return await context.engine.job_editor.history(job, limit, _requester(caller))
 
 
-def _due_text(due: list[DueView], _: float) -> str:
+def _due_text(due: list[DueView], _: Now) -> str:
     if not due:
         return "Never."
     return "\n".join((f"{due[0].rule} ({due[0].zone}):", *(each.time for each in due)))

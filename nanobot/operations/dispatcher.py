@@ -214,7 +214,7 @@ class Dispatcher:
         )
         try:
             result = await self._perform(operation, caller, arguments)
-            text = operation.rendered(result, self.engine.now())
+            text = operation.rendered(result, self.engine.shown_at())
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
         admission = invocation.answered(text)

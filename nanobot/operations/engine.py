@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nanobot.operations.rendering import Now
+
 if TYPE_CHECKING:
     from nanobot.agent.budgets import Budgets, UsageStore
     from nanobot.agent.worker import Worker
@@ -98,6 +100,10 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def now(self) -> float:
         return self.clock.now()
+
+    def shown_at(self) -> Now:
+        """Now, by the clocks of the gateway's zone."""
+        return Now(self.now(), self.job_editor.zone)
 
     def uptime(self) -> float:
         """Seconds since the start."""

@@ -10,7 +10,7 @@ from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
-from nanobot.operations.rendering import as_text
+from nanobot.operations.rendering import Now, as_text
 from nanobot.operations.runs import run_of
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
@@ -20,7 +20,7 @@ from nanobot.session.views import FeedbackView, RunView
 _MOST_WORDS = 2_000
 
 
-def _text(verdicts: list[FeedbackView], now: float) -> str:
+def _text(verdicts: list[FeedbackView], now: Now) -> str:
     return as_text(verdicts, now) if verdicts else "Nobody has said what they think of an answer."
 
 

@@ -12,6 +12,7 @@ from nanobot.messages import Address, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.workspace.file_views import FileText, FileView
@@ -35,7 +36,7 @@ async def check_path(engine: Engine, path: str) -> None:
         raise NotAllowed(f"{path[:200]} is not shown, because {decision.why} ({decision.rule}).")
 
 
-def _text(file: FileText, _: float) -> str:
+def _text(file: FileText, _: Now) -> str:
     if not file.is_text:
         return f"{file.path} is no text ({file.size:,} bytes)."
     return f"{file.text}\n[... it goes on]" if file.cut else file.text

@@ -8,9 +8,10 @@ from msgspec import Meta
 
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.rendering import Now
 
 
-def _findings_text(findings: list[Finding], _: float) -> str:
+def _findings_text(findings: list[Finding], _: Now) -> str:
     lines = []
     for finding in findings:
         text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text

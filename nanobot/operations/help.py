@@ -11,6 +11,7 @@ from nanobot.errors import UnknownId
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 
 MOST_LINES = 15
 """What one answer to /help takes at most: more fills a telephone, and a group."""
@@ -53,7 +54,7 @@ def _of(listed: Operation) -> CommandHelp:
     )
 
 
-def _text(commands: list[CommandHelp], _: float) -> str:
+def _text(commands: list[CommandHelp], _: Now) -> str:
     """The commands used most; where there is but one family, a line for each of its commands; of a
     single command, its arguments and an example. At most MOST_LINES lines, for a chat's sake."""
     families = _families(commands)
@@ -86,7 +87,7 @@ def _text(commands: list[CommandHelp], _: float) -> str:
     )
 
 
-def _more(commands: list[CommandHelp], _: float) -> str:
+def _more(commands: list[CommandHelp], _: Now) -> str:
     """The names of all commands, by topic."""
     families = _families(commands)
     lines = []
@@ -180,7 +181,7 @@ class FirstSteps(msgspec.Struct, frozen=True):
     commands: list[CommandHelp]
 
 
-def _welcome(first: FirstSteps, _: float) -> str:
+def _welcome(first: FirstSteps, _: Now) -> str:
     lines = [
         "Hello! Write to me as you would to a person: ask, or tell me what to do.",
         "You may also send pictures, files and voice messages. A few commands:",

@@ -10,6 +10,7 @@ from nanobot.errors import UnknownId
 from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 from nanobot.tools.mcp.views import ServerView
 
 
@@ -31,7 +32,7 @@ async def _switched(
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
 
 
-def _text(changed: ChangedSettings, _: float) -> str:
+def _text(changed: ChangedSettings, _: Now) -> str:
     return f"Written into {changed.file}. Restart the gateway for it to take effect (`restart`)."
 
 

@@ -12,6 +12,7 @@ from nanobot.memory.port import OWNER, MemoryHit, MemoryView, scope_of
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
+from nanobot.operations.rendering import Now
 
 _Scope: TypeAlias = Annotated[str, Meta(description="Whose: a folder below memory/, or owner.")]
 _Number: TypeAlias = Annotated[int, Meta(description="The number of the memory.")]
@@ -33,7 +34,7 @@ def _allowed(caller: Caller, scope: str) -> str | None:
     return scope or own
 
 
-def _after(word: str) -> Callable[[MemoryView, float], str]:
+def _after(word: str) -> Callable[[MemoryView, Now], str]:
     return lambda view, _: f"{word}: {view.text}"
 
 

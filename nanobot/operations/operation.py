@@ -30,7 +30,7 @@ from nanobot.operations.parameters import (
     parsed,
     schema_of,
 )
-from nanobot.operations.rendering import as_text
+from nanobot.operations.rendering import Now, as_text
 
 _SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
@@ -97,7 +97,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     reads: bool
     command: str
     alias: str
-    text: Callable[[Any, float], str]
+    text: Callable[[Any, Now], str]
     in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None
     confirm: str
     example: str
@@ -107,7 +107,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failed: Callable[[Any], bool]
     empty: str = ""
 
-    def rendered(self, result: Any, now: float) -> str:
+    def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
         text = self.text(result, now)
         return f"{text} {self.empty}" if self.empty and result in ([], ()) else text
@@ -231,7 +231,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     reads: bool = False,
     command: str = "",
     alias: str = "",
-    text: Callable[[Any, float], str] = as_text,
+    text: Callable[[Any, Now], str] = as_text,
     in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None = None,
     confirm: str = "",
     example: str = "",

@@ -11,6 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
+from nanobot.operations.rendering import Now
 
 
 @operation(
@@ -32,7 +33,7 @@ async def list_pairings(
     return await context.engine.pairing.listed(state=state, limit=limit)
 
 
-def _text(pairing: PairingView, _: float) -> str:
+def _text(pairing: PairingView, _: Now) -> str:
     person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
     if pairing.state == "approved":
         notice = " and is being told so" if pairing.code else ""

@@ -9,6 +9,7 @@ from msgspec import Meta
 from nanobot.operations.home import PromptFile
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 
 _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or memory/anna.md.")]
 
@@ -20,7 +21,7 @@ async def list_prompt_files(context: OperationContext, caller: Caller) -> list[P
     return await context.engine.home.prompt_files()
 
 
-def _page(file: PromptFile, _: float) -> str:
+def _page(file: PromptFile, _: Now) -> str:
     return file.text
 
 

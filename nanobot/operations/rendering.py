@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
+from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -55,9 +57,17 @@ _HEADINGS = {
 _RUN_FIELDS = frozenset({"id", "run", "run_id"})
 _RUN_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 _SHORTEST_ID, _ID_LENGTH = 10, 26
+_DATE_AND_TIME = "%Y-%m-%d %H:%M"
 _EMPTY: tuple[Any, ...] = (None, "", False, (), [], {})
 _MOST_CHARS = 100
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+class Now(msgspec.Struct, frozen=True):
+    """When something is shown (unix seconds), and the zone whose clocks times are shown by."""
+
+    at: float
+    zone: str
 
 
 def fields_of(row: Any) -> tuple[str, ...]:
@@ -71,7 +81,7 @@ def heading(field: str) -> str:
 
 
 def grid(
-    rows: Sequence[Any], now: float, *, whole: bool = False
+    rows: Sequence[Any], now: Now, *, whole: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     """The fields that rows of a list show, without those that are empty in all of them, and their
     cells. Ids of runs are as short as they can be; `whole`: they and times are written out."""
@@ -100,7 +110,7 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
     return {text: text[:length] if text in runs else text for text in ids}
 
 
-def cell(field: str, value: Any, now: float, *, whole: bool = False) -> str:
+def cell(field: str, value: Any, now: Now, *, whole: bool = False) -> str:
     """A value in one line. Times are how long ago it was within a day, else when; `whole`: both."""
     if value is None or value == "":
         return "-"
@@ -126,16 +136,26 @@ def _word(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def moment(at: float, now: float, *, whole: bool = False) -> str:
-    """A time, by this machine's clock: how long ago, or from a day on when; `whole`: both."""
-    if not whole and abs(now - at) < _DAY:
-        return age(now - at)
+def moment(at: float, now: Now, *, whole: bool = False) -> str:
+    """A time: how long ago, or from a day on when; `whole`: both, with the zone."""
+    ago = age(now.at - at)
+    if not whole and abs(now.at - at) < _DAY:
+        return ago
     try:
-        local = datetime.fromtimestamp(at, UTC).astimezone()
-        time = local.strftime("%Y-%m-%d %H:%M" + (":%S" if whole else ""))
+        shown = datetime.fromtimestamp(at, UTC).astimezone(_zone(now.zone))
+        time = shown.strftime(f"{_DATE_AND_TIME}:%S %Z" if whole else _DATE_AND_TIME)
     except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
-        return age(now - at)
-    return f"{time} ({age(now - at)})" if whole else time
+        return ago
+    return f"{time} ({ago})" if whole else time
+
+
+@lru_cache(maxsize=16)
+def _zone(name: str) -> ZoneInfo | None:
+    """A zone by its name; None, which is this machine's, for one without a name ("CET-1CEST")."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
+        return None
 
 
 def age(seconds: float) -> str:
@@ -150,7 +170,7 @@ def age(seconds: float) -> str:
     return f"{span} ago" if seconds > 0 else f"in {span}"
 
 
-def as_text(result: Any, now: float) -> str:
+def as_text(result: Any, now: Now) -> str:
     """A result in a chat: a list item by item, what is long in a line of its own; anything else
     field by field."""
     if isinstance(result, str):
@@ -163,7 +183,7 @@ def as_text(result: Any, now: float) -> str:
     return "\n".join(_item(fields, line) for line in lines)
 
 
-def pairs(result: Any, now: float) -> Sequence[tuple[str, str]]:
+def pairs(result: Any, now: Now) -> Sequence[tuple[str, str]]:
     """Field by field, without what is empty."""
     fields = [(name, getattr(result, name)) for name in result.__struct_fields__]
     return [

@@ -13,6 +13,7 @@ from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
+from nanobot.operations.rendering import Now
 from nanobot.operations.sessions import check_sight, page_text
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
@@ -259,7 +260,7 @@ async def list_tool_calls(
     return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
 
 
-def _audit_text(logs: list[AuditView], _: float) -> str:
+def _audit_text(logs: list[AuditView], _: Now) -> str:
     lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
     return "\n".join([*lines, f"{len(logs)} log(s), and every chain holds."])
 

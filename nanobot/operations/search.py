@@ -10,11 +10,11 @@ from nanobot.memory.conversations import SearchHit
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Rest
-from nanobot.operations.rendering import cell
+from nanobot.operations.rendering import Now, cell
 from nanobot.operations.visibility import visible_sessions
 
 
-def _hits_text(hits: list[SearchHit], now: float) -> str:
+def _hits_text(hits: list[SearchHit], now: Now) -> str:
     """A paragraph for each hit: where and when, and the sentence with the words marked."""
     if not hits:
         return "Nothing was said with these words."

@@ -12,6 +12,7 @@ from nanobot.errors import UnknownId
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
+from nanobot.operations.rendering import Now
 
 
 class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +21,7 @@ class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-def _text(exposures: list[Exposure], _: float) -> str:
+def _text(exposures: list[Exposure], _: Now) -> str:
     lines: list[str] = []
     for attacker, rows in groupby(exposures, lambda exposure: exposure.attacker):
         lines += ["", f"**{attacker[0].upper()}{attacker[1:]}**"]

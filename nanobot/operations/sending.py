@@ -21,6 +21,7 @@ from nanobot.messages import (
 from nanobot.operations.conversation import SentMessage, admit, message_of
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument
+from nanobot.operations.rendering import Now
 from nanobot.text import MAX_TEXT, without_controls
 
 _KINDS: tuple[SessionPolicy, ...] = ("chat", "thread")
@@ -48,7 +49,7 @@ async def _chat_of(context: OperationContext, session: str) -> Address | None:
     return Address(channel, rest)
 
 
-def _taken(sent: SentMessage, _: float) -> str:
+def _taken(sent: SentMessage, _: Now) -> str:
     text = f"Taken into {sent.session_key}" if sent.fresh else "That was taken already"
     return f"{text}; the answer goes to {sent.address}."
 
@@ -84,7 +85,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
-def _notified(notification: Notification, _: float) -> str:
+def _notified(notification: Notification, _: Now) -> str:
     return f"On its way to {notification.address}; `outbox list` shows how its delivery stands."
 
 

@@ -14,7 +14,7 @@ from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
-from nanobot.operations.rendering import as_text, cell
+from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.visibility import visible_sessions
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
@@ -45,7 +45,7 @@ async def session_of(context: OperationContext, caller: Caller, key: str) -> Ses
     return session
 
 
-def page_text(page: SessionPage | RunPage, now: float) -> str:
+def page_text(page: SessionPage | RunPage, now: Now) -> str:
     """What a session or a run is, then its entries."""
     head = page.session if isinstance(page, SessionPage) else page.run
     lines = [as_text(head, now), "", *(entry_line(entry, now) for entry in page.entries)]
@@ -54,7 +54,7 @@ def page_text(page: SessionPage | RunPage, now: float) -> str:
     return "\n".join(lines)
 
 
-def entry_line(entry: EntryView, now: float) -> str:
+def entry_line(entry: EntryView, now: Now) -> str:
     """An entry in a line or a paragraph: when, what, and the words in it."""
     return f"{entry.seq}. {cell('at', entry.at, now)}, {entry.kind}: {_words(entry)}".rstrip(": ")
 
@@ -174,7 +174,7 @@ async def export_session(
     return SessionPage(session=row, entries=entries)
 
 
-def _notices_text(notices: list[NoticeView], _: float) -> str:
+def _notices_text(notices: list[NoticeView], _: Now) -> str:
     if not notices:
         return "Nothing beside its log."
     return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))

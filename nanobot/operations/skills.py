@@ -10,7 +10,7 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
-from nanobot.operations.rendering import as_text
+from nanobot.operations.rendering import Now, as_text
 from nanobot.workspace.skills import SkillView
 
 
@@ -21,7 +21,7 @@ async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
     return [skills.view(skill) for skill in skills.all()]
 
 
-def _page(skill: SkillView, now: float) -> str:
+def _page(skill: SkillView, now: Now) -> str:
     return f"{as_text(msgspec.structs.replace(skill, text=''), now)}\n\n{skill.text}".strip()
 
 
@@ -44,7 +44,7 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
     return context.engine.skills.view(context.engine.skills.named(name))
 
 
-def _switch_text(skill: SkillView, _: float) -> str:
+def _switch_text(skill: SkillView, _: Now) -> str:
     return f"The skill {skill.name} is {skill.state}{f': {skill.why}' if skill.why else ''}."
 
 

@@ -11,6 +11,7 @@ from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument, for_owners
+from nanobot.operations.rendering import Now
 from nanobot.providers.base import ChecksModels
 from nanobot.session.states import RunState, as_people_see
 
@@ -41,7 +42,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     dead: int
 
 
-def _status_text(status: Status, _: float) -> str:
+def _status_text(status: Status, _: Now) -> str:
     now = "idle"
     if status.run_state is not None:
         now = f"{as_people_see(status.run_state)} ({status.run})"
@@ -112,7 +113,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool
 
 
-def _model_text(model: ModelStatus, _: float) -> str:
+def _model_text(model: ModelStatus, _: Now) -> str:
     if model.changed:
         return f"From the next model call on, {model.model} answers in this session."
     return (

@@ -11,6 +11,7 @@ from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.rendering import Now
 from nanobot.session import keys
 from nanobot.session.usage import UsageRow
 
@@ -57,7 +58,7 @@ def _cost(row: UsageRow) -> str:
     return f"{money(row.cost)} and {shown('requests', row.unpriced)} at an unknown price"
 
 
-def _text(report: UsageReport, _: float) -> str:
+def _text(report: UsageReport, _: Now) -> str:
     whose = "You used" if report.who else "Used"
     lines = [f"{whose} since {report.since}:"]
     lines += [f"- {row.name or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [

@@ -9,10 +9,11 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
 
 
-def _link_text(link: PageLink, _: float) -> str:
+def _link_text(link: PageLink, _: Now) -> str:
     return f"{link.url}\n(opens the page once, within {link.seconds / 60:.0f} minutes)"
 
 
@@ -39,7 +40,7 @@ async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
     return await context.engine.web.tokens()
 
 
-def _token_text(new: NewToken, _: float) -> str:
+def _token_text(new: NewToken, _: Now) -> str:
     return f"{new.token}\n(for {new.name}, as {new.role}; it is not shown again)"
 
 
@@ -62,7 +63,7 @@ async def add_token(
     return await context.engine.web.add(name, Role(role), days or None)
 
 
-def _revoked(view: AccessView, _: float) -> str:
+def _revoked(view: AccessView, _: Now) -> str:
     return f"{view.name} ({view.kind}) opens nothing any more."
 
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
+from nanobot.operations.rendering import Now
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 
@@ -18,7 +19,7 @@ async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookVie
     return context.engine.webhooks.views()
 
 
-def _delivered(test: WebhookTest, _: float) -> str:
+def _delivered(test: WebhookTest, _: Now) -> str:
     return f"{test.url} answered {test.status}: {test.answer}"
 
 

@@ -6,13 +6,13 @@ known by its text, so that it is saved once however often it is asked for.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 
 from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import NanobotError, ToolError
+from nanobot.memory.days import day_of
 from nanobot.memory.index import Memory
 from nanobot.memory.port import MAX_TEXT, MemoryHit, Provenance, SavedMemory, State, scope_of
 from nanobot.session.store_write import StoreWrite
@@ -68,7 +68,8 @@ class _Tools:
         if not hits:
             return ToolOutput("nothing is remembered about that")
         tainted = any(hit.provenance.tainted for hit in hits)
-        return ToolOutput("\n".join([_MATERIAL, *map(_line, hits)]), tainted=tainted)
+        lines = (_line(hit, day_of(hit.created_at, self._memory.zone)) for hit in hits)
+        return ToolOutput("\n".join([_MATERIAL, *lines]), tainted=tainted)
 
     async def save(self, args: MemorySave, context: CallContext) -> ToolOutput:
         unsure = (self._ask or context.tainted) and not context.approved
@@ -139,8 +140,7 @@ def _scope(context: CallContext) -> str:
     return scope_of(context.address, context.sender_id, context.role, private=context.private)
 
 
-def _line(hit: MemoryHit) -> str:
-    day = datetime.fromtimestamp(hit.created_at, UTC).date()
+def _line(hit: MemoryHit, day: str) -> str:
     text = hit.text.replace("\n", "\n  ")
     return f"- [{hit.id}] {text} ({hit.kind} of {day})"
 

@@ -110,7 +110,7 @@ async def _goes_on(rows: list[Body]) -> None:
         operations = Dispatcher(bot.engine)
         for name in ("context show", "sessions show", "sessions export"):
             result = await operations.call(name, {"session": KEY})
-            assert operations.named(name).text(result, bot.engine.now())
+            assert operations.named(name).text(result, bot.engine.shown_at())
             assert msgspec.json.encode(result)
         page = await bot.records.entries(KEY, after=0, limit=1_000)
         assert [entry.kind for entry in page[-len(rows) :] if rows] == list(map(kind_of, rows))

@@ -13,7 +13,7 @@ from nanobot.memory import conversations, port
 from nanobot.memory.port import MemoryView, Provenance
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
-from nanobot.operations.rendering import SHOWN, as_text, short_ids
+from nanobot.operations.rendering import SHOWN, Now, as_text, short_ids
 from nanobot.session import approvals, views
 from nanobot.session.views import SessionView, ToolCallView
 from nanobot.triggers.cron import jobs
@@ -21,6 +21,8 @@ from nanobot.triggers.webhooks import views as webhooks
 from nanobot.workspace import skills
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)
+
+NOW = Now(0.0, "UTC")
 
 
 def memory(text: str) -> MemoryView:
@@ -52,7 +54,7 @@ def session(key: str) -> SessionView:
 
 @given(TEXTS, st.integers(30, 100))
 def test_a_page_shows_all_of_a_thing_within_its_width(text: str, width: int) -> None:
-    drawn = page(memory(text), 0.0, width=width).splitlines()
+    drawn = page(memory(text), NOW, width=width).splitlines()
     assert max(map(columns, drawn)) <= width
     (start,) = [n for n, line in enumerate(drawn) if line.startswith("Scope")]
     (end,) = [n for n, line in enumerate(drawn) if line.startswith("State")]
@@ -63,7 +65,7 @@ def test_a_page_shows_all_of_a_thing_within_its_width(text: str, width: int) -> 
 @pytest.mark.parametrize("width", [80, 100])
 def test_titles_stay_readable_beside_keys_that_are_copied(width: int) -> None:
     key = "task:01m80wp9drbjnj1kctbj3n6fnk"
-    drawn = [line.text for line in table([session(key), session("cli:direct")], 0.0, width=width)]
+    drawn = [line.text for line in table([session(key), session("cli:direct")], NOW, width=width)]
     assert max(map(columns, drawn)) <= width
     assert key in drawn[1]
     assert "Which train" in drawn[1]
@@ -72,26 +74,28 @@ def test_titles_stay_readable_beside_keys_that_are_copied(width: int) -> None:
 @given(st.integers(30, 200))
 def test_no_table_is_wider_than_asked(width: int) -> None:
     wide = msgspec.structs.replace(session("k" * 90), title="你好" * 30)
-    drawn = [line.text for line in table([wide], 0.0, width=width)]
+    drawn = [line.text for line in table([wide], NOW, width=width)]
     assert max(map(columns, drawn)) <= max(width, 38)
 
 
 def test_in_a_pipe_nothing_is_cut_and_times_are_written_out() -> None:
     wide = msgspec.structs.replace(session("k" * 90), title="word " * 60, updated_at=86_400.0 * 365)
-    heads, row = (line.text for line in table([wide], 86_400.0 * 365 + 600, width=None))
+    heads, row = (
+        line.text for line in table([wide], Now(86_400.0 * 365 + 600, "Europe/Berlin"), width=None)
+    )
     assert ("word " * 60).strip() in row
     assert "01m80wp9drbjnj1kctbj3n6fnk" in row
     assert "1971-01-0" in row
     assert "(10 min ago)" in row
-    assert len(page(memory("word " * 60), 0.0, width=None).splitlines()) < 10
+    assert len(page(memory("word " * 60), NOW, width=None).splitlines()) < 10
     assert "…" not in heads + row
 
 
 def test_columns_that_are_empty_in_every_row_are_not_there() -> None:
     silent = msgspec.structs.replace(session("cli:a"), run=None, waiting=0, updated_at=1.0)
     waiting = msgspec.structs.replace(silent, key="cli:b", has_unread=True)
-    assert table([silent], 0.0, width=80)[0].text.split() == ["key", "title", "changed"]
-    assert "unread" in table([silent, waiting], 0.0, width=80)[0].text
+    assert table([silent], NOW, width=80)[0].text.split() == ["key", "title", "changed"]
+    assert "unread" in table([silent, waiting], NOW, width=80)[0].text
 
 
 def test_ids_of_runs_are_as_short_as_tells_them_apart() -> None:
@@ -106,7 +110,7 @@ def test_a_list_on_a_phone_has_what_is_short_first_and_what_is_long_below_it() -
     new = msgspec.structs.replace(
         session("cli:b"), title="x" * 300, has_unread=True, updated_at=1.0
     )
-    first, title, second, clipped = as_text([read, new], 600.0).splitlines()
+    first, title, second, clipped = as_text([read, new], Now(600.0, "UTC")).splitlines()
     assert first == "- `cli:a` 10 min ago"
     assert title == "  Which train goes to Vienna tomorrow morning?"
     assert second == "- `cli:b` 10 min ago, unread, 01m80wp9dr"
@@ -117,7 +121,7 @@ def test_a_name_that_only_repeats_the_text_is_said_once() -> None:
     row = ToolCallView(
         run_id="r", session_key="s", at=1.0, name="x", arguments="same", ok=True, text="same", ms=1
     )
-    assert as_text([row], 600.0).count("same") == 1
+    assert as_text([row], Now(600.0, "UTC")).count("same") == 1
 
 
 def test_what_lists_show_are_fields_of_their_rows() -> None:

@@ -47,7 +47,7 @@ async def test_a_verdict_is_an_entry_of_its_run_and_shown_with_it(bot: FakeGatew
     (listed,) = await call(bot)
     page: RunPage = await Dispatcher(bot.engine).call("runs show", {"id": listed.run_id})
     assert page.feedback == (listed,)
-    assert "down" in Dispatcher(bot.engine).named("runs show").text(page, bot.engine.now())
+    assert "down" in Dispatcher(bot.engine).named("runs show").text(page, bot.engine.shown_at())
     assert bot.home.verify(session)
 
 

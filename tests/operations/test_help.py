@@ -7,11 +7,14 @@ import pytest
 from nanobot.messages import Role
 from nanobot.operations import help as page
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.rendering import Now
 from nanobot.testing import gateway
 
 COMMANDS = [each for each in OPERATIONS if each.listed]
 NAMES = [each.name for each in COMMANDS]
 TOPICS = sorted({"", "more", *NAMES, *(name.split()[0] for name in NAMES)})
+
+NOW = Now(0.0, "UTC")
 
 
 async def test_each_help_in_a_chat_has_at_most_fifteen_lines() -> None:
@@ -26,13 +29,13 @@ async def test_each_help_in_a_chat_has_at_most_fifteen_lines() -> None:
 @pytest.mark.parametrize("role", list(Role))
 def test_every_command_is_found_from_help_by_whoever_may_use_it(role: Role) -> None:
     theirs = [page._of(each) for each in COMMANDS if each.may(role)]
-    more = page._more(theirs, 0.0)
+    more = page._more(theirs, NOW)
     assert len(more.splitlines()) <= 15
     for family, commands in page._families(theirs).items():
         assert f"`{family}`" in more
-        shown = page._text(commands, 0.0)
+        shown = page._text(commands, NOW)
         assert all(command.usage in shown for command in commands)
-    assert "Others" not in page._more([page._of(each) for each in COMMANDS], 0.0), "give it a topic"
+    assert "Others" not in page._more([page._of(each) for each in COMMANDS], NOW), "give it a topic"
 
 
 @pytest.mark.parametrize("count", range(60))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 class StageDependencies(NamedTuple):
     """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
-    what is remembered waits for a person's word. Without `speaking` nothing is spoken."""
+    what is remembered waits for a person's approval. Dates are
+    shown in `zone`. Without `speaking` nothing is spoken."""
 
     records: Records
     remembered: RememberRecords
@@ -34,6 +35,7 @@ class StageDependencies(NamedTuple):
     starter: TaskStarter
     memory: MemoryPort | None = None
     propose: bool = False
+    zone: str = "UTC"
     speaking: Speaking | None = None
 
 
@@ -75,7 +77,7 @@ def stages_of(
         view = TriageContext(memory, _Recent(dependencies.records))
         triage = Triage(helpers, dependencies.starter, clock, settings.decision, view)
     if memory is not None:
-        recall = Recall(memory, settings.recall_top_k)
+        recall = Recall(memory, settings.recall_top_k, dependencies.zone)
         if settings.recall == "auto":
             auto = AutoRecall(recall, helpers, clock)
         if settings.recall == "ask":

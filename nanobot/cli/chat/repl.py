@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 
 from nanobot import __version__
+from nanobot.app.zones import zone_of_home
 from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.cli.chat.connection import connected
 from nanobot.cli.chat.editor import Editor
@@ -68,7 +69,8 @@ class Repl:
             earlier = await last_lines(client, self._session)
         self._hello = await client.attach(self._session)
         page = await page_line(client, self._hello)
-        for line in [*greeting(self._hello, __version__), *page, *earlier]:
+        zone = zone_of_home(self._config.agent, self._environ)
+        for line in [*greeting(self._hello, __version__, zone), *page, *earlier]:
             self._page.note(line)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -16,7 +16,7 @@ from nanobot.cli.output import say
 from nanobot.cli.questions import choose
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
-from nanobot.operations.rendering import cell
+from nanobot.operations.rendering import Now, cell
 from nanobot.operations.web_access import PageLink
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
@@ -31,7 +31,7 @@ Begins: TypeAlias = Literal["usual", "new", "once", "last", "chosen"]
 last one; one of them that the person chooses."""
 
 
-async def session_for(client: ControlClient, begins: Begins, folder: Path) -> str:
+async def session_for(client: ControlClient, begins: Begins, folder: Path, zone: str) -> str:
     """The session to talk in. Raises UsageError where there is nothing to choose from."""
     if begins == "usual":
         return TERMINAL_SESSION
@@ -42,7 +42,7 @@ async def session_for(client: ControlClient, begins: Begins, folder: Path) -> st
         return there[0].key if there else new_session(folder)
     if not there:
         raise UsageError(f"no conversation was begun in {folder}: `nanobot agent --new` begins one")
-    return await _chosen(client, there[:_OFFERED])
+    return await _chosen(client, there[:_OFFERED], zone)
 
 
 def new_session(folder: Path, *, once: bool = False) -> str:
@@ -51,11 +51,11 @@ def new_session(folder: Path, *, once: bool = False) -> str:
     return f"{_prefix(folder)}{f'{ONCE}-' if once else ''}{moment}"
 
 
-def greeting(hello: Hello, version: str) -> list[str]:
+def greeting(hello: Hello, version: str, zone: str) -> list[str]:
     """Who answers, which conversation this is, and how to begin another one."""
     lines = [f"nanobot {version}: {hello.model}"]
     if hello.entries:
-        ago = cell("at", hello.changed_at, time.time())
+        ago = cell("at", hello.changed_at, Now(time.time(), zone))
         lines.append(
             f"{hello.session} goes on (last entry {ago}); `nanobot agent --new` begins another."
         )
@@ -93,8 +93,8 @@ async def _of_folder(client: ControlClient, folder: Path) -> list[SessionView]:
     return sorted(own, key=lambda row: -row.updated_at)  # pinned ones are listed first
 
 
-async def _chosen(client: ControlClient, rows: list[SessionView]) -> str:
-    now, options = time.time(), []
+async def _chosen(client: ControlClient, rows: list[SessionView], zone: str) -> str:
+    now, options = Now(time.time(), zone), []
     for row in rows:
         lines = await last_lines(client, row.key)
         options.append("\n     ".join([str(cell("updated_at", row.updated_at, now)), *lines]))

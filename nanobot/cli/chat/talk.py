@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nanobot import __version__
+from nanobot.app.zones import zone_of_home
 from nanobot.boundary import ungrouped
 from nanobot.cli.chat.connection import connected
 from nanobot.cli.chat.mentions import Typed, absolute, typed
@@ -66,8 +67,9 @@ async def _talk(
     *,
     json: bool,
 ) -> int:
+    zone = zone_of_home(config.agent, environ)
     async with connected(config, environ, greets=message is None) as client:
-        session = session or await session_for(client, begins, Path.cwd())
+        session = session or await session_for(client, begins, Path.cwd(), zone)
         if message is None and not json and _on_a_terminal(environ):
             from nanobot.cli.chat.repl import Repl  # noqa: PLC0415 - loads what draws on terminals
 
@@ -76,7 +78,7 @@ async def _talk(
         if message is not None:
             return await OneAnswer(client, json=json).to(message)
         page = await page_line(client, hello) if sys.stdin.isatty() else []
-        for line in [*greeting(hello, __version__), *page]:
+        for line in [*greeting(hello, __version__, zone), *page]:
             warn(line)
         return await PlainConversation(client, json=json).run()
 
