@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from loguru import logger
 
+from nanobot.troubles import TROUBLES
+
 
 class WantedToExit(RuntimeError):
     """Something called sys.exit, which is nobody's to do in a process that serves others."""
@@ -34,7 +36,8 @@ def ungrouped() -> Iterator[None]:
 
 @contextmanager
 def boundary(what: str) -> Iterator[Caught]:
-    """Contain any failure within, logged with its trace under `what`; sys.exit is one.
+    """Contain any failure within, logged with its trace under `what`; sys.exit is one. It is a
+    trouble of that name until the same work succeeds.
 
     Used around a run, a tool call, a channel and a trigger, and around what other packages bring.
     Cancellation and an interruption by the keyboard pass through.
@@ -42,9 +45,12 @@ def boundary(what: str) -> Iterator[Caught]:
     caught = Caught()
     try:
         yield caught
+        TROUBLES.over(what)
     except SystemExit as error:
         caught.error = WantedToExit(f"it called sys.exit({error.code!r})")
+        TROUBLES.note(what, caught.error)
         logger.opt(exception=error).error("{} failed: {}", what, caught.error)
     except Exception as error:
         caught.error = error
+        TROUBLES.note(what, error)
         logger.opt(exception=error).error("{} failed: {}", what, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import msgspec
 from loguru import logger
@@ -19,6 +20,7 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.session.lease import LANE
 from nanobot.session.runs import Claim, Run
 from nanobot.session.states import RunKind, RunState
+from nanobot.supervision import Work, begin_all
 from nanobot.system import STORE_RETRY_SECONDS
 
 _TRUSTED_ATTEMPTS = 2
@@ -85,11 +87,13 @@ class Worker:
         self._stopping.clear()
         self._slots = _slots(self._capacity)
         async with asyncio.TaskGroup() as tasks:
-            for kind in kinds:
-                tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
-            tasks.create_task(self._follow_up(), name="agent: cancelled callers")
+            works: dict[str, Work] = {
+                f"agent: {kind} lanes": partial(self._consume, kind, tasks) for kind in kinds
+            }
+            works["agent: cancelled callers"] = self._follow_up
             if self._shared:
-                tasks.create_task(self._keep_leases(), name="agent: leases")
+                works["agent: leases"] = self._keep_leases
+            begin_all(tasks, works, self._clock)
 
     async def attend(self, session_key: str) -> bool:
         """Drive the next run of one lane for a caller who waits for it, whether or not `run`

@@ -39,7 +39,7 @@ from nanobot.app.parts import (
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.scheduler import Scheduler, scheduler_over, side_by_side
+from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
@@ -69,6 +69,7 @@ from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
+from nanobot.supervision import Work, side_by_side
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -258,10 +259,14 @@ class _Assembly:
         )
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
-        triggered = partial(supervise, triggers, self.machine.clock)
-        archiving = retention_of(self.config, self.store, self.eraser, self.archives).run
-        work = partial(side_by_side, self.cron.run, triggered, archiving)
-        return scheduler_over(self.bus.journal, self.machine.clock, work, shared=self.store.shared)
+        clock = self.machine.clock
+        works: dict[str, Work] = {
+            "jobs": self.cron.run,
+            "triggers": partial(supervise, triggers, clock),
+            "retention": retention_of(self.config, self.store, self.eraser, self.archives).run,
+        }
+        work = partial(side_by_side, works, clock)
+        return scheduler_over(self.bus.journal, clock, work, shared=self.store.shared)
 
     def _engine(
         self,

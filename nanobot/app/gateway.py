@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
 
 from loguru import logger
 
@@ -29,6 +28,7 @@ from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.triggers.quiet import QuietHours
@@ -92,18 +92,16 @@ class Gateway:
             control = self._control(parts, terminal)
             await stack.enter_async_context(control.serving(parts.run_service, parts.received))
             async with asyncio.TaskGroup() as tasks:
-                agent = [
-                    tasks.create_task(work(), name=name)
-                    for name, work in self._agent(parts).items()
-                ]
+                agent = begin_all(tasks, self._agent(parts), self._machine.clock)
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
                 if parts.http.with_page:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
+                kept: dict[str, Work] = {
+                    "erasing": parts.eraser.run,
+                    "indexing": partial(parts.conversations.indexing.run, parts.engine.bus),
+                }
                 starting = [
-                    tasks.create_task(parts.eraser.run(), name="erasing"),
-                    tasks.create_task(
-                        parts.conversations.indexing.run(parts.engine.bus), name="indexing"
-                    ),
+                    *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]
@@ -133,11 +131,11 @@ class Gateway:
             for part in (parts.commands, parts.mcp, parts.memory, parts.background):
                 await stack.enter_async_context(part.serving())
 
-    def _agent(self, parts: Parts) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
+    def _agent(self, parts: Parts) -> Mapping[str, Work]:
         """The works of a worker: that which drains, then what ends at once."""
         if not self._roles.worker:
             return {}
-        works = {
+        works: dict[str, Work] = {
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
             "remembering": parts.stages.remember,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -23,6 +24,7 @@ from nanobot.messages import TERMINAL, WEB, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins import Plugins
 from nanobot.ports import Capabilities, Channel, Clock, CommandingByChat, Fetching
+from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
@@ -186,7 +188,9 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         rng = random.Random()  # noqa: S311 - jitter, nothing secret
         host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
         self.channels.add(host)
-        return tasks.create_task(host.run(self.intake(name, gate, host)), name=f"channel {name}")
+        serving = partial(host.run, self.intake(name, gate, host))
+        work = supervised(f"channel {name}", serving, self.clock)
+        return tasks.create_task(work, name=f"channel {name}")
 
 
 def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:

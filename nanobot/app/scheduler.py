@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from loguru import logger
@@ -46,16 +45,3 @@ def scheduler_over(
 ) -> Scheduler:
     """The scheduler of one process; of those that share a store one holds the lease."""
     return Scheduler(work, ChannelLease(LEASE, journal, clock) if shared else None)
-
-
-async def side_by_side(*works: Callable[[], Awaitable[None]]) -> None:
-    """Do these at once, until cancelled."""
-
-    async def endless(work: Callable[[], Awaitable[None]]) -> None:
-        await work()
-
-    async with asyncio.TaskGroup() as tasks:
-        for work in works:
-            tasks.create_task(
-                endless(work), name=f"scheduler: {getattr(work, '__qualname__', work)}"
-            )

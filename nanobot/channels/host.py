@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -41,6 +41,7 @@ from nanobot.ports import (
     Telling,
 )
 from nanobot.session.inbox import Admitted
+from nanobot.supervision import Work, begin_all
 from nanobot.system import Backoff
 
 TYPING_AFTER = 1.0
@@ -52,6 +53,7 @@ MISSED_HEARTBEATS = 2
 
 _LONGEST_BACKOFF = 60.0
 _LOOK_SECONDS = 2.0
+_INTAKE = "intake"
 
 
 class _Silent(ChannelDown):
@@ -171,36 +173,39 @@ class ChannelHost:
             await lease.holding(partial(self._serve, intake))
 
     async def _serve(self, intake: ChannelIntake) -> None:
-        channel, name = self._channel, self.name
-        typing = channel.capabilities.typing
-        shown = {
-            "drafts": self._drafts,
-            "previews": self._previews,
-            "reactions": self._reactions,
-        }
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
-            if self._hosting.shared:
-                tasks.create_task(self._poll_outbox(), name=f"{name}: outbox of other processes")
-            if self._fetcher is not None:
-                tasks.create_task(self._fetcher.run(), name=f"{name}: files")
-            self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
-            if typing or any(shown.values()):
-                tasks.create_task(self._activity.watch(self._ended), name=f"{name}: activity")
-            if typing:
-                tasks.create_task(self._show_typing(), name=f"{name}: typing")
-            for what, service in shown.items():
-                if service is not None:
-                    tasks.create_task(service.run(), name=f"{name}: {what}")
-            if channel.capabilities.heartbeat is not None:
-                watch = self._watch_heart(channel.capabilities.heartbeat)
-                tasks.create_task(watch, name=f"{name}: heartbeat")
-            if isinstance(channel, Recalling):
-                self._missed = MissedReactions(name, channel, intake, self.moved, self._clock)
-                tasks.create_task(self._missed.run(), name=f"{name}: missed reactions")
-            if self._menus is not None:
-                tasks.create_task(self._show_menus(self._menus), name=f"{name}: commands")
+            works = self._works(intake)
+            begun = begin_all(
+                tasks, {f"{self.name}: {n}": work for n, work in works.items()}, self._clock
+            )
+            self._receiving = dict(zip(works, begun, strict=True))[_INTAKE]
+
+    def _works(self, intake: ChannelIntake) -> Mapping[str, Work]:
+        """What is done while the channel is served, by name."""
+        channel, able = self._channel, self._channel.capabilities
+        works: dict[str, Work] = {"delivery": self._delivery.run}
+        if self._hosting.shared:
+            works["outbox of other processes"] = self._poll_outbox
+        if self._fetcher is not None:
+            works["files"] = self._fetcher.run
+        works[_INTAKE] = partial(self._receive, intake)
+        shown = [self._drafts, self._previews, self._reactions]
+        if able.typing or any(shown):
+            works["activity"] = partial(self._activity.watch, self._ended)
+        if able.typing:
+            works["typing"] = self._show_typing
+        for service in shown:
+            if service is not None:
+                works[type(service).__name__.lower()] = service.run
+        if able.heartbeat is not None:
+            works["heartbeat"] = partial(self._watch_heart, able.heartbeat)
+        if isinstance(channel, Recalling):
+            self._missed = MissedReactions(self.name, channel, intake, self.moved, self._clock)
+            works["missed reactions"] = self._missed.run
+        if self._menus is not None:
+            works["commands"] = partial(self._show_menus, self._menus)
+        return works
 
     async def _poll_outbox(self) -> None:
         """What other processes came to owe our chats: not each of their words arrives."""

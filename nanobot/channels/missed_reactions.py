@@ -54,23 +54,25 @@ class MissedReactions:
 
     async def _look(self) -> None:
         for address, message_id in await self._questions():
-            messages = await self._reactions(self._moved.there(address), message_id)
-            if messages:
-                await self._intake.admit(messages)
+            with boundary(f"missed reactions in {address}"):
+                messages = await self._reactions(self._moved.there(address), message_id)
+                if messages:
+                    await self._intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
     async def _questions(self) -> list[tuple[Address, str]]:
         """Where open ones stand, by the ids of their messages."""
         engine = self._intake.operations.engine
         waiting = await engine.records.approvals(session="", state="open", limit=MOST_QUESTIONS)
-        places = []
+        places: list[tuple[Address, str]] = []
         for approval in waiting:
             for address in approval.asked_in:
                 if address.channel != self._name or approval.question:
                     continue
-                row = await engine.journal.outbound(APPROVALS.of(approval.id, address))
-                parts = () if row is None else row.parts
-                places += [(address, part.receipt) for part in parts if part.receipt]
+                with boundary(f"missed reactions to the approval {approval.id}"):
+                    row = await engine.journal.outbound(APPROVALS.of(approval.id, address))
+                    parts = () if row is None else row.parts
+                    places += [(address, part.receipt) for part in parts if part.receipt]
         return places[:MOST_QUESTIONS]
 
     async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:

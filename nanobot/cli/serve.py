@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from loguru import logger
 
@@ -22,6 +23,7 @@ from nanobot.cli.output import say, warn
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError
+from nanobot.supervision import begin_all
 from nanobot.system import raise_open_files
 
 _FORCED = 1
@@ -77,12 +79,15 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
     async with asyncio.TaskGroup() as tasks:
         gateway = Gateway(config, environ, roles=roles, restart=restart)
         async with gateway.serving("nanobot gateway", ready) as parts:
-            inviting = tasks.create_task(_invite(parts, is_ready), name="link to the page")
-            runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
+            works = {
+                "link to the page": partial(_invite, parts, is_ready),
+                "log of runs": partial(log_runs, parts.engine.bus),
+            }
+            beside = begin_all(tasks, works, parts.engine.clock)
             await stop.wait()
             logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
-        runs.cancel()
-        inviting.cancel()
+        for task in beside:
+            task.cancel()
     return again.is_set()
 
 

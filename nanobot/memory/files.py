@@ -19,11 +19,12 @@ from loguru import logger
 
 from nanobot.errors import NanobotError
 from nanobot.memory.port import OWNER
+from nanobot.troubles import TROUBLES
 
 CURATED = "MEMORY.md"
 FOLDER = "memory"
 MAX_BYTES = 4_000_000
-"""Larger files are not memory; they are left alone."""
+"""Larger files are not read; their memories stay as they were read last."""
 
 _LEVELS = ("people", "chats")
 # No part is `.` or `..`: see port.scope_of.
@@ -64,7 +65,8 @@ class MemoryFiles:
         return names
 
     def look(self, scope: str) -> dict[str, Stamp]:
-        """The files of a scope, by their path in the workspace. Raises NanobotError."""
+        """The files of a scope, by their path in the workspace. A file whose name is not UTF-8 is
+        left out and named in the log. Raises NanobotError."""
         return {
             "/".join([*folder, name]): (status.st_ino, status.st_mtime_ns, status.st_size)
             for folder in _folders_of(scope)
@@ -73,8 +75,12 @@ class MemoryFiles:
         }
 
     def read(self, file: str) -> str:
-        """A file's text, bytes that are no UTF-8 as lone surrogates; "" for one that is not there.
-        Raises NanobotError for one that cannot be read."""
+        """A file's text, bytes that are no UTF-8 as lone surrogates; "" for one that is not there,
+        or too large. Raises NanobotError for one that cannot be read."""
+        return self.text(file) or ""
+
+    def text(self, file: str) -> str | None:
+        """As `read`; None for a file that is too large."""
         *folder, name = file.split("/")
         try:
             with self._opened(folder) as descriptor:
@@ -98,7 +104,7 @@ class MemoryFiles:
                         os.close(opened)
                         raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
                     mode = stat.S_IMODE(status.st_mode) & 0o777
-                    text = _text(opened, file)
+                    text = _text(opened, file) or ""
                 _replace(descriptor, name, edited(text), mode)
         except OSError as error:
             raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
@@ -146,7 +152,7 @@ class MemoryFiles:
         """What is in a folder; nothing, if it is not there."""
         try:
             with self._opened(folder) as descriptor, os.scandir(descriptor) as entries:
-                rows = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+                rows = [row for entry in entries if (row := _status(entry)) is not None]
         except OSError as error:
             if error.errno in _ABSENT:
                 return []
@@ -183,14 +189,28 @@ def _is_of(scope: str, folder: list[str], name: str) -> bool:
     return name.endswith(".md") and not name.startswith(".")
 
 
-def _text(descriptor: int, file: str) -> str:
+def _status(entry: os.DirEntry[str]) -> tuple[str, os.stat_result] | None:
+    """An entry of a folder; None where it has gone, or its name is not UTF-8."""
+    try:
+        entry.name.encode()
+        return entry.name, entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(entry.name)
+        logger.warning("{!r} is not read as memory: its name is not UTF-8", shown)
+        TROUBLES.note(f"the memory file {shown!r}", error)
+        return None
+
+
+def _text(descriptor: int, file: str) -> str | None:
     with os.fdopen(descriptor, "rb") as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return ""
         data = opened.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         logger.warning("{} is over {:,} bytes long: it is not read as memory", file, MAX_BYTES)
-        return ""
+        return None
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -35,6 +35,7 @@ from nanobot.memory.terms import terms_of
 from nanobot.memory.vectors import Vectorizer
 from nanobot.ports import Clock
 from nanobot.session.store_write import StoreWrite
+from nanobot.supervision import supervised
 
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 
@@ -298,7 +299,7 @@ class Memory:
         """Follow every file from the start, write what was saved without them, and make vectors,
         within."""
         async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(self._serve(), name="memory")
+            task = tasks.create_task(supervised("memory", self._serve, self._clock), name="memory")
             try:
                 yield
             finally:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 
+from loguru import logger
+
 from nanobot.errors import NanobotError
 from nanobot.memory import files as places
 from nanobot.memory.days import day_of
@@ -16,6 +18,7 @@ from nanobot.memory.port import Kind
 from nanobot.memory.records import FileChanges, MemoryLine, MemoryStore
 from nanobot.memory.terms import terms_of
 from nanobot.ports import Clock
+from nanobot.troubles import TROUBLES
 
 _ROWS = 500
 """Rows that one transaction reads."""
@@ -89,8 +92,8 @@ class FileSync:
     async def place(self, scope: str, text: str, kind: Kind) -> tuple[str, str]:
         """The file a line belongs into, and what a new one is called."""
         file, heading = places.curated(scope), "Memory"
-        length = len(await asyncio.to_thread(self._files.read, file)) if kind == "fact" else 0
-        if kind != "fact" or length + len(text) > self._max_file_chars:
+        there = await asyncio.to_thread(self._files.text, file) if kind == "fact" else None
+        if there is None or len(there) + len(text) > self._max_file_chars:
             heading = self._today()
             file = places.notes(scope, heading)
         return file, heading
@@ -149,7 +152,11 @@ class FileSync:
             if previous.stamp == stamp:
                 now[file] = previous
                 continue
-            in_file = {item.digest: item for item in items(self._files.read(file))}
+            text = self._text(file)
+            if text is None:
+                now[file] = ReadFile(None, previous.joined)
+                continue
+            in_file = {item.digest: item for item in items(text)}
             now[file] = ReadFile.of(stamp, in_file)
             old = previous.digests()
             added |= {digest: (file, item) for digest, item in in_file.items() if digest not in old}
@@ -157,6 +164,21 @@ class FileSync:
         for file in before.keys() - stamps.keys():
             removed |= before[file].digests()
         return now, _changes(before, now, added, removed)
+
+    def _text(self, file: str) -> str | None:
+        """What a file says; None if it cannot be read now: then it counts as it was read last."""
+        what = f"the memory file {file}"
+        try:
+            text = self._files.text(file)
+        except NanobotError as error:
+            logger.warning("memory stays as it was read last: {}", error)
+            TROUBLES.note(what, error)
+            return None
+        if text is None:
+            TROUBLES.note(what, NanobotError(f"it has over {places.MAX_BYTES:,} bytes"))
+        else:
+            TROUBLES.over(what)
+        return text
 
     async def _write_out(self, scope: str, read: Mapping[str, ReadFile]) -> bool:
         """Have the files follow what was committed without them; whether there was anything."""

@@ -24,6 +24,7 @@ from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.supervision import supervised
 from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
@@ -117,7 +118,8 @@ class HttpService:
 
         engine = api.operations.engine
         self.push = PushService(self._config, engine.records, self._tokens, self._clock)
-        return tasks.create_task(self.push.notifier.run(engine.bus), name="web: notifications")
+        name, work = "web: notifications", partial(self.push.notifier.run, engine.bus)
+        return tasks.create_task(supervised(name, work, self._clock), name=name)
 
     @asynccontextmanager
     async def health_only(self) -> AsyncIterator[None]:

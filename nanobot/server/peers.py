@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 
@@ -41,6 +42,7 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
 from nanobot.store.database.notices import MAX_BYTES, Notices
+from nanobot.supervision import Work, begin_all
 
 HEARTBEAT_SECONDS = 2.0
 GATHER_SECONDS = 0.01
@@ -93,14 +95,16 @@ class PeerProcesses(Peers):
     async def serving(self) -> AsyncIterator[None]:
         """Tell and hear within."""
         async with asyncio.TaskGroup() as tasks:
-            line = self._notices.listen(self._hear, self._introduce, self._clock)
-            serving = [
-                tasks.create_task(line, name="peers: listening"),
-                tasks.create_task(self._tell(), name="peers: telling"),
-                tasks.create_task(self._beat(), name="peers: heartbeat"),
-                tasks.create_task(self._tell_deltas(), name="peers: answers in the making"),
-                tasks.create_task(self._clear_doubts(), name="peers: ends"),
-            ]
+            works: dict[str, Work] = {
+                "peers: listening": partial(
+                    self._notices.listen, self._hear, self._introduce, self._clock
+                ),
+                "peers: telling": self._tell,
+                "peers: heartbeat": self._beat,
+                "peers: answers in the making": self._tell_deltas,
+                "peers: ends": self._clear_doubts,
+            }
+            serving = begin_all(tasks, works, self._clock)
             self._bus.peers = self
             try:
                 yield

@@ -17,7 +17,7 @@ from nanobot.agent.auxiliary import ask
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.summaries import material
 from nanobot.boundary import boundary
-from nanobot.errors import NanobotError, OverBudget, StoreError
+from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
 from nanobot.messages import Origin
 from nanobot.ports import Clock
@@ -134,23 +134,36 @@ class Remembering:
             await self._clock.sleep(_LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Remember all that is due now. Raises StoreError."""
+        """Remember all that is due now. A session that cannot be remembered is left alone for a
+        while; the others are remembered. Raises StoreError."""
         now = self._clock.monotonic()
         self._later = {key: until for key, until in self._later.items() if until > now}
         for due in await self._records.due(QUIET_SECONDS):
             if due.session_key in self._later:
                 continue
-            try:
-                await self._remember(due)
-            except StoreError:
-                raise
-            except OverBudget as error:
-                logger.info("{} is not remembered yet: {}", due.session_key, error)
-                left = max(error.until - self._clock.now(), _AGAIN_SECONDS)
+            left = 0.0
+            with boundary(f"remembering {due.session_key}") as caught:
+                left = await self._tried(due)
+            if isinstance(caught.error, StoreError) and not isinstance(caught.error, StoreCorrupt):
+                raise caught.error
+            if caught.error is not None:
+                left = _AGAIN_SECONDS
+            if left:
                 self._later[due.session_key] = self._clock.monotonic() + left
-            except (NanobotError, OSError) as error:
-                logger.warning("{} is not remembered yet: {}", due.session_key, error)
-                self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
+
+    async def _tried(self, due: DueSession) -> float:
+        """Remember a session; returns for how many seconds it is to be left alone."""
+        try:
+            await self._remember(due)
+        except StoreError:
+            raise
+        except OverBudget as error:
+            logger.info("{} is not remembered yet: {}", due.session_key, error)
+            return max(error.until - self._clock.now(), _AGAIN_SECONDS)
+        except (NanobotError, OSError) as error:
+            logger.warning("{} is not remembered yet: {}", due.session_key, error)
+            return _AGAIN_SECONDS
+        return 0.0
 
     async def _remember(self, due: DueSession) -> None:
         exchanges = await self._records.exchanges(due)

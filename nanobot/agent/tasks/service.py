@@ -13,6 +13,7 @@ from nanobot.bus.core import Bus
 from nanobot.ports import Clock
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
+from nanobot.supervision import supervised
 from nanobot.tools.registry import ToolRegistry
 
 
@@ -28,6 +29,7 @@ class BackgroundRuns:
         tools: ToolRegistry,
         types: Sequence[AnyRunType],
     ) -> None:
+        self._clock = clock
         self.types = RunTypeRegistry(types, tools, clock)
         self.starter = StoredTaskStarter(self.types, records, bus)
         self._deadlines = DeadlineMonitor(records, views, bus, clock)
@@ -35,7 +37,10 @@ class BackgroundRuns:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(self._deadlines.run(), name="background runs: deadlines")
+            name = "background runs: deadlines"
+            keeping = tasks.create_task(
+                supervised(name, self._deadlines.run, self._clock), name=name
+            )
             try:
                 yield
             finally:

@@ -83,13 +83,15 @@ def _append(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
 
 
 def _last(file: BinaryIO) -> str:
-    """The hash of an archive's last entry, behind which writing goes on: a line that a crash cut is
-    taken away."""
+    """The hash of the last entry of an archive that can be read. The file is cut behind its last
+    whole line: a crash left what follows it."""
     last, end = "", 0
     for line in file:
         if not line.endswith(b"\n"):
             break
-        last, end = msgspec.json.decode(line, type=ArchivedEntry).hash, end + len(line)
+        end += len(line)
+        entry = _read(line)
+        last = last if entry is None else entry.hash
     file.seek(end)
     file.truncate()
     return last
@@ -99,10 +101,13 @@ def _erase(path: Path, numbers: frozenset[int]) -> None:
     part = path.with_name(f".{path.name}.part")
     try:
         with path.open("rb") as source:
+            seen = {entry.seq for line in source if (entry := _read(line)) is not None}
+            hidden = bool(numbers - seen)
+            source.seek(0)
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as target:
                 for line in source:
-                    target.write(_without(line, numbers))
+                    target.write(_without(line, numbers, drop_unreadable=hidden))
                 target.flush()
                 os.fsync(target.fileno())
         part.replace(path)
@@ -115,11 +120,20 @@ def _erase(path: Path, numbers: frozenset[int]) -> None:
         raise _unwritable(path, error) from error
 
 
-def _without(line: bytes, numbers: frozenset[int]) -> bytes:
+def _read(line: bytes) -> ArchivedEntry | None:
+    """The entry on a line; None if the line was cut by a crash, or its bytes are damaged."""
     try:
-        entry = msgspec.json.decode(line, type=ArchivedEntry)
-    except msgspec.DecodeError:
-        return line  # cut by a crash: the next slice writes it again
+        return msgspec.json.decode(line, type=ArchivedEntry)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _without(line: bytes, numbers: frozenset[int], *, drop_unreadable: bool) -> bytes:
+    """The line without what these entries said. `drop_unreadable`: some of them are on no line that
+    can be read, so a damaged line may hold one."""
+    entry = _read(line)
+    if entry is None:
+        return b"" if drop_unreadable and line.endswith(b"\n") else line
     if entry.seq not in numbers:
         return line
     return msgspec.json.encode(msgspec.structs.replace(entry, salt="", payload="")) + b"\n"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Collection
 from contextlib import suppress
 from typing import NoReturn
 
 import msgspec
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.errors import StoreError, UsageError
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import blob_references as references
@@ -23,15 +25,19 @@ from nanobot.store.repositories.erasures import InArchive
 from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.supervision import Pass, Work, side_by_side
 from nanobot.workspace.blobs import Blobs
 
 AGAIN_SECONDS = 60.0
 _DAY = 86_400.0
+_SHOWN = 80
 
 
 class Eraser(SqlStore):
     """One for a store. `blobs` are the files that its rows name; `archives` those that old entries
-    went into, where no other process has them."""
+    went into, where no other process has them.
+
+    What cannot be erased is named, stays noted and is tried again; the rest is erased."""
 
     _erase = verb(erasing.erase, "erase")
     _begin_removal = verb(session_removal.begin_session, "delete")
@@ -57,6 +63,7 @@ class Eraser(SqlStore):
         self._archives = archives
         self._removing = asyncio.Lock()
         self._due = asyncio.Event()
+        self._stuck: Collection[str] = ()
 
     async def delete(self, key: str) -> int:
         count = await self._remove(key)
@@ -67,43 +74,71 @@ class Eraser(SqlStore):
         with self.writer.held.taking() as hold:
             count = await self._begin_removal(hold, key)
             try:
-                await self.remove_rows()
+                failed = await self.remove_rows()
             finally:
                 hold.release()
+        if (error := failed.get(_conversation(key))) is not None:
+            raise _not_yet(_conversation(key), error)
         return count
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         await self._erase(session_key, seq, by)
         await self.finish()
 
-    async def remove_rows(self) -> None:
-        """Remove the rows of what is noted, one session at a time, in slices."""
+    async def remove_rows(self) -> dict[str, Exception]:
+        """Remove the rows of what is noted, one session at a time, in slices; returns what could
+        not be removed."""
+        now = Pass()
         async with self._removing:
             for key in await self._noted(erasures.SESSION):
-                place: session_removal.Place | None = session_removal.Place()
-                while place is not None:
-                    place = await self._remove_slice(key, place)
-                await self._end_removal(key)
-            while quotes := await self._noted(erasures.QUOTES):
-                await self._erase_quotes(quotes)
+                with now.each(_conversation(key)):
+                    await self._remove_session(key)
+            left: set[str] = set()
+            while quotes := set(await self._noted(erasures.QUOTES)) - left:
+                for name in sorted(quotes):
+                    left.add(name)
+                    with now.each(f"erasing quotes ({name[:_SHOWN]})"):
+                        await self._erase_quotes([name])
+        return now.failed
+
+    async def _remove_session(self, key: str) -> None:
+        place: session_removal.Place | None = session_removal.Place()
+        while place is not None:
+            place = await self._remove_slice(key, place)
+        await self._end_removal(key)
 
     async def finish(self) -> None:
-        """Remove all that is noted. Raises StoreError; `run` removes the rest then."""
-        try:
-            await self.remove_rows()
+        """Remove all that is noted. Raises StoreError for what is noted for the first time and
+        cannot be removed; `run` tries it again."""
+        failed = await self._attempted()
+        fresh = [what for what in failed if what not in self._stuck]
+        self._stuck = frozenset(failed)
+        if failed:
+            self._due.set()
+        if fresh:
+            raise _not_yet(fresh[0], failed[fresh[0]])
+
+    async def _attempted(self) -> dict[str, Exception]:
+        """Try to remove all that is noted; returns what could not be removed."""
+        now = Pass()
+        with now.each("erasing conversations"):
+            now.failed |= await self.remove_rows()
+        with now.each("erasing files"):
             async with self._removing:
-                await self._remove_blobs()
-            if self._archives is not None:
-                await self.erase_archived(self._archives)
+                now.failed |= await self._remove_blobs()
+        if self._archives is not None:
+            with now.each("erasing from archives"):
+                now.failed |= await self._erased_archived(self._archives)
+        with now.each("erasing words of memories"):
             await self._forget_words(erasures.WORDS, full_text.MEMORIES)
+        with now.each("erasing words of conversations"):
             await self._forget_words(erasures.LOG_WORDS, full_text.LOGS)
+        with now.each("writing the log of the database back"):
             logged = await self._noted(erasures.LOGGED)
             if logged:
                 await self.database.checkpoint()
                 await self._checkpointed(erasures.LOGGED, logged)
-        except StoreError:
-            self._due.set()
-            raise
+        return now.failed
 
     async def _forget_words(self, kind: str, index: full_text.FullText) -> None:
         words = await self._noted(kind)
@@ -112,17 +147,25 @@ class Eraser(SqlStore):
             await self._done(kind, words)
 
     async def erase_archived(self, archives: Archives) -> None:
-        """Take out of these what is noted. Raises StoreError; what is left stays noted."""
-        by_session = defaultdict[str, list[str]](list)
+        """Take out of these what is noted. Raises StoreError for the first that failed; what is
+        left stays noted."""
+        for what, error in (await self._erased_archived(archives)).items():
+            raise _not_yet(what, error)
+
+    async def _erased_archived(self, archives: Archives) -> dict[str, Exception]:
+        now, by_session = Pass(), defaultdict[str, dict[str, int]](dict)
         for name in await self._noted(erasures.ARCHIVED):
-            by_session[msgspec.json.decode(name, type=InArchive).session_key].append(name)
+            with now.each(f"erasing from an archive ({name[:_SHOWN]})"):
+                place = msgspec.json.decode(name, type=InArchive)
+                by_session[place.session_key][name] = place.seq
         for key, names in by_session.items():
-            numbers = {msgspec.json.decode(name, type=InArchive).seq for name in names}
-            if 0 in numbers:
-                await archives.remove(key)
-            else:
-                await archives.erase(key, numbers)
-            await self._done(erasures.ARCHIVED, names)
+            with now.each(f"erasing from the archive of {key}"):
+                if 0 in names.values():
+                    await archives.remove(key)
+                else:
+                    await archives.erase(key, frozenset(names.values()))
+                await self._done(erasures.ARCHIVED, list(names))
+        return now.failed
 
     def soon(self) -> None:
         """Something was noted that `run` is to finish."""
@@ -132,9 +175,11 @@ class Eraser(SqlStore):
         """For the life of a gateway: finish what an earlier process left and what is noted `soon`;
         and forget, every day, what was said once from
         the shell and is old."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._finishing(), name="erasing: what is noted")
-            tasks.create_task(self._forgetting(), name="erasing: one-shot conversations")
+        works: dict[str, Work] = {
+            "erasing: what is noted": self._finishing,
+            "erasing: one-shot conversations": self._forgetting,
+        }
+        await side_by_side(works, self.writer.clock)
 
     async def _forgetting(self) -> NoReturn:
         while True:
@@ -150,7 +195,7 @@ class Eraser(SqlStore):
         while gone:
             gone = 0
             for key in await self._forgettable(self.writer.clock.now()):
-                with suppress(UsageError):  # something has begun to run there
+                with boundary(f"forgetting {key}"), suppress(UsageError):  # it runs by now
                     await self._remove(key)
                     gone += 1
             if gone:
@@ -165,15 +210,34 @@ class Eraser(SqlStore):
                 logger.warning("erasing goes on in {:g} s: {}", AGAIN_SECONDS, error)
                 await self.writer.clock.sleep(AGAIN_SECONDS)
             else:
+                if self._stuck:
+                    await self.writer.clock.sleep(AGAIN_SECONDS)
                 await self._due.wait()
 
-    async def _remove_blobs(self) -> None:
-        digests = await self._noted(erasures.BLOB)
+    async def _remove_blobs(self) -> dict[str, Exception]:
+        now, digests = Pass(), await self._noted(erasures.BLOB)
         place, held = (references.Place() if digests else None), set[str]()
         while place is not None:
             named, place = await self._search(place)
             held |= named
-        if self._blobs is not None:
-            await self._blobs.remove(sorted(set(digests) - held))
-        if digests:
-            await self._blobs_removed(erasures.BLOB, digests)
+        removed = held.intersection(digests)
+        for digest in sorted(set(digests) - held):
+            with now.each(f"erasing the file {digest[:_SHOWN]}"):
+                if self._blobs is not None:
+                    await self._blobs.remove([digest])
+                removed.add(digest)
+        if removed:
+            await self._blobs_removed(erasures.BLOB, sorted(removed))
+        return now.failed
+
+
+def _conversation(key: str) -> str:
+    return f"erasing the conversation {key}"
+
+
+def _not_yet(what: str, error: Exception) -> StoreError:
+    """The error that says so to the person who asked for it."""
+    if isinstance(error, StoreError):
+        return error
+    why = " ".join(str(error).split())[:200] or type(error).__name__
+    return StoreError(f"{what} failed ({why}); it is tried again every minute")

@@ -7,7 +7,6 @@ chain holds without the payloads.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from typing import Any, NoReturn
 
@@ -30,6 +29,7 @@ from nanobot.store.repositories.erasures import LOGGED, note
 from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.supervision import Work, side_by_side
 
 ROWS = 100
 LOOK_SECONDS = 3_600.0
@@ -148,9 +148,11 @@ class Retention(SqlStore):
 
     async def run(self) -> None:
         """Until cancelled: archive, and take out of archives what is to be erased."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._archiving(), name="retention: old entries")
-            tasks.create_task(self._erasing(), name="retention: what is erased in archives")
+        works: dict[str, Work] = {
+            "retention: old entries": self._archiving,
+            "retention: what is erased in archives": self._erasing,
+        }
+        await side_by_side(works, self.writer.clock)
 
     async def _archiving(self) -> None:
         while self._days:

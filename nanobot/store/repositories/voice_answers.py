@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.stages.speaking import VoiceAnswer
+from nanobot.boundary import boundary
 from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
 from nanobot.session import keys
@@ -27,6 +30,8 @@ _r = schema.runs
 
 _TAKEN_SECONDS = 300.0
 """How long somebody may be at one answer before another process takes it."""
+_UNREADABLE_SECONDS = 600.0
+"""How long an answer is left alone whose rows could not be read."""
 
 _HEARD = Prepared(
     sa.select(_i.c.body).where(
@@ -59,6 +64,24 @@ class SqlVoiceHook:
         if self._always or _was_spoken_to(connection, run):
             row = {"key": answer.key, "run_id": run.id, "at": self._writer.clock.now()}
             insert_ignore(connection, _v, row)
+
+
+def _taken(connection: sa.Connection, row: Any, now: float) -> VoiceAnswer | None:
+    """The answer, taken; None if its conversation was deleted."""
+    answer = outbox.find(connection, row.key)
+    run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
+    if answer is None or run is None:
+        _settle(connection, row.key)
+        return None
+    owed = VoiceAnswer(
+        run_id=row.run_id,
+        answer=answer.message,
+        at=float(row.at),
+        attempts=int(row.attempts),
+    )
+    taken = {"not_before": now + _TAKEN_SECONDS, "attempts": owed.attempts + 1}
+    connection.execute(sa.update(_v).where(_v.c.key == row.key).values(**taken))
+    return owed
 
 
 def _for_all_ears(answer: OutboundMessage) -> bool:
@@ -95,16 +118,14 @@ class SqlVoiceAnswers(SqlStore):
     def _take(self, connection: sa.Connection) -> VoiceAnswer | None:
         now = self.writer.clock.now()
         while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
-            answer = outbox.find(connection, row.key)
-            run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
-            if answer is None or run is None:  # its conversation was deleted
-                _settle(connection, row.key)
-                continue
-            taken = {"not_before": now + _TAKEN_SECONDS, "attempts": row.attempts + 1}
-            connection.execute(sa.update(_v).where(_v.c.key == row.key).values(**taken))
-            return VoiceAnswer(
-                run_id=row.run_id, answer=answer.message, at=row.at, attempts=row.attempts
-            )
+            taken = None
+            with boundary(f"speaking {row.key}") as caught:
+                taken = _taken(connection, row, now)
+            if taken is not None:
+                return taken
+            if caught.error is not None:  # the next ones do not wait for it
+                later = sa.update(_v).where(_v.c.key == row.key)
+                connection.execute(later.values(not_before=now + _UNREADABLE_SECONDS))
         return None
 
     @transaction("voice_reserve")

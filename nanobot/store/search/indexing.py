@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
@@ -22,6 +23,7 @@ from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.search.query import rows_of
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.supervision import Work, begin_all
 
 LOOK_SECONDS = 30.0
 """How often all sessions are looked at: for posts, and for what other processes said."""
@@ -48,8 +50,11 @@ class LogIndexing(SqlStore):
     async def run(self, bus: Bus) -> None:
         """Until cancelled: index what is there, then what is said."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._watch(bus), name="indexing: conversations that said something")
-            tasks.create_task(self._look_often(), name="indexing: all conversations")
+            works: dict[str, Work] = {
+                "indexing: conversations that said something": partial(self._watch, bus),
+                "indexing: all conversations": self._look_often,
+            }
+            begin_all(tasks, works, self.writer.clock)
             while True:
                 await self._news.wait()
                 await self.writer.clock.sleep(_GATHER_SECONDS)

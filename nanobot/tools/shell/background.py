@@ -29,6 +29,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.inbox import Admission
+from nanobot.supervision import supervised
 from nanobot.system import STORE_RETRY_SECONDS
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
@@ -145,7 +146,8 @@ class BackgroundCommands:
         """Commands may be started within."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            beating = tasks.create_task(self._beat(), name="background commands: beat")
+            name = "background commands: beat"
+            beating = tasks.create_task(supervised(name, self._beat, self._clock), name=name)
             try:
                 yield
             finally:
@@ -333,7 +335,8 @@ class BackgroundCommands:
         if command.program.refused:
             hosts = ", ".join(command.program.refused)
             text += f"\nNot reached, because they are not on the list of hosts: {hosts}"
-        await self._tell(command.started, text, tainted=True)
+        with boundary(f"telling the end of {_key(command.started)}"):
+            await self._tell(command.started, text, tainted=True)
 
     async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
         """Publish how it ended, until the store takes it; the same end is never told twice.
@@ -365,7 +368,8 @@ class BackgroundCommands:
             with boundary("background commands"):
                 for command in await self._records.lost(_LOST_AFTER_SECONDS):
                     why = "is lost: nanobot was stopped or restarted while it ran. It may have done"
-                    await self._tell(command, f"{why} part of its work.", tainted=False)
+                    with boundary(f"telling the loss of {_key(command)}"):
+                        await self._tell(command, f"{why} part of its work.", tainted=False)
                 if self._running():
                     await self._records.beat()
             await self._clock.sleep(_BEAT_SECONDS)

@@ -1,0 +1,65 @@
+"""Troubles: what failed lately in this process, for `doctor` and for owners."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+
+RECENT_SECONDS = 1_800.0
+"""A trouble that has not come back for so long has passed: no work waits longer between tries."""
+_MOST = 200
+_MOST_CHARS = 300
+
+
+class Trouble:
+    """What fails, why, and how often it failed in a row."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.error = ""
+        self.count = 0
+        self.at = 0.0
+
+    def __str__(self) -> str:
+        times = "once" if self.count == 1 else f"{self.count} times"
+        return f"{self.what} failed {times}: {self.error}"
+
+
+class Troubles:
+    """By what failed, of all threads; the latest so many are known."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Trouble] = {}
+        self._lock = Lock()
+
+    def note(self, what: str, error: BaseException) -> None:
+        """It failed."""
+        with self._lock:
+            trouble = self._known.pop(what, None) or Trouble(what)
+            text = " ".join(str(error).split()) or type(error).__name__
+            trouble.error = text.encode("utf-8", "replace").decode()[:_MOST_CHARS]
+            trouble.count += 1
+            trouble.at = time.monotonic()
+            self._known[what] = trouble
+            while len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
+
+    def over(self, what: str) -> None:
+        """It succeeded."""
+        if what in self._known:
+            with self._lock:
+                self._known.pop(what, None)
+
+    def recent(self, least: int = 1) -> list[Trouble]:
+        """What failed lately, at least so often in a row; the latest last."""
+        since = time.monotonic() - RECENT_SECONDS
+        with self._lock:
+            return [
+                trouble
+                for trouble in self._known.values()
+                if trouble.count >= least and trouble.at >= since
+            ]
+
+
+TROUBLES = Troubles()
+"""Those of this process, noted by every boundary."""
