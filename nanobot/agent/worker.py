@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 
 import msgspec
@@ -135,7 +135,10 @@ class Worker:
         slots = self._slots[kind]
         while not self._stopping.is_set():
             await slots.acquire()
-            key = await self._bus.next_lane(kind)
+            with ExitStack() as failed:
+                failed.callback(slots.release)
+                key = await self._bus.next_lane(kind)
+                failed.pop_all()
             if self._stopping.is_set():
                 return
             self._serving += 1

@@ -44,6 +44,7 @@ from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
+from nanobot.app.trouble_reports import TroubleReports
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
@@ -62,6 +63,7 @@ from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
+from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
@@ -104,6 +106,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     received: Received
     cron: CronService
     eraser: Eraser
+    troubles: TroubleReports
     conversations: SqlConversations
     triggers: Mapping[str, tuple[Trigger, Publisher]]
     lifecycle: Lifecycle
@@ -226,6 +229,9 @@ class _Assembly:
             received=self.received,
             cron=self.cron,
             eraser=self.eraser,
+            troubles=TroubleReports(
+                SqlOwnerNotices(self.store.database, self.store.writer), bus, clock
+            ),
             conversations=self.conversations,
             triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
@@ -297,9 +303,7 @@ class _Assembly:
             skills=self.skills,
             mcp=mcp,
             webhooks=http,
-            security=SecurityAuditor(
-                lambda: self.live.config, self.tools, self.records, self.taint, self.walls
-            ),
+            security=self._auditor(),
             web=http.access,
             home=LocalHome(
                 self.live,

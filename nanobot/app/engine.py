@@ -10,6 +10,7 @@ from nanobot.app.hosting import HostedChannels
 from nanobot.app.roles import Roles
 from nanobot.config.loader import Config
 from nanobot.operations.engine import Facts
+from nanobot.troubles import TROUBLES
 
 
 def facts_of(
@@ -27,4 +28,5 @@ def facts_of(
         web=url,
         watches=watches,
         role=str(roles),
+        troubles=tuple(map(str, TROUBLES.recent())),
     )

@@ -98,6 +98,7 @@ class Gateway:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 kept: dict[str, Work] = {
                     "erasing": parts.eraser.run,
+                    "trouble reports": parts.troubles.run,
                     "indexing": partial(parts.conversations.indexing.run, parts.engine.bus),
                 }
                 starting = [

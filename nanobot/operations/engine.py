@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
     `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
-    saw last. `role`: what of it all this process does."""
+    saw last. `role`: what of it all this process does. `troubles`: what failed lately."""
 
     version: str
     home: str
@@ -49,6 +49,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     web: str = ""
     watches: Mapping[str, str] = {}
     role: str = "all"
+    troubles: tuple[str, ...] = ()
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):

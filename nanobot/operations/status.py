@@ -15,12 +15,14 @@ from nanobot.operations.rendering import Now
 from nanobot.providers.base import ChecksModels
 from nanobot.session.states import RunState, as_people_see
 
+_MOST_TROUBLES = 20
 _OWNERS = for_owners("Only owners change the model.")
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """The state of it all. `serving` False: no nanobot runs in this home; `run` is the session's.
-    `watches` are for owners alone; `role`: what this process does, of several over one store."""
+    `watches` and `troubles` (what failed lately) are for owners alone; `role`: what this process
+    does, of several over one store."""
 
     version: str
     home: str
@@ -31,6 +33,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     web: str
     watches: dict[str, str] = {}
     role: str = "all"
+    troubles: list[str] = []
     model: str
     session_key: str
     entries: int
@@ -64,6 +67,8 @@ def _status_text(status: Status, _: Now) -> str:
         lines.append(f"Web: {status.web}")
     if status.watches:
         lines += ["Watched:", *(f"- {name}: {seen}" for name, seen in status.watches.items())]
+    if status.troubles:
+        lines += ["Failing:", *(f"- {trouble}" for trouble in status.troubles)]
     if status.dead:
         lines.append(f"Undelivered: {status.dead} (`outbox list` shows them)")
     return "\n".join(lines)
@@ -93,6 +98,7 @@ async def show_status(
         web=facts.web,
         role=facts.role,
         watches=dict(facts.watches) if shown else {},
+        troubles=list(facts.troubles[-_MOST_TROUBLES:]) if shown else [],
         model=model,
         session_key=session,
         entries=row.entries if row else 0,

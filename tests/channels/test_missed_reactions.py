@@ -126,6 +126,26 @@ async def test_what_cannot_be_read_is_left_and_everything_else_goes_on(trouble: 
             assert platform.runs == 2
 
 
+async def test_a_question_that_cannot_be_looked_at_keeps_no_other_waiting() -> None:
+    platform, recorder = Remembering(), Recorder()
+    asks = ScriptedProvider("hi", *(asks_for("act", text="now") for _ in range(2)))
+    async with MemoryHome() as home:
+        async with gateway(asks, platform, home=home, tools=tools(recorder)) as bot:
+            first = await asked(bot)
+            await bot.channel.push("act", sender=MEMBER, chat="2")
+            second = (await bot.channel.pop("9")).id
+            platform.standing |= {first: [(OWNER, "👍")], second: [(OWNER, "👍")]}
+            await bot.settle()
+        platform.troubles = [KeyError("a bug of the adapter")]
+        platform.looked.clear()
+        async with gateway(later(), platform, home=home, tools=tools(recorder)) as bot:
+            await bot.channel.until(lambda: len(platform.looked) >= 2)
+            await bot.channel.until(
+                lambda: "It is over." in [message.text for message in platform.sent]
+            )
+            assert len(recorder.calls) == 2
+
+
 async def test_the_wait_that_a_platform_asks_for_is_waited() -> None:
     platform = Remembering()
     async with MemoryHome() as home:

@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 
 from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
+from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
@@ -126,3 +128,20 @@ async def test_of_a_deleted_conversation_nothing_is_spoken(home: Home) -> None:
     await home.execute("DELETE FROM outbound")
     assert await store.take() is None
     assert await home.rows("SELECT * FROM voice_answers") == []
+
+
+@pytest.mark.parametrize("body", [b"\xff{", b"[]", b""])
+async def test_an_answer_that_cannot_be_read_keeps_no_other_from_being_spoken(
+    home: Home, body: bytes
+) -> None:
+    journal, store = voiced(home), store_of(home)
+    for number in range(2):
+        await answered(journal, await begun(journal, said(f"q{number}"), f"r{number}"), "hi")
+        home.clock.advance(1.0)
+    rotten = sa.update(schema.outbound).where(schema.outbound.c.run_id == "r0")
+    await home.do(lambda connection: connection.execute(rotten.values(body=body)))
+    owed = await store.take()
+    assert owed is not None
+    assert owed.run_id == "r1"
+    assert await store.take() is None
+    assert await home.column("SELECT run_id FROM voice_answers ORDER BY at") == ["r0", "r1"]

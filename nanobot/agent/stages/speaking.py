@@ -21,6 +21,7 @@ from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.store_write import StoreWrite
+from nanobot.supervision import Work, side_by_side
 from nanobot.system import until_stored
 from nanobot.workspace.received import Received
 
@@ -109,9 +110,15 @@ class Speaking:
     async def run(self) -> None:
         """Speak until cancelled; what is half made then is made at the next start."""
         await until_stored(self._answers.recover, self._clock, "speaking")
+        works: dict[str, Work] = {
+            "speaking: answers": self._watch,
+            "speaking: leftovers": self._tick,
+            "speaking: what is due": self._speak,
+        }
+        await side_by_side(works, self._clock)
+
+    async def _speak(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._watch(), name="speaking: answers")
-            tasks.create_task(self._tick(), name="speaking: leftovers")
             room = asyncio.Semaphore(AT_ONCE)
             while True:
                 self._news.clear()

@@ -78,7 +78,8 @@ async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mend
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
-    for finding in (await _served(config), *await _watches(config)):
+    served = (await _served(config), *await _troubles(config), *await _watches(config))
+    for finding in served:
         yield finding
     for finding in _store(config, environ):
         yield finding
@@ -273,6 +274,20 @@ async def _served(config: Config) -> Finding:
         remedy = "The gateway's log says why; all but a failed one are tried again by themselves"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
     return Finding(about=about, level="ok", text=text)
+
+
+async def _troubles(config: Config) -> list[Finding]:
+    """What failed lately in the gateway that runs."""
+    try:
+        answer = await call(config.home / "control.sock", "status", {})
+    except NanobotError:
+        return []  # said of the gateway
+    troubles = msgspec.json.decode(answer).get("troubles", []) if answer else []
+    remedy = "It is tried again; the gateway's log has the details"
+    return [
+        Finding(about="gateway", level="warning", text=trouble, remedy=remedy)
+        for trouble in troubles
+    ]
 
 
 async def _watches(config: Config) -> list[Finding]:

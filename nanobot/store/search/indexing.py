@@ -23,7 +23,7 @@ from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.search.query import rows_of
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
-from nanobot.supervision import Work, begin_all
+from nanobot.supervision import Work, side_by_side
 
 LOOK_SECONDS = 30.0
 """How often all sessions are looked at: for posts, and for what other processes said."""
@@ -49,20 +49,22 @@ class LogIndexing(SqlStore):
 
     async def run(self, bus: Bus) -> None:
         """Until cancelled: index what is there, then what is said."""
-        async with asyncio.TaskGroup() as tasks:
-            works: dict[str, Work] = {
-                "indexing: conversations that said something": partial(self._watch, bus),
-                "indexing: all conversations": self._look_often,
-            }
-            begin_all(tasks, works, self.writer.clock)
-            while True:
-                await self._news.wait()
-                await self.writer.clock.sleep(_GATHER_SECONDS)
-                self._news.clear()
-                spoken, self._spoken = self._spoken, set()
-                for key in spoken:
-                    with boundary(f"indexing {key}"):
-                        await self.index_session(key)
+        works: dict[str, Work] = {
+            "indexing: conversations that said something": partial(self._watch, bus),
+            "indexing: all conversations": self._look_often,
+            "indexing: what was said": self._index_spoken,
+        }
+        await side_by_side(works, self.writer.clock)
+
+    async def _index_spoken(self) -> None:
+        while True:
+            await self._news.wait()
+            await self.writer.clock.sleep(_GATHER_SECONDS)
+            self._news.clear()
+            spoken, self._spoken = self._spoken, set()
+            for key in spoken:
+                with boundary(f"indexing {key}"):
+                    await self.index_session(key)
 
     async def index(self) -> None:
         """Index all that is not indexed yet. Raises StoreError."""

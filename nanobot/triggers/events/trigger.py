@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.ports import Clock
+from nanobot.supervision import Work, side_by_side
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.schedule import zone_of
 from nanobot.triggers.events.event_queue import (
@@ -63,10 +65,11 @@ class Events:
     async def run(self, publisher: Publisher) -> None:
         await self._recall()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for sensor in self._sensors:
-                    tasks.create_task(self._watch(sensor), name=f"events: {sensor.name}")
-                tasks.create_task(self._tell(publisher), name="events: telling")
+            works: dict[str, Work] = {
+                f"events: {sensor.name}": partial(self._watch, sensor) for sensor in self._sensors
+            }
+            works["events: telling"] = partial(self._tell, publisher)
+            await side_by_side(works, self._clock)
         finally:
             for sensor in self._sensors:
                 await sensor.close()

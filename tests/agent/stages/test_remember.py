@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.remember import DueSession, Remembering
@@ -13,6 +14,7 @@ from nanobot.messages import Origin
 from nanobot.providers.base import ModelProfile, ModelRequest
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry, ReplyEntry
+from nanobot.store.database import schema
 from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.unit import StoreContext
 from nanobot.testing import gateway
@@ -20,6 +22,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import Effect
+from nanobot.troubles import TROUBLES
 from tests.agent.stages.doubles import FakeMemory
 from tests.agent.tooling import Recorder, answered, bodies
 
@@ -260,3 +263,18 @@ async def test_what_fails_is_tried_again_later(part: str, memory: FakeMemory) ->
         await service.look()
         assert [kept[0] for kept in memory.texts["owner"]] == ["Tea."]
         assert len(summings(provider)) == (2 if broken else 1)
+
+
+async def test_a_conversation_that_cannot_be_read_keeps_no_other_from_memory() -> None:
+    provider, memory = model(), FakeMemory()
+    async with gateway(provider) as bot:
+        service = remembering(bot, memory)
+        await say(bot, "I am Ada", chat="1")
+        await say(bot, "I am Bob", chat="2")
+        rotten = sa.update(schema.entries).where(schema.entries.c.session_key == "fake:1")
+        bot.home.do(lambda connection: connection.execute(rotten.values(payload=b"\xff{")))
+        later(bot)
+        for _ in range(2):
+            await service.look()
+        assert ["I am Bob" in text for text in summings(provider)] == [True]
+        assert any(each.what == "remembering fake:1" for each in TROUBLES.recent())
