@@ -30,6 +30,7 @@ from nanobot.app.parts import (
     mcp_of,
     memory_of,
     prompt_of,
+    reports_of,
     retention_of,
     sandbox_of,
     speaking_of,
@@ -63,7 +64,6 @@ from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
@@ -229,9 +229,7 @@ class _Assembly:
             received=self.received,
             cron=self.cron,
             eraser=self.eraser,
-            troubles=TroubleReports(
-                SqlOwnerNotices(self.store.database, self.store.writer), bus, clock
-            ),
+            troubles=reports_of(self.store, bus),
             conversations=self.conversations,
             triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
+from nanobot.app.trouble_reports import TroubleReports
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
@@ -25,6 +26,7 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
 from nanobot.tools.mcp.views import NoServers, Servers
 from nanobot.tools.policy import STEERING
@@ -176,6 +178,12 @@ def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:
     """What removes for good. Of several processes only the one that fires jobs writes archives."""
     own = None if store.shared else archives
     return Eraser(store.database, store.writer, blobs, own)
+
+
+def reports_of(store: Store, bus: Bus) -> TroubleReports:
+    """What tells owners of works that keep failing."""
+    notices = SqlOwnerNotices(store.database, store.writer)
+    return TroubleReports(notices, bus, store.writer.clock)
 
 
 def titling_of(
