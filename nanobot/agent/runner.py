@@ -136,7 +136,7 @@ class Runner:
         if end.warning:
             text += f"\n\n({end.warning})"
         if any(m.steered and m.origin is Origin.USER for m in active.messages):
-            text += "\n\n(This also takes in what you wrote while I was working.)"
+            text += "\n\n(This also answers your latest message.)"
         if model := blind(active.log.own):
             text += f"\n\n({model} cannot see pictures: it was only told of them.)"
         return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY)

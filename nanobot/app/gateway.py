@@ -229,7 +229,9 @@ class Gateway:
                 shutdown = parts.lifecycle.shut_down(self._machine.ids, seconds)
                 tasks.create_task(shutdown, name="SHUTDOWN.md")
         if not drained.result():
-            logger.warning("{} run(s) go on at the next start", len(parts.worker.running))
+            logger.warning(
+                "{} unfinished run(s) resume at the next start", len(parts.worker.running)
+            )
         for task in agent:
             task.cancel()
         await parts.channels.flush()

@@ -36,7 +36,7 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
 
 def get(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A key or a table; nothing: all.")] = "",
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key or a table; empty: all.")] = "",
     json: Json = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
@@ -56,9 +56,12 @@ def get(
 def put(
     context: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as in agent.model.")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value; lists with commas.")],
+    value: Annotated[
+        str,
+        typer.Argument(metavar="VALUE", help="The value; separate the items of a list by commas."),
+    ],
     force: Annotated[
-        bool, typer.Option("--force", help="Take a model that is in no list.")
+        bool, typer.Option("--force", help="Accept a model that no list contains.")
     ] = False,
 ) -> None:
     """Write a key into config.toml.
@@ -92,10 +95,12 @@ def schema() -> None:
 
 def doctor(
     context: typer.Context,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Fix what can be fixed automatically.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Check everything that has to work, and say what to do.
+    """Check the installation and explain how to fix problems.
 
     One line each; ends with 1 if something is broken.
     """

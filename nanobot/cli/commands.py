@@ -49,7 +49,7 @@ def gateway(
         list[str] | None,
         typer.Option(
             metavar="channels|worker|web|all",
-            help="What of it this process does, where several share a PostgreSQL; may come again.",
+            help="Role of this process when several share a PostgreSQL database (repeatable).",
         ),
     ] = None,
 ) -> None:

@@ -63,7 +63,7 @@ def backup(
         name = time.strftime("nanobot-%Y%m%d-%H%M%S.db")
         target = Path(file).expanduser().absolute() if file else Path.cwd() / name
         maintenance.back_up(config.database_url, target)
-        say(f"{target} holds the store as it was just now.")
+        say(f"Backup written to {target}.")
         say(f"Files are not in it: keep {config.blobs} and {config.workspace} beside it.")
 
 
@@ -115,7 +115,7 @@ def check(context: typer.Context, json: Json = False) -> None:
 
 @db.command("vacuum", epilog=example("nanobot db vacuum"))
 def vacuum(context: typer.Context) -> None:
-    """Give the room of what is gone back to the disk; a SQLite store must be at rest."""
+    """Reclaim disk space; stop the gateway first if you use SQLite."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415
 

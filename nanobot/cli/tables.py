@@ -22,7 +22,7 @@ _BAD = frozenset({"failed", "dead"})
 def table(rows: Sequence[Any], now: Now, *, width: int | None) -> list[Line]:
     """The rows under their headings, no line wider than `width`; None: nothing is cut."""
     if not rows:
-        return [Line("There is nothing.", "")]
+        return [Line("Nothing found.", "")]
     fields, cells = grid(rows, now, whole=width is None)
     heads = [heading(field) for field in fields]
     widths = [max(columns(line[n]) for line in [heads, *cells]) for n in range(len(fields))]

@@ -12,7 +12,7 @@ _FIRST = {
     "gateway": "Serve the chats until stopped.",
     "service": "Run the gateway for good, as a service of this machine.",
     "status": "Show which model answers, what runs, how the chats are.",
-    "doctor": "Check everything that has to work, and say what to do.",
+    "doctor": "Check the installation and explain how to fix problems.",
     "config": "Read, change and check the configuration.",
     "sessions": "Read, continue, stop or remove conversations.",
     "approvals": "See and decide what the assistant asks for.",

@@ -24,7 +24,7 @@ from nanobot.session.approvals import (
 from nanobot.session.states import RunKind
 from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
 
-_Number: TypeAlias = Annotated[int, Meta(ge=1, description="What was asked.")]
+_Number: TypeAlias = Annotated[int, Meta(ge=1, description="The question's number.")]
 _LOOKED_THROUGH = 1_000
 
 
@@ -45,9 +45,9 @@ async def _decide(
     engine = context.engine
     approval = await engine.records.approval(number)
     if approval is None:
-        raise UnknownId(f"Nothing of the number {number} was asked; `approvals list` shows all.")
+        raise UnknownId(f"There is no approval #{number}; `approvals list` shows all.")
     if not may_answer(approval, _person(caller)):
-        raise NotAllowed(f"#{number} is not yours to decide.")
+        raise NotAllowed(f"You may not decide #{number}.")
     if bool(approval.question) != (answer.state == "answered"):
         right = f"/answer {number} TEXT" if approval.question else f"/approve {number}"
         raise UsageError(f"#{number} takes another answer: {right}")
@@ -73,18 +73,18 @@ def _decided_text(approval: Approval, _: Now) -> str:
     reads=True,
     role=Role.MEMBER,
     example="state=approved",
-    empty="Nobody has to be asked just now.",
+    empty="No approvals are pending.",
 )
 async def list_approvals(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
         Literal["open", "all", "", State],
-        Meta(description="Only in this state; open: what still counts."),
+        Meta(description="Filter by state; `open` lists those that still count."),
     ] = "open",
     limit: Limit = 20,
 ) -> list[ApprovalView]:
-    """List what waits for an approval or an answer."""
+    """List calls and questions that need an answer."""
     records, person = context.engine.records, _person(caller)
     wanted = "" if state == "all" else state
     if caller.role is Role.OWNER:
@@ -112,18 +112,18 @@ async def approve(
     *,
     always: Annotated[
         bool,
-        for_owners("Only owners allow something for good."),
-        Meta(description="In this chat from now on, without asking."),
+        for_owners("Only owners can allow something permanently."),
+        Meta(description="Always allow this in this chat."),
     ] = False,
 ) -> Approval:
-    """Let me do what I asked about."""
+    """Approve a pending call."""
     answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=always)
     return await _decide(context, caller, id, answer)
 
 
 @operation("deny", role=Role.MEMBER, text=_decided_text, command="approvals deny", example="3")
 async def deny(context: OperationContext, caller: Caller, id: _Number) -> Approval:
-    """Refuse what I asked about."""
+    """Deny a pending call."""
     answer = ApprovalAnswer(state="denied", by=_person(caller).shown)
     return await _decide(context, caller, id, answer)
 
@@ -139,9 +139,9 @@ async def answer_question(
     context: OperationContext,
     caller: Caller,
     id: _Number,
-    text: Annotated[Positional, Meta(description="The number of a choice, or words.")],
+    text: Annotated[Positional, Meta(description="The number of a choice, or your own words.")],
 ) -> Approval:
-    """Answer a question of mine."""
+    """Answer a question from the assistant."""
     words = ApprovalAnswer(state="answered", by=_person(caller).shown, text=text)
     return await _decide(context, caller, id, words)
 
@@ -149,23 +149,23 @@ async def answer_question(
 class _Call(Arguments, frozen=True, kw_only=True):
     tool: Annotated[Positional, Meta(description="The tool.")]
     text: Annotated[
-        Positional, Meta(description="Its arguments: JSON, or the first one as text.")
+        Positional, Meta(description="The arguments as JSON, or the first one as text.")
     ] = ""
     role: Annotated[Literal["owner", "member", "guest"], Meta(description="Whose run.")] = "owner"
     channel: Annotated[str, Meta(description="Where.")] = ""
-    chat: Annotated[str, Meta(description="In which chat.")] = ""
-    tainted: Annotated[bool, Meta(description="In a run that saw content from outside.")] = False
+    chat: Annotated[str, Meta(description="The chat in which the call would be made.")] = ""
+    tainted: Annotated[bool, Meta(description="As if the run had seen untrusted content.")] = False
 
 
 @operation("policy explain", reads=True, example="exec rm -r build")
 async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
-    """Say whether a call would be made, and by which rule."""
+    """Explain whether a call would be allowed, and by which rule."""
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 
 @operation("policy rules", reads=True)
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
-    """List what was allowed for good."""
+    """List permanent permissions."""
     return await context.engine.records.rules()
 
 
@@ -173,7 +173,7 @@ async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
 async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
 ) -> str:
-    """Take such a permission back."""
+    """Revoke a permanent permission."""
     if not await context.engine.records.forget_rule(id):
-        raise UnknownId(f"There is no rule {id}; `policy rules` shows those there are.")
-    return f"Rule {id} is gone: it is asked about again."
+        raise UnknownId(f"There is no rule {id}; `policy rules` lists them.")
+    return f"Revoked rule {id}: such calls ask again."

@@ -19,7 +19,7 @@ from nanobot.operations.rendering import Now
 
 @operation("channels list", reads=True, empty="`nanobot onboard` connects a chat.")
 async def list_channels(context: OperationContext, _: Caller) -> list[ChannelView]:
-    """List the configured channels, and how they are."""
+    """List the configured channels and their state."""
     return context.engine.home.channels()
 
 
@@ -36,23 +36,23 @@ def _type(view: ChannelTypeView) -> str:
 
 @operation("channels types", reads=True, text=_types)
 async def list_channel_types(context: OperationContext, _: Caller) -> list[ChannelTypeView]:
-    """List the types of channels that can be connected, and what each needs."""
+    """List the channel types and the settings that each needs."""
     return await context.engine.home.channel_types()
 
 
 def _connected(channel: ConnectedChannel, _: Now) -> str:
-    lacking = f" But: {channel.lacking}." if channel.lacking else ""
-    greeted = " Its owner was told so there." if channel.greeted else ""
-    refused = f" It could not tell its owner so: {channel.refused}" if channel.refused else ""
-    return (
-        f"{channel.name}: {channel.who} is ready.{lacking} It is in {channel.file}, and served "
-        f"from the next start on (`restart`).{greeted}{refused}"
-    )
+    lacking = f" Still missing: {channel.lacking}." if channel.lacking else ""
+    greeted = " The owner has received a message there." if channel.greeted else ""
+    refused = f" The message to its owner failed: {channel.refused}" if channel.refused else ""
+    saved = f"Saved in {channel.file}. Restart the gateway to use it (`restart`)."
+    return f"{channel.name}: {channel.who} is ready.{lacking} {saved}{greeted}{refused}"
 
 
-_Type = Annotated[Positional, Meta(description="Its type, or the name of a known one.")]
-_Name = Annotated[str, Meta(description="What to call it, if not as its type.")]
-_Settings = Annotated[str, Meta(description="Its keys, as KEY=VALUE, one a line.")]
+_Type = Annotated[
+    Positional, Meta(description="The channel's type, or the name of a configured one.")
+]
+_Name = Annotated[str, Meta(description="A name, if it should differ from the type.")]
+_Settings = Annotated[str, Meta(description="Its settings as KEY=VALUE, one per line.")]
 
 
 @operation("channels connect", text=_connected, example="telegram settings=token=${TOKEN}")
@@ -63,11 +63,11 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     *,
     name: _Name = "",
     settings: _Settings = "",
-    owners: Annotated[str, Meta(description="The ids of its owners, with commas.")] = "",
-    greet: Annotated[bool, Meta(description="Tell its owner there that it is set up.")] = False,
-    chat: Annotated[str, Meta(description="In that chat, as `channels meet` says it.")] = "",
+    owners: Annotated[str, Meta(description="The owners' ids, separated by commas.")] = "",
+    greet: Annotated[bool, Meta(description="Send its owner a message that it is set up.")] = False,
+    chat: Annotated[str, Meta(description="The owner's chat, as `channels meet` reports it.")] = "",
 ) -> ConnectedChannel:
-    """Connect a channel: try it, and keep it if its platform lets it in."""
+    """Test a channel's credentials and save it."""
     caller.at_this_machine("Connecting a channel")
     return await context.engine.home.connect(
         channel, name, _lines(settings), _ids(owners), chat if greet else None
@@ -86,9 +86,9 @@ async def meet_person(
     *,
     name: _Name = "",
     settings: _Settings = "",
-    others: Annotated[str, Meta(description="Ids of people who are not meant.")] = "",
+    others: Annotated[str, Meta(description="Ignore messages from these ids.")] = "",
 ) -> MetPerson:
-    """Wait a minute for who writes to a channel that is not connected yet, to know their id."""
+    """Wait one minute for a message and show the sender's id."""
     caller.at_this_machine("Connecting a channel")
     return await context.engine.home.meet(channel, name, _lines(settings), _ids(others))
 

@@ -27,10 +27,10 @@ def _settings_text(settings: list[SettingView], _: Now) -> str:
 
 def changed_text(changed: ChangedSettings, _: Now | None = None) -> str:
     """What became of keys that were written."""
-    lines = [f"{', '.join(changed.keys)}: written into {changed.file}."]
+    lines = [f"Saved {', '.join(changed.keys)} in {changed.file}."]
     if changed.overridden:
         names = ", ".join(map(variable_of, changed.overridden))
-        lines.append(f"It has no effect while the environment sets {names}.")
+        lines.append(f"It has no effect while the environment variable {names} is set.")
     if changed.applied:
         lines.append("It is in effect now.")
     if changed.restart:
@@ -42,9 +42,9 @@ def changed_text(changed: ChangedSettings, _: Now | None = None) -> str:
 async def get_settings(
     context: OperationContext,
     caller: Caller,
-    key: Annotated[Positional, Meta(description="A key or a table; nothing: all.")] = "",
+    key: Annotated[Positional, Meta(description="A key or a table; empty: all.")] = "",
 ) -> list[SettingView]:
-    """Show what is configured, secrets as ***."""
+    """Show the configuration; secrets are shown as ***."""
     caller.at_this_machine("The configuration")
     return context.engine.home.settings(key)
 
@@ -65,11 +65,13 @@ async def set_setting(
     context: OperationContext,
     caller: Caller,
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
-    text: Annotated[Positional, Meta(description="Its value; lists with commas.")],
+    text: Annotated[
+        Positional, Meta(description="The value; separate the items of a list by commas.")
+    ],
     *,
-    force: Annotated[bool, Meta(description="Take a model that is in no list.")] = False,
+    force: Annotated[bool, Meta(description="Accept a model that no list contains.")] = False,
 ) -> ChangedSettings:
-    """Write a key of the configuration."""
+    """Set a configuration key."""
     caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: text}, force=force)
 
@@ -80,7 +82,7 @@ async def unset_setting(
     caller: Caller,
     key: Annotated[Positional, Meta(description="The key, as in agent.model.")],
 ) -> ChangedSettings:
-    """Take a key out of the configuration, so that its default holds."""
+    """Remove a configuration key, so that its default applies."""
     caller.at_this_machine("The configuration")
     return await context.engine.home.change({key: None})
 
@@ -101,10 +103,10 @@ async def try_model(
     caller: Caller,
     name: Annotated[Positional, Meta(description="The model, as PROVIDER/MODEL.")] = "",
     *,
-    key: Annotated[str, Meta(description="With that key; it is not kept.")] = "",
-    api_base: Annotated[str, Meta(description="At that address; it is not kept.")] = "",
+    key: Annotated[str, Meta(description="Use this key for the test only.")] = "",
+    api_base: Annotated[str, Meta(description="Use this base URL for the test only.")] = "",
 ) -> TriedModel:
-    """Ask a model something, to see that it answers."""
+    """Test that a model answers."""
     if key or api_base:
         caller.at_this_machine("Another key or address")
     return await context.engine.home.try_model(name, key, api_base)
@@ -112,7 +114,7 @@ async def try_model(
 
 @operation("models providers", reads=True)
 async def list_providers(context: OperationContext, caller: Caller) -> list[ProviderView]:
-    """List the providers that are known by name, and whether there is a key."""
+    """List the known providers and whether each has a key."""
     caller.at_this_machine("The configuration")
     return context.engine.home.providers()
 
@@ -123,12 +125,12 @@ def _found_text(models: list[FoundModel], _: Now) -> str:
 
 @operation("models found", reads=True, text=_found_text)
 async def list_found(context: OperationContext, caller: Caller) -> list[FoundModel]:
-    """List the models that could answer: a key is set, they run on this machine, or included."""
+    """List the usable models: with a key, on this machine, or included."""
     caller.at_this_machine("The configuration")
     return await context.engine.home.found_models()
 
 
 @operation("personas list", reads=True)
 async def list_personas(context: OperationContext, _: Caller) -> list[PersonaView]:
-    """List how the assistant may talk: `agent.persona` names one."""
+    """List the personas; `agent.persona` selects one."""
     return context.engine.home.personas()

@@ -20,16 +20,16 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
 async def show_context(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> ContextView:
-    """Show what the model would be sent now, and how many tokens that takes."""
+    """Show what the model would receive now, and how many tokens it takes."""
     view = await context.engine.context_preview.at(session)
     return view if caller.address is None else counts_only(view)
 
 
 def _reloaded(result: Reloaded, _: Now) -> str:
-    return f"Read again with the next message in {result.sessions} conversations."
+    return f"Reloaded; {result.sessions} open conversations use it from their next message on."
 
 
 @operation("reload", text=_reloaded)
 async def reload(context: OperationContext, _: Caller) -> Reloaded:
-    """Read the workspace's files and skills again, for every conversation."""
+    """Reload the workspace's files and skills in every conversation."""
     return Reloaded(sessions=await context.engine.records.forget_prompts())

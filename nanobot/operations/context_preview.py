@@ -54,7 +54,7 @@ class ContextPreview:
         """The claim of the session's run, or of one that somebody would begin now."""
         row = await self._bus.journal.session(session_key)
         if row is None:
-            raise UnknownId(f"There is no session {session_key}; `sessions list` shows those.")
+            raise UnknownId(f"There is no session {session_key}; `sessions list` lists them.")
         entries = await self._bus.journal.history(session_key)
         return Claim(
             lane=Lane(session_key, 0),

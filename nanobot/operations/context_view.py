@@ -53,9 +53,9 @@ def context_text(view: ContextView, _: Now) -> str:
         *(f"- {part.name}: {part.tokens:,}" for part in view.parts),
     ]
     if view.renewed:
-        lines.append("The prompt would be made anew from the files as they are now.")
+        lines.append("The files have changed: the next message rebuilds the prompt.")
     if view.cut:
-        lines.append("`nanobot context show SESSION` on its machine prints the whole of it.")
+        lines.append("`nanobot context show SESSION` on the gateway's machine prints all of it.")
         return "\n".join(lines)
     lines += ["", "=== system ===", view.system]
     for tool in view.tools:

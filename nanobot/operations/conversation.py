@@ -70,7 +70,7 @@ async def admit(context: OperationContext, admission: Admission) -> Admitted:
     bus = context.engine.bus
     (admitted,) = await bus.admit(admission.message.address.channel, [admission])
     if admitted.refused:
-        raise NanobotError("too much is waiting in that session already; it was not taken")
+        raise NanobotError("that session's queue is full; the message was rejected")
     return admitted
 
 
@@ -108,9 +108,11 @@ async def compact(
     caller: Caller,
     *,
     session: SessionArgument = "",
-    undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False,
+    undo: Annotated[
+        bool, Meta(description="Restore the messages that the last summary replaced.")
+    ] = False,
 ) -> SentMessage:
-    """Sum up what was said so far, to go on with less (`/compact undo` takes it back)."""
+    """Summarize the conversation to free context (`/compact undo` reverts)."""
     return await _command(context, caller, session, _compact_command({"undo": undo}))
 
 
@@ -128,10 +130,10 @@ async def stop(
     *,
     session: SessionArgument = "",
     background: Annotated[
-        bool, Meta(description="Its background runs too.", extra={"name": "all"})
+        bool, Meta(description="Also stop its background runs.", extra={"name": "all"})
     ] = False,
 ) -> StopResult:
-    """Stop what I am doing for you and drop what you have waiting."""
+    """Stop the current answer and clear the queue."""
     # By a call; in a chat the message itself is the order (Dispatcher.admission).
     engine = context.engine
     row = await engine.journal.session(session)

@@ -25,32 +25,35 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
     """JobRequest, as people give it; what is left out is None."""
 
     schedule: (
-        Annotated[str, Meta(description="The schedule, if the text does not begin with it.")] | None
+        Annotated[str, Meta(description="The schedule, if the text does not start with it.")] | None
     ) = None
     zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] | None = None
-    name: Annotated[str, Meta(description="What the job is called.")] | None = None
-    to: Annotated[str, Meta(description="The chat it speaks in, as CHANNEL:CHAT.")] | None = None
-    send: Annotated[bool, Meta(description="Send the text as it is, without the model.")] | None = (
-        None
-    )
+    name: Annotated[str, Meta(description="The job's name.")] | None = None
+    to: (
+        Annotated[str, Meta(description="The chat that gets the answer, as CHANNEL:CHAT.")] | None
+    ) = None
+    send: (
+        Annotated[bool, Meta(description="Send the text unchanged, without the model.")] | None
+    ) = None
     session: (
         Annotated[
             Literal["own", "chat"],
-            Meta(description="Where its runs are: each begins anew, or in the chat's session."),
+            Meta(description="own: a new session for each run; chat: the chat's session."),
         ]
         | None
     ) = None
-    model: Annotated[str, Meta(description="The model that is asked.")] | None = None
+    model: Annotated[str, Meta(description="The model to use.")] | None = None
     tools: (
-        Annotated[str, Meta(description="The tools it may use, with commas; none, or all.")] | None
+        Annotated[str, Meta(description="Allowed tools, separated by commas; none, or all.")] | None
     ) = None
     max_iterations: (
-        Annotated[int, Meta(ge=1, le=1_000, description="Model calls of a run at most.")] | None
+        Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of model calls in a run.")]
+        | None
     ) = None
     misfire: (
         Annotated[
             Literal["skip", "run_once", "run_all"],
-            Meta(description="What becomes of times that were missed."),
+            Meta(description="What to do about missed runs."),
         ]
         | None
     ) = None
@@ -63,18 +66,24 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
     overlap: (
         Annotated[
             Literal["skip", "queue", "replace"],
-            Meta(description="What happens when the one before is not done."),
+            Meta(description="What to do if the previous run is still active."),
         ]
         | None
     ) = None
     jitter: (
-        Annotated[float, Meta(ge=0, le=86_400, description="Delay each by up to so many seconds.")]
+        Annotated[
+            float,
+            Meta(
+                ge=0, le=86_400, description="Delay each run by a random time of up to N seconds."
+            ),
+        ]
         | None
     ) = None
     retries: (
-        Annotated[int, Meta(ge=0, le=10, description="How often a failed run is repeated.")] | None
+        Annotated[int, Meta(ge=0, le=10, description="How many times to retry a failed run.")]
+        | None
     ) = None
-    expires: Annotated[str, Meta(description="Its end, as a time or +30d.")] | None = None
+    expires: Annotated[str, Meta(description="Expires at this time, or +30d.")] | None = None
 
 
 class DueView(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,14 +134,14 @@ def _job_text(job: JobView, _: Now) -> str:
     reads=True,
     role=Role.MEMBER,
     example="state=paused",
-    empty="`cron add every 2 hours Look at the builds` schedules something.",
+    empty="`cron add every 2 hours Check the builds` adds a job.",
 )
 async def list_jobs(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
         Literal["", "active", "paused", "done", "removed", "system"],
-        Meta(description="Only in this state."),
+        Meta(description="Filter by state."),
     ] = "",
     find: Find = "",
     limit: Limit = 50,
@@ -143,16 +152,16 @@ async def list_jobs(
     return [viewed(job) for job in jobs]
 
 
-@operation("cron add", text=_job_text, example="every weekday at 9 Look at the builds")
+@operation("cron add", text=_job_text, example="every weekday at 9 Check the builds")
 async def add_job(
     context: OperationContext,
     caller: Caller,
     settings: _JobArguments,
     text: Annotated[
-        Positional, Meta(description="The schedule, and then what is to be done or said.")
+        Positional, Meta(description="The schedule, followed by the task or the text.")
     ] = "",
 ) -> JobView:
-    """Schedule a job: the schedule, then what is to be done."""
+    """Add a job: the schedule, followed by the task."""
     schedule = settings.schedule or ""
     if not schedule:
         schedule, text = context.engine.job_editor.in_text(text, settings.zone or "")
@@ -166,7 +175,7 @@ async def edit_job(
     caller: Caller,
     settings: _JobArguments,
     job: _WhichJob,
-    text: Annotated[Positional, Meta(description="What is to be done or said instead.")] = "",
+    text: Annotated[Positional, Meta(description="The new task or text.")] = "",
 ) -> JobView:
     """Change a job."""
     request = _request(settings, settings.schedule, text)
@@ -174,12 +183,12 @@ async def edit_job(
 
 
 def _running(job: JobView, _: Now) -> str:
-    return f"Job #{job.id} ({job.name}) is being done now."
+    return f"Job #{job.id} ({job.name}) is running now."
 
 
 @operation("cron run", text=_running, example="3")
 async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Do a job now, besides its schedule."""
+    """Run a job now; its schedule is unchanged."""
     return viewed(await context.engine.job_editor.trigger(_requester(caller), job))
 
 
@@ -205,12 +214,10 @@ async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) ->
 async def list_occurrences(
     context: OperationContext,
     caller: Caller,
-    job: Annotated[
-        Positional, Meta(description="Its number, or its name; nothing: all of them.")
-    ] = "",
+    job: Annotated[Positional, Meta(description="Its number or name; empty: all jobs.")] = "",
     limit: Limit = 20,
 ) -> list[OccurrenceView]:
-    """Show what became of a job's times."""
+    """Show the history of a job's runs."""
     return await context.engine.job_editor.history(job, limit, _requester(caller))
 
 
@@ -230,11 +237,11 @@ async def preview_schedule(
     zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] = "",
     begin: Annotated[
         str,
-        Meta(description="From that time on, as in 2026-12-24T18:00.", extra={"name": "from"}),
+        Meta(description="Start at this time, as in 2026-12-24T18:00.", extra={"name": "from"}),
     ] = "",
     count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5,
 ) -> list[DueView]:
-    """Show when a schedule would be due."""
+    """Show the next times of a schedule."""
     book = context.engine.job_editor
     info = zone_of(zone or book.zone)
     schedule, due = book.preview(text, info.key, begin, count)

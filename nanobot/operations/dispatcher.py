@@ -100,11 +100,11 @@ class Dispatcher:
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
         if name in names:
-            return f"/{name} goes on with another word: /help {name} says with which."
+            return f"/{name} needs another word: /help {name} lists them."
         near = difflib.get_close_matches(name, names, 1)
         if near:
-            return f"There is no /{name}. Did you mean /{near[0]}? /help lists what there is."
-        return f"There is no /{name}; /help lists what there is." if alone else ""
+            return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
+        return f"There is no /{name}; /help lists the commands." if alone else ""
 
     async def decided(self, invocation: Invocation) -> tuple[Operation, str] | None:
         """The decision that a plain yes or no makes: on the call for which the conversation waits,
@@ -285,7 +285,7 @@ class Dispatcher:
                 continue
             session = arguments[parameter.name] or caller.session_key
             if not caller.owns(session):
-                raise NotAllowed("Only owners look into other conversations.")
+                raise NotAllowed("Only owners can see other conversations.")
             arguments = arguments | {parameter.name: session}
         return await operation.perform(self, caller, arguments)
 

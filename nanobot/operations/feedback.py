@@ -21,7 +21,7 @@ _MOST_WORDS = 2_000
 
 
 def _text(verdicts: list[FeedbackView], now: Now) -> str:
-    return as_text(verdicts, now) if verdicts else "Nobody has said what they think of an answer."
+    return as_text(verdicts, now) if verdicts else "No feedback yet."
 
 
 @operation(
@@ -31,18 +31,18 @@ async def feedback(
     context: OperationContext,
     caller: Caller,
     verdict: Annotated[
-        Literal["", "up", "down"], Meta(description="What you think.", extra={"positional": True})
+        Literal["", "up", "down"], Meta(description="Your comment.", extra={"positional": True})
     ] = "",
     text: Annotated[Positional, Meta(description="Why.")] = "",
     *,
-    run: Annotated[str, Meta(description="Of this run; else of the last one here.")] = "",
+    run: Annotated[str, Meta(description="The run; default: the last one here.")] = "",
     limit: Limit = 20,
 ) -> list[FeedbackView]:
-    """Say what you think of an answer (up or down); without it, list what was said."""
+    """Rate an answer (up or down); without a rating, list the feedback."""
     records = context.engine.records
     if not verdict:
         if caller.role is not Role.OWNER:
-            raise UsageError("Write up or down. Only owners read what others think.")
+            raise UsageError("Write up or down. Only owners can read the feedback of others.")
         judged = (await run_of(context, caller, run)).id if run else ""
         return await records.feedback(judged, limit)
     if len(text) > _MOST_WORDS:
@@ -66,7 +66,7 @@ async def _judged(context: OperationContext, caller: Caller, name: str) -> RunVi
     named = await context.engine.records.run(name)
     run = named or await run_of(context, caller, name)
     if not caller.owns(run.session_key):
-        raise NotAllowed("Only owners judge answers of other conversations.")
+        raise NotAllowed("Only owners can rate answers in other conversations.")
     if run.ended_at is None:
         raise NanobotError(f"Run {run.id} has not ended yet.")
     return run

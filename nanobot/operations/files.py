@@ -33,22 +33,22 @@ async def check_path(engine: Engine, path: str) -> None:
     call = msgspec.json.encode({"path": path}).decode()
     decision = await engine.tools.judge("read_file", call, context)
     if decision.verdict is Verdict.DENY:
-        raise NotAllowed(f"{path[:200]} is not shown, because {decision.why} ({decision.rule}).")
+        raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 
 
 def _text(file: FileText, _: Now) -> str:
     if not file.is_text:
-        return f"{file.path} is no text ({file.size:,} bytes)."
-    return f"{file.text}\n[... it goes on]" if file.cut else file.text
+        return f"{file.path} is not a text file ({file.size:,} bytes)."
+    return f"{file.text}\n[... cut here]" if file.cut else file.text
 
 
-@operation("files list", reads=True, example="notes", empty="The assistant's files go there.")
+@operation("files list", reads=True, example="notes", empty="The assistant saves its files there.")
 async def list_files(
     context: OperationContext,
     caller: Caller,
-    folder: Annotated[Positional, Meta(description="A folder; none: the workspace.")] = "",
+    folder: Annotated[Positional, Meta(description="A folder; empty: the workspace.")] = "",
 ) -> list[FileView]:
-    """List what is in a folder of the workspace."""
+    """List a folder of the workspace."""
     caller.at_this_machine(_WHAT)
     return await context.engine.home.files.listed(folder)
 

@@ -29,16 +29,16 @@ async def examine(
     context: OperationContext,
     caller: Caller,
     *,
-    fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False,
+    fix: Annotated[bool, Meta(description="Fix what can be fixed automatically.")] = False,
 ) -> list[Finding]:
-    """Check everything that has to work, and say what to do."""
+    """Check the installation and explain how to fix problems."""
     caller.at_this_machine("What a doctor finds")
     return await context.engine.home.examine(fix=fix)
 
 
-@operation("restart", confirm="What runs gets its time to end. Start again now?")
+@operation("restart", confirm="Running answers get time to finish. Restart now?")
 async def restart(context: OperationContext, caller: Caller) -> str:
-    """Let what runs end, and start the gateway again with the configuration as it is now."""
+    """Let running answers finish, then restart the gateway with the current configuration."""
     caller.at_this_machine("Starting again")
     context.engine.home.restart()
-    return "It is starting again. What was running goes on afterwards."
+    return "The gateway is restarting. Unfinished answers resume afterwards."

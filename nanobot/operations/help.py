@@ -66,12 +66,12 @@ def _text(commands: list[CommandHelp], _: Now) -> str:
             f"`{each.usage}`\n{each.help}\n→ `{each.example}`" for each in commands
         )
         if blocks.count("\n") + 3 <= MOST_LINES:
-            return f"{blocks}\n\n`/help {name} WORD` says all about one."
+            return f"{blocks}\n\n`/help {name} WORD` explains one in full."
         lines = [f"- `{each.usage}`: {each.help}" for each in commands]
         return "\n".join([*_fitting(lines, MOST_LINES - 1), f"`/help {name} WORD` explains one."])
     if len(families) < MOST_LINES:
         lines = [_family_line(name, family) for name, family in families.items()]
-        return "\n".join(["Write to me as you would to a person. Besides that:", *lines])
+        return "\n".join(["Write to me as you would to a person. Commands:", *lines])
     by_name = {_name(each): each for each in commands}
     used = [by_name[name] for name in _SHOWN_FIRST if name in by_name]
     lines = [f"- `/{_name(each)}`: {each.help}" for each in used]
@@ -150,10 +150,10 @@ async def show_help(
     context: OperationContext,
     caller: Caller,
     text: Annotated[
-        Positional, Meta(description="A command to be told all about, as cron or cron add")
+        Positional, Meta(description="The command to explain, as in cron or cron add")
     ] = "",
 ) -> list[CommandHelp]:
-    """Show what can be asked for."""
+    """Show the commands."""
     topic = " ".join(text.lower().removeprefix("/").split()).removeprefix("more")
     commands = [each for each in context.listed if each.listed and each.may(caller.role)]
     about = [
@@ -192,7 +192,7 @@ def _welcome(first: FirstSteps, _: Now) -> str:
 
 @operation("start", reads=True, role=Role.GUEST, text=_welcome, listed=False)
 async def start(context: OperationContext, caller: Caller) -> FirstSteps:
-    """Say hello, with the commands that are used most."""
+    """Show a greeting with the most used commands."""
     by_name = {each.name: each for each in context.listed if each.may(caller.role)}
     names = [name for name in _SHOWN_FIRST if name in by_name]
     return FirstSteps([_of(by_name[name]) for name in names[:_MOST_SHOWN]])

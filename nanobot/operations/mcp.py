@@ -16,7 +16,7 @@ from nanobot.tools.mcp.views import ServerView
 
 @operation("mcp list", reads=True, empty="`nanobot mcp add` connects a server.")
 async def list_servers(context: OperationContext, _: Caller) -> list[ServerView]:
-    """List the MCP servers and how they are."""
+    """List the MCP servers and their state."""
     return context.engine.mcp.views()
 
 
@@ -28,21 +28,21 @@ async def _switched(
 ) -> ChangedSettings:
     caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.engine.mcp.views()}:
-        raise UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` shows those there are")
+        raise UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` lists them")
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
 
 
 def _text(changed: ChangedSettings, _: Now) -> str:
-    return f"Written into {changed.file}. Restart the gateway for it to take effect (`restart`)."
+    return f"Saved in {changed.file}. Restart the gateway to apply it (`restart`)."
 
 
 @operation("mcp enable", text=_text, example="github")
 async def enable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """Connect an MCP server again after a restart."""
+    """Enable an MCP server (after a restart)."""
     return await _switched(context, caller, name, enabled=True)
 
 
 @operation("mcp disable", text=_text, example="github")
 async def disable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
-    """No longer connect an MCP server after a restart."""
+    """Disable an MCP server (after a restart)."""
     return await _switched(context, caller, name, enabled=False)

@@ -14,7 +14,9 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
 
-_Scope: TypeAlias = Annotated[str, Meta(description="Whose: a folder below memory/, or owner.")]
+_Scope: TypeAlias = Annotated[
+    str, Meta(description="The owner of the memories: a folder below memory/, or `owner`.")
+]
 _Number: TypeAlias = Annotated[int, Meta(description="The number of the memory.")]
 
 
@@ -23,14 +25,14 @@ def _own(caller: Caller) -> str | None:
     if caller.role is Role.OWNER and caller.private:
         return None
     if caller.address is None:
-        raise UsageError("memory is somebody's: ask from a chat")
+        raise UsageError("memories belong to a person: use this from a chat")
     return scope_of(caller.address, caller.by, caller.role, private=caller.private)
 
 
 def _allowed(caller: Caller, scope: str) -> str | None:
     own = _own(caller)
     if own is not None and scope not in ("", own):
-        raise UsageError("Only owners look into other memories, in a private chat.")
+        raise UsageError("Only owners can see the memories of others, and only in a private chat.")
     return scope or own
 
 
@@ -50,13 +52,13 @@ async def list_memories(
     caller: Caller,
     state: Annotated[
         Literal["", "proposed", "active", "retracted"],
-        Meta(description="Only in this state."),
+        Meta(description="Filter by state."),
     ] = "",
     scope: _Scope = "",
     find: Find = "",
     limit: Limit = 50,
 ) -> list[MemoryView]:
-    """List what is remembered, the newest first."""
+    """List memories, newest first."""
     own = _allowed(caller, scope)
     scopes = None if own is None else [own]
     return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit, find=find)
@@ -70,13 +72,13 @@ async def search_memories(
     scope: _Scope = "",
     limit: Limit = 10,
 ) -> list[MemoryHit]:
-    """Search what is remembered."""
+    """Search the memories."""
     return await context.engine.memory.search(_allowed(caller, scope) or OWNER, text, limit)
 
 
 @operation("memory show", reads=True, role=Role.MEMBER, example="12")
 async def show_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Show something remembered, and where it comes from."""
+    """Show a memory and where it comes from."""
     return await context.engine.memory.show(id, _own(caller))
 
 
@@ -85,21 +87,21 @@ async def correct_memory(
     context: OperationContext,
     caller: Caller,
     id: _Number,
-    text: Annotated[Positional, Meta(description="What it is to say.")],
+    text: Annotated[Positional, Meta(description="The new text.")],
 ) -> MemoryView:
-    """Put other words in the place of something remembered."""
+    """Change the text of a memory."""
     return await context.engine.memory.correct(id, text, _own(caller))
 
 
 @operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Accept what is proposed to be remembered."""
+    """Accept a proposed memory."""
     return await context.engine.memory.accept(id, _own(caller))
 
 
 @operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
 async def reject_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Reject what is proposed, for good."""
+    """Reject a proposed memory permanently."""
     return await context.engine.memory.reject(id, _own(caller))
 
 
@@ -107,9 +109,9 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
     "memory forget",
     role=Role.MEMBER,
     text=_after("Forgotten"),
-    confirm="This removes it for good, from its file too. Go on?",
+    confirm="This permanently removes it, also from its file. Continue?",
     example="12",
 )
 async def forget_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Remove something remembered for good."""
+    """Remove a memory permanently."""
     return await context.engine.memory.forget(id, _own(caller))

@@ -76,7 +76,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         """Raises UsageError in a chat: whoever takes over an account of a platform is not to take
         over the machine."""
         if self.address is not None and self.address.channel != TERMINAL:
-            raise UsageError(f"{what} is not for a chat: do it on its machine, or on the page.")
+            raise UsageError(f"{what} does not work in a chat: use the command line or the page.")
 
 
 class OperationContext(Protocol):

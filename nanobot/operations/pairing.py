@@ -18,27 +18,27 @@ from nanobot.operations.rendering import Now
     "pair list",
     reads=True,
     example="state=asked",
-    empty="Strangers who write to the assistant alone are listed here.",
+    empty="People who write to the assistant for the first time appear here.",
 )
 async def list_pairings(
     context: OperationContext,
     _: Caller,
     state: Annotated[
         Literal["", "asked", "expired", "approved", "revoked"],
-        Meta(description="Only in this state."),
+        Meta(description="Filter by state."),
     ] = "",
     limit: Limit = 50,
 ) -> list[PairingView]:
-    """List who asks to be let in, and who was."""
+    """List access requests and the people who have access."""
     return await context.engine.pairing.listed(state=state, limit=limit)
 
 
 def _text(pairing: PairingView, _: Now) -> str:
     person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
     if pairing.state == "approved":
-        notice = " and is being told so" if pairing.code else ""
-        return f"{person} is in as {pairing.role}{notice}."
-    return f"{person} is not let in any more."
+        notice = " and gets a message" if pairing.code else ""
+        return f"{person} now has access as {pairing.role}{notice}."
+    return f"{person} no longer has access."
 
 
 @operation("pair approve", text=_text, example="K7PM-3XQA role=owner")
@@ -46,19 +46,19 @@ async def approve_pairing(
     context: OperationContext,
     caller: Caller,
     code: Annotated[
-        Positional, Meta(description="The code they were given, or CHANNEL:ID of whoever it is.")
+        Positional, Meta(description="The code that the person received, or CHANNEL:ID.")
     ],
     role: Annotated[
         Literal["member", "owner", "guest"],
-        Meta(description="As what: owners may do everything, guests have no tools."),
+        Meta(description="The role: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:
-    """Let in whoever was given that code, or whom you name."""
+    """Give a person access, by their code or id."""
     engine = context.engine
     channel, colon, sender_id = code.strip().partition(":")
     if colon and sender_id:
         if channel not in engine.facts().channels:
-            raise UsageError(f"{channel[:40]!r} is no channel that is served: write CHANNEL:ID.")
+            raise UsageError(f"{channel[:40]!r} is not a connected channel: write CHANNEL:ID.")
         return await engine.pairing.let_in(channel, sender_id, Role(role), caller.by)
     pairing, chat = await engine.pairing.approve(code, Role(role), caller.by)
     engine.bus.owed(chat)
@@ -71,5 +71,5 @@ async def revoke_pairing(
     caller: Caller,
     who: Annotated[Positional, Meta(description="Their id, or CHANNEL:ID.")],
 ) -> PairingView:
-    """No longer let somebody in."""
+    """Revoke a person's access."""
     return await context.engine.pairing.revoke(who, caller.by)

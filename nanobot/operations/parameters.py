@@ -34,11 +34,9 @@ Arguments without a default are given so too."""
 Rest: TypeAlias = Annotated[str, Meta(extra={"positional": True, "rest": True})]
 """The type of one that takes all that follows, whatever its name."""
 PositionalSession: TypeAlias = Annotated[SessionArgument, Meta(extra={"positional": True})]
-Find: TypeAlias = Annotated[
-    str, Meta(max_length=200, description="Only those with these words in them.")
-]
+Find: TypeAlias = Annotated[str, Meta(max_length=200, description="Filter by text.")]
 """The type of an argument that narrows a list: letter case does not count."""
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of results.")]
 
 _IN_QUOTES = re.compile(r"""(\w+)=("[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’)(?!\S)\s*""")
 _OPTION = re.compile("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
@@ -123,9 +121,9 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
             shown = f"{value!r}"[:_SHOWN]
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
         if isinstance(typed, int) and abs(typed) > _LARGEST:
-            raise UsageError(f"`{self.name}` is a number that cannot be: at most {_LARGEST:,}")
+            raise UsageError(f"`{self.name}` is too large: at most {_LARGEST:,}")
         if isinstance(typed, str) and "\0" in typed:
-            raise UsageError(f"`{self.name}` has a character in it that no text has (NUL)")
+            raise UsageError(f"`{self.name}` contains a NUL character")
         return typed
 
 
@@ -223,7 +221,7 @@ def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
         elif choice is not None and choice.name not in values:
             values[choice.name] = word
         elif not all(parameter.session for parameter in parameters):
-            raise UsageError(f"{word!r} is too much")
+            raise UsageError(f"unexpected argument {word!r}")
         text = "".join(after)
     return values
 
@@ -252,7 +250,7 @@ def converted(
     for name in values:
         if name not in names:
             there = ", ".join(names) or "none"
-            raise UsageError(f"there is no argument `{name[:_SHOWN]}`; there are: {there}")
+            raise UsageError(f"unknown argument `{name[:_SHOWN]}`; known: {there}")
     arguments = {}
     for parameter in parameters:
         if parameter.name in values:

@@ -16,7 +16,7 @@ _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or mem
 
 @operation("prompts list", reads=True)
 async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
-    """List the files that the prompt is made of."""
+    """List the files of the prompt."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_files()
 
@@ -27,25 +27,25 @@ def _page(file: PromptFile, _: Now) -> str:
 
 @operation("prompts show", reads=True, text=_page, example="AGENTS.md")
 async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
-    """Show a file that the prompt is made of."""
+    """Show a file of the prompt."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.prompt_file(name)
 
 
 @operation(
     "prompts write",
-    text=lambda file, _: f"{file.name} is written; new conversations have it in their prompt.",
+    text=lambda file, _: f"Saved {file.name}. New conversations have it in their prompt.",
     example="USER.md I live in Lisbon.",
 )
 async def write_prompt_file(
     context: OperationContext,
     caller: Caller,
     name: _File,
-    text: Annotated[Positional, Meta(description="All that it is to hold.")],
+    text: Annotated[Positional, Meta(description="The whole new content.")],
     digest: Annotated[
-        str, Meta(description="Only if it still is what `prompts show` gave this digest of.")
+        str, Meta(description="Write only if the file still has this digest (from `prompts show`).")
     ] = "",
 ) -> PromptFile:
-    """Write a file that the prompt is made of."""
+    """Write a file of the prompt."""
     caller.at_this_machine("What the prompt is made of")
     return await context.engine.home.write_prompt_file(name, text, digest)

@@ -178,7 +178,7 @@ def as_text(result: Any, now: Now) -> str:
     if not isinstance(result, list | tuple):
         return "\n".join(f"{name}: {value}" for name, value in pairs(result, now))
     if not result:
-        return "There is nothing."
+        return "Nothing found."
     fields, lines = grid(result, now)
     return "\n".join(_item(fields, line) for line in lines)
 

@@ -19,9 +19,9 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
 
-_OfSession: TypeAlias = Annotated[str, Meta(description="Only of this session.")]
+_OfSession: TypeAlias = Annotated[str, Meta(description="Filter by session.")]
 RunId: TypeAlias = Annotated[
-    Positional, Meta(description="The run: its id, or as much of it as only one has.")
+    Positional, Meta(description="The run's id, or a unique beginning of it.")
 ]
 _MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message.")]
 
@@ -43,7 +43,7 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     run = await records.run(name)
     if caller.role is not Role.OWNER:
         if run is None or not _is_seen(caller, run):
-            raise UnknownId(f"There is no run {name} of yours.")
+            raise UnknownId(f"You have no run {name}.")
         return run
     if run is not None:
         return run
@@ -51,9 +51,9 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     run = await records.run(ids[0]) if len(ids) == 1 else None
     if run is None and ids:
         names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
-        raise UsageError(f"{name} is the beginning of several runs: {names}")
+        raise UsageError(f"{name} matches several runs: {names}")
     if run is None:
-        raise UnknownId(f"There is no run {name}; `runs list` shows those there are.")
+        raise UnknownId(f"There is no run {name}; `runs list` lists them.")
     return run
 
 
@@ -83,13 +83,13 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
             "succeeded",
             "cancelled",
         ],
-        Meta(description="Only in this state."),
+        Meta(description="Filter by state."),
     ] = "",
-    kind: Annotated[Literal["", "chat", "task"], Meta(description="Only of this kind.")] = "",
+    kind: Annotated[Literal["", "chat", "task"], Meta(description="Filter by kind.")] = "",
     find: Find = "",
     limit: Limit = 20,
 ) -> list[RunView]:
-    """List runs, the newest first."""
+    """List runs, newest first."""
     if session:
         check_sight(caller, session)
     return await context.engine.conversations.runs(
@@ -115,14 +115,14 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
 
 @operation("runs cancel", role=Role.MEMBER, example="01m80aj3rq")
 async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> RunView:
-    """End a run, and nothing else."""
+    """Cancel one run."""
     engine = context.engine
     run = await run_of(context, caller, id)
     row = await engine.journal.session(run.session_key)
     live = None if row is None else row.run
     if live is None or live.id != run.id:
         raise NanobotError(f"Run {run.id} has ended already.")
-    notice = stopped_notice(live.id, live.address, "This was cancelled.")
+    notice = stopped_notice(live.id, live.address, "Cancelled.")
     partial = engine.partial(live.session_key)
     ending = Ending(
         state=RunState.ABORTED,
@@ -144,14 +144,14 @@ async def retry_run(
     caller: Caller,
     id: RunId,
 ) -> RunView:
-    """Start a background run again that failed or was cancelled."""
+    """Retry a background run that failed or was cancelled."""
     engine = context.engine
     run = await run_of(context, caller, id)
     request = await engine.tasks.again(run.id)
     if request is None:
-        raise NanobotError(f"Run {run.id} answered a message: say it again instead.")
+        raise NanobotError(f"Run {run.id} answered a message: send the message again instead.")
     if run.state not in (RunState.FAILED, RunState.ABORTED):
-        raise NanobotError(f"Run {run.id} is {run.state}: only failed ones are tried again.")
+        raise NanobotError(f"Run {run.id} is {run.state}: only failed runs can be retried.")
     key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
     started = await engine.starter.start(msgspec.structs.replace(request, key=key))
     view = await engine.records.run(started)
@@ -166,7 +166,7 @@ async def retry_run(
 async def _message_of(context: OperationContext, number: int) -> OutboxView:
     message = await context.engine.records.owed(number)
     if message is None:
-        raise UnknownId(f"There is no message {number}; `outbox list` shows those there are.")
+        raise UnknownId(f"There is no message {number}; `outbox list` lists them.")
     return message
 
 
@@ -187,29 +187,29 @@ async def list_outbox(
             "dead",
             "dropped",
         ],
-        Meta(description="Only in this state."),
+        Meta(description="Filter by state."),
     ] = "",
     limit: Limit = 20,
 ) -> list[OutboxView]:
-    """List messages to chats and how their delivery stands."""
+    """List outgoing messages and their delivery state."""
     return await context.engine.records.outbox(state=state, limit=limit)
 
 
 @operation("outbox retry", example="17")
 async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
-    """Send a dead message again."""
+    """Retry a message whose delivery failed."""
     engine = context.engine
     address = await engine.records.retry(id)
     message = await _message_of(context, id)
     if address is None:
-        raise NanobotError(f"Message {id} is {message.state}: only dead ones are sent again.")
+        raise NanobotError(f"Message {id} is {message.state}: only dead messages can be retried.")
     engine.bus.owed(address)
     return message
 
 
 @operation("outbox drop", example="17")
 async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
-    """Give an unsent message up."""
+    """Discard an unsent message."""
     dropped = await context.engine.records.drop(id)
     message = await _message_of(context, id)
     if not dropped:
@@ -234,7 +234,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("tools list", reads=True)
 async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
-    """List what the model may do."""
+    """List the tools that the model may use."""
     return [
         ToolView(
             name=spec.name,
@@ -253,16 +253,16 @@ async def list_tool_calls(
     context: OperationContext,
     _: Caller,
     session: _OfSession = "",
-    tool: Annotated[str, Meta(description="Only of this tool.")] = "",
+    tool: Annotated[str, Meta(description="Filter by tool.")] = "",
     limit: Limit = 20,
 ) -> list[ToolCallView]:
-    """List the tool calls that were made."""
+    """List past tool calls."""
     return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
 
 
 def _audit_text(logs: list[AuditView], _: Now) -> str:
     lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
-    return "\n".join([*lines, f"{len(logs)} log(s), and every chain holds."])
+    return "\n".join([*lines, f"{len(logs)} log(s); every hash chain is intact."])
 
 
 @operation("audit verify", reads=True, text=_audit_text)
@@ -270,7 +270,9 @@ async def verify_logs(
     context: OperationContext,
     _: Caller,
     session: _OfSession = "",
-    head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = "",
+    head: Annotated[
+        str, Meta(description="A hash noted earlier: one of the logs must contain it.")
+    ] = "",
 ) -> list[AuditView]:
-    """Check that no log was changed or cut."""
+    """Verify that no log was changed or cut."""
     return await context.engine.records.audit(session, head)

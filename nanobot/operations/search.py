@@ -17,7 +17,7 @@ from nanobot.operations.visibility import visible_sessions
 def _hits_text(hits: list[SearchHit], now: Now) -> str:
     """A paragraph for each hit: where and when, and the sentence with the words marked."""
     if not hits:
-        return "Nothing was said with these words."
+        return "No message contains these words."
     paragraphs = []
     for hit in hits:
         name = f"{hit.title} (`{hit.session_key}`)" if hit.title else f"`{hit.session_key}`"
@@ -43,17 +43,18 @@ async def search(
         Meta(
             min_length=1,
             max_length=200,
-            description='Words that must all be there; "in quotes": a phrase.',
+            description='All of these words; "in quotes": a phrase.',
         ),
     ],
     *,
     session: Annotated[str, Meta(description="Only in this session.")] = "",
     before: Annotated[
-        int, Meta(ge=0, description="The page behind the hit with this id; 0: the newest.")
+        int,
+        Meta(ge=0, description="Continue after the hit with this id; 0: start with the newest."),
     ] = 0,
-    limit: Annotated[int, Meta(ge=1, le=100, description="How many at most.")] = 10,
+    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of results.")] = 10,
 ) -> list[SearchHit]:
-    """Search everything that was said, the newest first."""
+    """Search all conversations, newest first."""
     keys = await visible_sessions(context, caller)
     if session:
         keys = (session,) if keys is None or session in keys else ()

@@ -42,7 +42,7 @@ def _text(exposures: list[Exposure], _: Now) -> str:
     failed=lambda exposures: any(row.level == "danger" for row in exposures),
 )
 async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
-    """Say what attackers of each kind could reach here, and what closes it."""
+    """Show what each kind of attacker could reach, and how to prevent it."""
     return await context.engine.security.audit()
 
 
@@ -50,7 +50,7 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
 async def list_tainted_files(
     context: OperationContext, _: Caller, limit: Limit = 100
 ) -> list[TaintedFile]:
-    """List the files that hold content from outside."""
+    """List the files with untrusted content."""
     paths = await context.engine.security.tainted_files()
     return [TaintedFile(path=path) for path in paths[:limit]]
 
@@ -61,8 +61,10 @@ async def trust_files(
     _: Caller,
     path: Annotated[Positional, Meta(description="A file of the workspace, or a folder.")],
 ) -> str:
-    """Say that a file, or all below a folder, holds nothing from outside."""
+    """Mark a file or folder as trusted."""
     count = await context.engine.security.trust(path)
     if not count:
-        raise UnknownId(f"{path[:200]} is not marked; `security files` lists what is.")
-    return f"{count} marks are gone: reading {path[:200]} taints no conversation any more."
+        raise UnknownId(
+            f"{path[:200]} is not marked as untrusted; `security files` lists those that are."
+        )
+    return f"Removed {count} marks: reading {path[:200]} no longer taints a conversation."

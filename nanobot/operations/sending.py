@@ -50,7 +50,7 @@ async def _chat_of(context: OperationContext, session: str) -> Address | None:
 
 
 def _taken(sent: SentMessage, _: Now) -> str:
-    text = f"Taken into {sent.session_key}" if sent.fresh else "That was taken already"
+    text = f"Added to {sent.session_key}" if sent.fresh else "This message was already accepted"
     return f"{text}; the answer goes to {sent.address}."
 
 
@@ -58,11 +58,11 @@ def _taken(sent: SentMessage, _: Now) -> str:
 async def send(
     context: OperationContext,
     caller: Caller,
-    text: Annotated[Positional, Meta(description="What to say.")],
+    text: Annotated[Positional, Meta(description="The text to send.")],
     session: SessionArgument = "",
-    key: Annotated[str, Meta(description="Taken only once with the same key.")] = "",
+    key: Annotated[str, Meta(description="A key that prevents a second delivery.")] = "",
 ) -> SentMessage:
-    """Put a message into a session; the answer goes to its chat."""
+    """Send a message to a session; the answer goes to its chat."""
     text = _cleaned(text)
     key = key or caller.key or os.urandom(12).hex()
     address = await _chat_of(context, session)
@@ -86,7 +86,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _notified(notification: Notification, _: Now) -> str:
-    return f"On its way to {notification.address}; `outbox list` shows how its delivery stands."
+    return f"Queued for {notification.address}; `outbox list` shows its delivery."
 
 
 @operation("notify", text=_notified, example="telegram:1001 The backup is done.")
@@ -94,17 +94,17 @@ async def notify(
     context: OperationContext,
     caller: Caller,
     chat: Annotated[Positional, Meta(description="The chat, as CHANNEL:CHAT.")],
-    text: Annotated[Positional, Meta(description="What to tell it.")],
+    text: Annotated[Positional, Meta(description="The text to send.")],
     *,
-    key: Annotated[str, Meta(description="Sent only once with the same key.")] = "",
+    key: Annotated[str, Meta(description="A key that prevents a second delivery.")] = "",
 ) -> Notification:
-    """Tell a chat something, without asking the model."""
+    """Send a message to a chat without asking the model."""
     channel, _, chat_id = chat.partition(":")
     facts = context.engine.facts()
     channels = list(dict.fromkeys((*facts.channels, *facts.addressed)))
     if channel not in channels or not chat_id:
         names = ", ".join(channels)
-        raise UsageError(f"{chat[:80]!r} is no chat: write CHANNEL:CHAT; channels are {names}")
+        raise UsageError(f"{chat[:80]!r} is not a chat: write CHANNEL:CHAT (channels: {names})")
     address = Address(channel, chat_id)
     name = key or caller.key or os.urandom(12).hex()
     message = OutboundMessage(

@@ -18,12 +18,12 @@ async def rename_session(
     context: OperationContext,
     caller: Caller,
     title: Annotated[
-        Rest, Meta(max_length=120, description="The title; empty: its first sentence again.")
+        Rest, Meta(max_length=120, description="The title; empty: back to the first sentence.")
     ] = "",
     *,
     session: SessionArgument = "",
 ) -> SessionView:
-    """Give a conversation a title, which is kept."""
+    """Rename a conversation."""
     await context.engine.conversations.rename(session, " ".join(title.split()))
     return await session_of(context, caller, session)
 
@@ -32,7 +32,7 @@ async def rename_session(
 async def pin_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
-    """Keep a conversation at the top of the list."""
+    """Pin a conversation to the top of the list."""
     await context.engine.conversations.pin(session, pinned=True)
     return await session_of(context, caller, session)
 
@@ -41,7 +41,7 @@ async def pin_session(
 async def unpin_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
-    """Sort a conversation by its last change again."""
+    """Unpin a conversation."""
     await context.engine.conversations.pin(session, pinned=False)
     return await session_of(context, caller, session)
 
@@ -50,7 +50,7 @@ async def unpin_session(
 async def archive_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
-    """Remove a conversation from the list until something new is said there."""
+    """Archive a conversation until its next message."""
     await context.engine.conversations.archive(session, archived=True)
     return await session_of(context, caller, session)
 

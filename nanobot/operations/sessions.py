@@ -31,9 +31,9 @@ class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
 def check_sight(caller: Caller, key: str) -> None:
     """Raises NotAllowed where the caller may not read the session of that name."""
     if caller.owns(key) and not caller.sees(key):
-        raise NotAllowed("Several people read here: ask in a private chat.")
+        raise NotAllowed("Others can read this chat: use a private chat.")
     if not caller.sees(key):
-        raise NotAllowed("Only owners look into other conversations.")
+        raise NotAllowed("Only owners can see other conversations.")
 
 
 async def session_of(context: OperationContext, caller: Caller, key: str) -> SessionView:
@@ -41,7 +41,7 @@ async def session_of(context: OperationContext, caller: Caller, key: str) -> Ses
     check_sight(caller, key)
     session = await context.engine.records.session(key)
     if session is None:
-        raise UnknownId(f"There is no session {key}; `sessions list` shows those there are.")
+        raise UnknownId(f"There is no session {key}; `sessions list` lists them.")
     return session
 
 
@@ -76,7 +76,7 @@ def _words(entry: EntryView) -> str:
 
 @operation(
     "sessions list",
-    empty="Single messages from the shell are listed with `all`.",
+    empty="`all` also lists single messages from the shell.",
     reads=True,
     role=Role.MEMBER,
     example="unread",
@@ -85,18 +85,18 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     context: OperationContext,
     caller: Caller,
     *,
-    unread: Annotated[bool, Meta(description="Only those with something unread.")] = False,
+    unread: Annotated[bool, Meta(description="Only conversations with unread messages.")] = False,
     all: Annotated[
-        bool, Meta(description="Also those of a single message from the shell (`agent -m`).")
+        bool, Meta(description="Include single messages from the shell (`agent -m`).")
     ] = False,
     find: Annotated[
-        str, Meta(max_length=200, description="Only those with these words in title or text.")
+        str, Meta(max_length=200, description="Filter by words of the title or the text.")
     ] = "",
     limit: Limit = 20,
-    skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Leave so many out.")] = 0,
-    archived: Annotated[bool, Meta(description="Only archived ones.")] = False,
+    skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Skip this many.")] = 0,
+    archived: Annotated[bool, Meta(description="Only archived conversations.")] = False,
 ) -> list[SessionView]:
-    """List the conversations that changed last, the pinned ones first."""
+    """List conversations: pinned first, then by last change."""
     which = Filter(
         unread=unread,
         find=find,
@@ -114,11 +114,13 @@ async def show_session(
     context: OperationContext,
     caller: Caller,
     session: PositionalSession = "",
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many entries.")] = 20,
-    before: Annotated[int, Meta(ge=0, description="Those before this entry; 0: the last.")] = 0,
-    after: Annotated[int, Meta(ge=-1, description="Those after it; -1: see before.")] = -1,
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="Number of entries.")] = 20,
+    before: Annotated[int, Meta(ge=0, description="Entries before this one; 0: the latest.")] = 0,
+    after: Annotated[
+        int, Meta(ge=-1, description="Entries after this one; -1: use `before`.")
+    ] = -1,
 ) -> SessionPage:
-    """Show a conversation with entries of its log, the last if not said which."""
+    """Show a conversation and its latest log entries."""
     row = await session_of(context, caller, session)
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
@@ -133,7 +135,7 @@ async def mark_read(
     caller: Caller,
     session: PositionalSession = "",
     *,
-    entry: Annotated[int, Meta(ge=0, description="Up to this entry of its log; 0: all of it.")] = 0,
+    entry: Annotated[int, Meta(ge=0, description="Up to this log entry; 0: all.")] = 0,
 ) -> SessionView:
     """Mark a conversation as read."""
     check_sight(caller, session)
@@ -144,7 +146,7 @@ async def mark_read(
 @operation(
     "sessions delete",
     role=Role.MEMBER,
-    confirm="This removes the conversation with its whole log. Go on?",
+    confirm="This removes the conversation with its whole log. Continue?",
     example="telegram:1001",
 )
 async def delete_session(
@@ -152,7 +154,7 @@ async def delete_session(
     caller: Caller,
     session: Annotated[Positional, Meta(description="The session.")],
 ) -> DeletedSession:
-    """Remove a conversation for good."""
+    """Delete a conversation permanently."""
     await session_of(context, caller, session)
     count = await context.engine.records.delete(session)
     return DeletedSession(key=session, entries=count)
@@ -163,12 +165,12 @@ async def export_session(
     context: OperationContext,
     caller: Caller,
     session: PositionalSession = "",
-    after: Annotated[int, Meta(ge=0, description="Begin behind this entry.")] = 0,
+    after: Annotated[int, Meta(ge=0, description="Start after this entry.")] = 0,
     limit: Annotated[
-        int, Meta(ge=1, le=100_000, description="How many entries at most.")
+        int, Meta(ge=1, le=100_000, description="Maximum number of entries.")
     ] = 100_000,
 ) -> SessionPage:
-    """Give a conversation with its log as it is stored."""
+    """Export a conversation with its log."""
     row = await session_of(context, caller, session)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
@@ -191,10 +193,10 @@ async def list_notices(
     context: OperationContext,
     caller: Caller,
     session: PositionalSession = "",
-    since: Annotated[float, Meta(ge=0, description="Only after that time (unix seconds).")] = 0.0,
+    since: Annotated[float, Meta(ge=0, description="Only after this time (Unix seconds).")] = 0.0,
     limit: Limit = 20,
 ) -> list[NoticeView]:
-    """List the commands that were given in a conversation, with their answers."""
+    """List the commands of a conversation with their answers."""
     check_sight(caller, session)
     rows = await context.engine.notices.latest(
         session, _chats_of(session), since=since, limit=limit

@@ -16,7 +16,7 @@ from nanobot.workspace.skills import SkillView
 
 @operation("skills list", reads=True, role=Role.MEMBER)
 async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
-    """List the skills, and what they lack."""
+    """List the skills and what each is missing."""
     skills = context.engine.skills
     return [skills.view(skill) for skill in skills.all()]
 
@@ -31,7 +31,7 @@ async def show_skill(
     _: Caller,
     name: Annotated[Positional, Meta(description="Its name.")],
 ) -> SkillView:
-    """Show the page of a skill."""
+    """Show a skill's instructions."""
     skills = context.engine.skills
     return skills.view(skills.named(name), page=True)
 
@@ -50,13 +50,13 @@ def _switch_text(skill: SkillView, _: Now) -> str:
 
 @operation("skills enable", text=_switch_text, example="weather")
 async def enable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
-    """Show a skill to the model again, in new conversations."""
+    """Enable a skill in new conversations."""
     return await _switched(context, name, enabled=True)
 
 
 @operation("skills disable", text=_switch_text, example="weather")
 async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
-    """No longer show a skill to the model."""
+    """Disable a skill in new conversations."""
     return await _switched(context, name, enabled=False)
 
 
@@ -66,7 +66,7 @@ async def add_skill(
     _: Caller,
     path: Annotated[Positional, Meta(description="The folder with its SKILL.md, on this machine.")],
     *,
-    replace: Annotated[bool, Meta(description="Put it in the place of one of its name.")] = False,
+    replace: Annotated[bool, Meta(description="Replace a skill of the same name.")] = False,
 ) -> SkillView:
     """Copy a skill into the workspace."""
     skills = context.engine.skills

@@ -78,7 +78,7 @@ def _status_text(status: Status, _: Now) -> str:
 async def show_status(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> Status:
-    """Show the model, the session and what runs."""
+    """Show the model, the session and the running work."""
     engine = context.engine
     row = await engine.journal.session(session)
     facts, counts = engine.facts(), await engine.records.counts()
@@ -121,11 +121,10 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def _model_text(model: ModelStatus, _: Now) -> str:
     if model.changed:
-        return f"From the next model call on, {model.model} answers in this session."
-    return (
-        f"{model.model} answers here. `/model PROVIDER/MODEL` changes it for this session, "
-        "`/model default` goes back to the configured one."
-    )
+        return f"This session now uses {model.model}."
+    change = "`/model PROVIDER/MODEL` changes it"
+    back = "`/model default` returns to the configured model"
+    return f"This session uses {model.model}. {change}, {back}."
 
 
 @operation(
@@ -139,11 +138,13 @@ async def change_model(
     context: OperationContext,
     _: Caller,
     name: Annotated[
-        Positional, _OWNERS, Meta(description="PROVIDER/MODEL; nothing: show which one answers.")
+        Positional, _OWNERS, Meta(description="PROVIDER/MODEL; empty: show the current model.")
     ] = "",
     *,
-    default: Annotated[bool, _OWNERS, Meta(description="Go back to the configured one.")] = False,
-    force: Annotated[bool, _OWNERS, Meta(description="Take a model that is in no list.")] = False,
+    default: Annotated[bool, _OWNERS, Meta(description="Return to the configured model.")] = False,
+    force: Annotated[
+        bool, _OWNERS, Meta(description="Accept a model that no list contains.")
+    ] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
     """Show or change the model."""

@@ -65,15 +65,15 @@ def _text(report: UsageReport, _: Now) -> str:
         "- nothing"
     ]
     if report.limits:
-        lines += ["", f"Until {report.until} there is left:"]
+        lines += ["", f"Left until {report.until}:"]
         lines += [f"- {_left(status)}" for status in report.limits]
     if any(row.unpriced for row in report.rows):
-        lines += ["", 'Prices are set with providers.NAME.models."MODEL".price.']
+        lines += ["", 'Set prices with providers.NAME.models."MODEL".price.']
     return "\n".join(lines)
 
 
 def _left(status: LimitStatus) -> str:
-    whose = {"all": "for all together", "person": "for you", "chat": "for this chat"}
+    whose = {"all": "for everyone", "person": "for you", "chat": "for this chat"}
     named = whose.get(status.level, f"for {status.name}")
     left, limit = f"{status.left:,.0f}", shown(status.measure, status.limit)
     if status.measure == "cost":
@@ -87,11 +87,11 @@ async def show_usage(
     caller: Caller,
     by: Annotated[
         Literal["day", "person", "chat", "model", "job"],
-        Meta(description="What is summed up."),
+        Meta(description="What to group by."),
     ] = "day",
-    days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this status.")] = 1,
+    days: Annotated[int, Meta(ge=1, le=3660, description="Number of days, including today.")] = 1,
 ) -> UsageReport:
-    """Show what was used, and what is left."""
+    """Show the usage and the remaining budget."""
     engine = context.engine
     budgets, now = engine.budgets, engine.now()
     period, since = budgets.period(now), budgets.since(now, days)

@@ -22,26 +22,28 @@ async def make_link(
     context: OperationContext,
     caller: Caller,
     name: Annotated[
-        Positional, Meta(description="Whom it is for: the name is shown in conversations.")
+        Positional, Meta(description="The person's name, as conversations show it.")
     ] = "",
     *,
     role: Annotated[
-        Literal["owner", "member", "guest"], Meta(description="Role of whoever opens it.")
+        Literal["owner", "member", "guest"], Meta(description="Role of the person who opens it.")
     ] = "owner",
 ) -> PageLink:
-    """Make a link that logs a browser in to the page, once."""
+    """Create a link that logs a browser in once."""
     caller.at_this_machine("What opens the page")
     return context.engine.web.link(name, Role(role))
 
 
-@operation("web tokens list", reads=True, empty="`web tokens add laptop` makes one for a program.")
+@operation(
+    "web tokens list", reads=True, empty="`web tokens add laptop` creates a token for a program."
+)
 async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
-    """List the tokens that programs have, and the browsers that are logged in."""
+    """List the tokens of programs and the logged-in browsers."""
     return await context.engine.web.tokens()
 
 
 def _token_text(new: NewToken, _: Now) -> str:
-    return f"{new.token}\n(for {new.name}, as {new.role}; it is not shown again)"
+    return f"{new.token}\n(for {new.name}, role {new.role}; it is not shown again)"
 
 
 @operation("web tokens add", text=_token_text, example="laptop role=owner days=90")
@@ -50,21 +52,21 @@ async def add_token(
     caller: Caller,
     name: Annotated[
         Positional,
-        Meta(description="Its name, such as laptop, or the name of the person it is for."),
+        Meta(description="A name, such as laptop, or the person it is for."),
     ],
     *,
     role: Annotated[
         Literal["owner", "member", "guest"], Meta(description="Role of the token.")
     ] = "member",
-    days: Annotated[int, Meta(ge=0, le=3_660, description="When it expires; 0: it does not.")] = 90,
+    days: Annotated[int, Meta(ge=0, le=3_660, description="Days until it expires; 0: never.")] = 90,
 ) -> NewToken:
-    """Make a token for a program, and show it, once."""
+    """Create a token for a program and show it once."""
     caller.at_this_machine("What opens the page")
     return await context.engine.web.add(name, Role(role), days or None)
 
 
 def _revoked(view: AccessView, _: Now) -> str:
-    return f"{view.name} ({view.kind}) opens nothing any more."
+    return f"Revoked {view.name} ({view.kind})."
 
 
 @operation("web tokens revoke", text=_revoked, example="laptop")
@@ -73,5 +75,5 @@ async def revoke_token(
     _: Caller,
     name: Annotated[Positional, Meta(description="The token, or the browser.")],
 ) -> AccessView:
-    """No longer let a token or a browser in."""
+    """Revoke a token or log a browser out."""
     return await context.engine.web.revoke(name)

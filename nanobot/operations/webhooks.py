@@ -13,9 +13,9 @@ from nanobot.operations.rendering import Now
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 
-@operation("hooks list", reads=True, empty="docs/webhooks.md says how to make one.")
+@operation("hooks list", reads=True, empty="docs/webhooks.md explains how to add one.")
 async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookView]:
-    """List the webhooks, and where their senders deliver."""
+    """List webhooks and their URLs."""
     return context.engine.webhooks.views()
 
 
@@ -28,10 +28,10 @@ async def deliver_example(
     context: OperationContext,
     _: Caller,
     name: Annotated[Positional, Meta(description="The hook's name in the configuration.")],
-    text: Annotated[Positional, Meta(description="The JSON to deliver; nothing: an example.")] = "",
+    text: Annotated[Positional, Meta(description="The JSON to deliver; empty: an example.")] = "",
     event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = "",
 ) -> WebhookTest:
-    """Deliver a signed example to a webhook, which acts upon it."""
+    """Deliver a signed example to a webhook, which handles it like a real one."""
     test = await context.engine.webhooks.deliver(name, text, event)
     if test.status >= 300:
         raise NanobotError(f"{test.url} answered {test.status}: {test.answer[:500]}")

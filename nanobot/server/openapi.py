@@ -30,8 +30,8 @@ _Json: TypeAlias = dict[str, Any]
 
 _REFUSALS = {
     400: ("BadRequest", "Something is missing, unknown or not as it must be."),
-    401: ("Unauthorized", "Nobody knows who asks."),
-    403: ("Forbidden", "Who asks may not, or asks by a foreign name or from a foreign page."),
+    401: ("Unauthorized", "Missing or invalid credentials."),
+    403: ("Forbidden", "Not allowed for this role, or the Host or Origin is not accepted."),
     404: ("NotFound", "What was named is not there."),
     406: ("NotAcceptable", "Who asks takes no form that there is."),
     408: ("TooSlow", "The body was not there in time."),

@@ -212,7 +212,7 @@ def allowed(key: str, caller: Caller) -> str:
     if len(key) > _LONGEST_KEY or not key.isprintable():
         raise UnknownId("there is no session of such a name")
     if not caller.sees(key):
-        raise NotAllowed("Only owners look into other conversations.")
+        raise NotAllowed("Only owners can see other conversations.")
     return key
 
 

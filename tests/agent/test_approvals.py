@@ -285,7 +285,7 @@ async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
 async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
     async with waiting() as (bot, number, _recorder):
         await bot.channel.push(f"/approve {number}", sender=MEMBER)
-        assert (await bot.channel.pop("1")).text == f"#{number} is not yours to decide."
+        assert (await bot.channel.pop("1")).text == f"You may not decide #{number}."
         await bot.channel.push(f"/approve {number} always", sender=MEMBER)
         assert "Only owners" in (await bot.channel.pop("1")).text
         await bot.channel.push("/approve 77")

@@ -55,10 +55,10 @@ async def test_a_plain_turn_is_six_transactions() -> None:
 
 
 async def test_a_tool_is_called_and_its_result_told(recorder: Recorder) -> None:
-    model = ScriptedProvider(asks_for("exec", text="ls"), "There is nothing.")
+    model = ScriptedProvider(asks_for("exec", text="ls"), "Nothing found.")
     async with gateway(model, tools=[recorder.tool()]) as bot:
         await bot.channel.push("what is there?")
-        assert (await bot.channel.pop()).text == "There is nothing."
+        assert (await bot.channel.pop()).text == "Nothing found."
         assert recorder.calls == ["exec ls"]
         assert last_text(model.requests[1]) == "exec did ls"
         assert kinds(bot)[3:] == ["Reply", "ToolStarted", "ToolResult", "ModelCall", "Reply"]

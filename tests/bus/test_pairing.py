@@ -41,7 +41,7 @@ async def test_a_stranger_who_shows_the_code_is_let_in_and_told_so(bot: FakeGate
     code = await code_for(bot)
     assert re.fullmatch(r"[A-HJKMNP-Z2-9]{4}-[A-HJKMNP-Z2-9]{4}", code)
     assert await order(bot, f"/pair approve {code.lower()}") == (
-        "name of 666 (fake:666) is in as member and is being told so."
+        "name of 666 (fake:666) is in as member and gets a message."
     )
     assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
     await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
@@ -138,7 +138,10 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
             "`role` must be one of member, owner, guest, not 'king'",
         ),
         ("/pair revoke nobody", "Nobody called nobody was let in by pairing"),
-        ("/pair", "There is nothing. Strangers who write to the assistant alone are listed here."),
+        (
+            "/pair",
+            "Nothing found. People who write to the assistant for the first time appear here.",
+        ),
     ],
 )
 async def test_what_cannot_be_done_is_said(text: str, answer: str) -> None:

@@ -37,7 +37,7 @@ async def test_a_home_that_nobody_serves_is_read_and_no_run_is_started(world: Wo
     status = await nanobot(world, "status", "--session", "cli:notes")
     assert "Now: idle, 1 waiting" in status.out
     assert "Gateway: not running" in status.out
-    assert (await nanobot(world, "runs", "list")).out == "There is nothing.\n"
+    assert (await nanobot(world, "runs", "list")).out == "Nothing found.\n"
     assert "every 2 hours" in (await nanobot(world, "cron", "list")).out
     assert (await nanobot(world, "cron", "list", "--json")).out == "[]\n"
     assert world.model.requests == []
@@ -73,7 +73,7 @@ async def test_a_run_is_cancelled_from_the_command_line(world: World) -> None:
         (live,) = (await nanobot(world, "runs", "list", "--state", "live", "--json")).json
         ended = (await nanobot(world, "runs", "cancel", live["id"], "--json")).json
         assert ended["state"] == "aborted"
-        assert await world.answered(1) == ["This was cancelled."]
+        assert await world.answered(1) == ["Cancelled."]
         again = await nanobot(world, "runs", "cancel", live["id"])
         assert (again.code, again.err) == (1, f"nanobot: Run {live['id']} has ended already.\n")
 

@@ -187,7 +187,7 @@ async def test_what_is_for_owners_is_neither_done_nor_shown_to_others() -> None:
 async def test_members_look_into_their_own_conversation_only() -> None:
     async with extended() as bot:
         await bot.channel.push("/status session=fake:2", sender=MEMBER)
-        assert (await bot.channel.pop()).text == "Only owners look into other conversations."
+        assert (await bot.channel.pop()).text == "Only owners can see other conversations."
         await bot.channel.push("/status", sender=MEMBER)
         assert "Session: fake:1" in (await bot.channel.pop()).text
 

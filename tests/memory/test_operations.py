@@ -50,9 +50,9 @@ async def test_each_sees_their_own_and_owners_everything_where_nobody_else_reads
         assert "owner's tea" in await said(bot, "/memory search tea")
         assert "member's tea" in await said(bot, f"/memory search scope={THEIRS} tea")
         refused = await said(bot, "/memory list scope=owner", chat="2", sender=MEMBER)
-        assert refused == "Only owners look into other memories, in a private chat."
+        assert refused == "Only owners can see the memories of others, and only in a private chat."
         refused = await said(bot, "/memory search scope=owner tea", chat="-5", group=True)
-        assert refused == "Only owners look into other memories, in a private chat."
+        assert refused == "Only owners can see the memories of others, and only in a private chat."
 
 
 async def test_nobody_touches_what_is_not_theirs(tmp_path: Path) -> None:

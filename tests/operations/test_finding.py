@@ -40,7 +40,7 @@ async def test_search_in_a_chat_shows_where_when_and_the_sentence() -> None:
         assert "Hello there (`fake:1`)" in answer
         assert "The **lighthouse** is closed on Mondays." in answer
         assert "nanobot: echo: The **lighthouse**" in answer
-        assert (await talk(bot, "/search absent")) == ["Nothing was said with these words."]
+        assert (await talk(bot, "/search absent")) == ["No message contains these words."]
 
 
 @pytest.mark.parametrize("role", [Role.MEMBER, Role.GUEST])

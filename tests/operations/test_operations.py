@@ -49,12 +49,12 @@ async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_a
 async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:
     async with gateway() as bot:
         lines = (await answer(bot, "/help cron add")).splitlines()
-        assert lines[1] == "Schedule a job: the schedule, then what is to be done."
+        assert lines[1] == "Add a job: the schedule, followed by the task."
         assert (
             "- `session`: Where its runs are: each begins anew, or in the chat's session: own, chat"
             in lines
         )
-        assert lines[-1] == "Example: `/cron add every weekday at 9 Look at the builds`"
+        assert lines[-1] == "Example: `/cron add every weekday at 9 Check the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
         assert lines[1].startswith("- `/cron add [TEXT] ...`: schedule a job: the schedule, then")
         assert max(map(len, lines)) < 100
@@ -102,7 +102,7 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
         ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists what there is."),
         ("/xyzzy", "There is no /xyzzy; /help lists what there is."),
         ("/web", "/web goes on with another word: /help web says with which."),
-        ("/web tokens", "There is nothing. `web tokens add laptop` makes one for a program."),
+        ("/web tokens", "Nothing found. `web tokens add laptop` creates a token for a program."),
     ],
 )
 async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, reply: str) -> None:
@@ -239,12 +239,12 @@ async def test_what_is_done_with_a_job_names_the_job_and_lists_of_them_are_narro
     async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         for name in ("cron run", "cron pause", "cron resume", "cron remove"):
             assert f"`/{name} JOB`" in await answer(bot, f"/help {name}")
-        await answer(bot, "/cron add name=Builds every weekday at 9 Look at the builds")
+        await answer(bot, "/cron add name=Builds every weekday at 9 Check the builds")
         await answer(bot, "/cron add every day at 7:00 Say good morning")
         listed = await answer(bot, "/cron list find=MORNING")
         assert ("good morning" in listed, "builds" in listed) == (True, False)
         assert (await answer(bot, "/cron list find=schedule")).startswith(
-            "There is nothing. `cron add"
+            "Nothing found. `cron add"
         )
         assert "being done now" in await answer(bot, "/cron run Builds")
 

@@ -170,7 +170,7 @@ async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on(hel
         (live,) = await call(bot, "runs list", state="live")
         ended = await call(bot, "runs cancel", id=live.id)
         assert (ended.state, ended.error) == ("aborted", "cancelled")
-        assert (await bot.channel.pop()).text == "This was cancelled."
+        assert (await bot.channel.pop()).text == "Cancelled."
         assert (await bot.channel.pop()).text.startswith("New conversation.")
         await bot.settle()
         assert bot.engine.running() == []

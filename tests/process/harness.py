@@ -36,9 +36,9 @@ PATIENCE = 20.0
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
-STEERED = "(This also takes in what you wrote while I was working.)"
+STEERED = "(This also answers your latest message.)"
 _OWED = "SELECT id FROM outbound WHERE state IN ('pending', 'sending')"
-LATE_EDIT = "I had dealt with this before you changed it. Send it anew if I should answer again."
+LATE_EDIT = "I had already answered before you edited this. Send it again if you want a new answer."
 
 
 class Nanobot:

@@ -60,4 +60,4 @@ async def test_a_chat_of_no_channel_is_refused_when_it_is_named(world: World) ->
     (text,) = await world.answered(1)
     assert text == "to: no channel 'telgram' is on; there are cli, telegram, web."
     world.telegram.say(1, "/cron list")
-    assert (await world.answered(1, 2))[1].startswith("There is nothing. cron add")
+    assert (await world.answered(1, 2))[1].startswith("Nothing found. cron add")

@@ -70,7 +70,7 @@ async def test_the_first_owner_lets_themselves_in_at_the_terminal(world: World) 
     assert (await world.run("pair", "approve", code, "--role", "owner")).code == 0
     await world.answered(STRANGER, 2)
     world.telegram.say(STRANGER, "/runs")
-    assert (await world.answered(STRANGER, 3))[2].startswith("There is nothing.")
+    assert (await world.answered(STRANGER, 3))[2].startswith("Nothing found.")
     assert await gateway.stop() == 0
 
 

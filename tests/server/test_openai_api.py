@@ -65,7 +65,7 @@ async def test_a_chat_is_streamed(tmp_path: Path) -> None:
 
 
 async def test_what_is_said_around_a_tool_comes_once_and_in_order(tmp_path: Path) -> None:
-    script = (asks_for("list_dir", "Let me look.", path="."), "There is nothing.")
+    script = (asks_for("list_dir", "Let me look.", path="."), "Nothing found.")
     async with house(tmp_path / "home", ScriptedProvider(*script)) as served, client(served) as ai:
         stream = await ai.chat.completions.create(
             model="nanobot", messages=said("look"), stream=True

@@ -13,7 +13,7 @@ from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
 
 CANCELLED = Ending(
-    state=RunState.ABORTED, outbound=(told("This was cancelled.", "r1:stopped"),), error="cancelled"
+    state=RunState.ABORTED, outbound=(told("Cancelled.", "r1:stopped"),), error="cancelled"
 )
 
 
@@ -74,7 +74,7 @@ async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> Non
     assert (await home.bodies(KEY))[-1] == CancelEntry(by="1001")
     assert (await records.counts()).waiting == 1
     (owed,) = await records.outbox(state="pending", limit=10)
-    assert (owed.address, owed.text) == ("telegram:7", "This was cancelled.")
+    assert (owed.address, owed.text) == ("telegram:7", "Cancelled.")
 
 
 async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) -> None:

@@ -158,10 +158,10 @@ class Remembering:
         except StoreError:
             raise
         except OverBudget as error:
-            logger.info("{} is not remembered yet: {}", due.session_key, error)
+            logger.info("memory update for {} postponed: {}", due.session_key, error)
             return max(error.until - self._clock.now(), _AGAIN_SECONDS)
         except (NanobotError, OSError) as error:
-            logger.warning("{} is not remembered yet: {}", due.session_key, error)
+            logger.warning("memory update for {} postponed: {}", due.session_key, error)
             return _AGAIN_SECONDS
         return 0.0
 

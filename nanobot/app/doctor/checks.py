@@ -248,7 +248,7 @@ def _clock(config: Config, environ: Mapping[str, str]) -> Finding:
 
 def _user() -> Finding:
     if os.geteuid() == 0:
-        remedy = "Run it as a user of its own: then a mistake of the model costs less"
+        remedy = "Run it as its own user to limit the damage of a model's mistake"
         return Finding(about="user", level="warning", text="nanobot runs as root", remedy=remedy)
     return Finding(about="user", level="ok", text="not root")
 

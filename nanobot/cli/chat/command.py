@@ -51,7 +51,8 @@ def agent(  # noqa: PLR0913 - each is an option
         list[str] | None, typer.Argument(metavar="TEXT", help="The same as -m TEXT.")
     ] = None,
     message: Annotated[
-        str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")
+        str | None,
+        typer.Option("--message", "-m", help="Send one message, print the answer, exit."),
     ] = None,
     image: Annotated[
         list[str] | None,
@@ -64,9 +65,7 @@ def agent(  # noqa: PLR0913 - each is an option
     resume: Annotated[
         bool, typer.Option("--resume", help="Choose one of this folder's conversations.")
     ] = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="Begin a conversation, as -m does without the others.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Start a new conversation.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""

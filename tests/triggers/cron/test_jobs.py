@@ -122,7 +122,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         await answer(bot, "/cron add name=tea send=yes zone=Europe/Berlin 0 9 * * * Tea!")
         assert "paused" in await answer(bot, "/cron pause tea")
         await later(bot, 86_400)
-        assert "There is nothing." in await answer(bot, "/cron history tea")
+        assert "Nothing found." in await answer(bot, "/cron history tea")
         assert "(Europe/Berlin). Next: Tue 2026-03-03 09:00" in await answer(
             bot, "/cron resume tea"
         )
@@ -135,7 +135,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         }
         assert "every day at 00:00 (" in await answer(bot, "/cron edit tea schedule=@daily")
         assert "removed" in await answer(bot, "/cron remove 1")
-        assert (await answer(bot, "/cron")).startswith("There is nothing. `cron add")
+        assert (await answer(bot, "/cron")).startswith("Nothing found. `cron add")
         assert "no job 'tea'" in await answer(bot, "/cron pause tea")
 
 
@@ -163,7 +163,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
 async def test_what_cannot_be_is_said_with_what_could(text: str, reason: str) -> None:
     async with at_noon() as home, gateway(home=home) as bot:
         assert reason in await answer(bot, text)
-        assert (await answer(bot, "/cron list")).startswith("There is nothing. `cron add")
+        assert (await answer(bot, "/cron list")).startswith("Nothing found. `cron add")
 
 
 async def test_a_preview_shows_both_changes_of_clocks() -> None:

@@ -247,7 +247,7 @@ function Outbox() {
             </div>
           ` : html`
             <p class="soft">
-              ${state === "dead" ? t("Everything has arrived.") : t("There is nothing.")}
+              ${state === "dead" ? t("Everything has arrived.") : t("Nothing found.")}
             </p>
           `
         }

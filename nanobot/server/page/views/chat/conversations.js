@@ -222,7 +222,7 @@ export function Conversations({ chosen }) {
                 ${text
                   ? t("No conversation has “{text}” in its title or text.", { text })
                   : only === "all"
-                    ? t("Nobody has said anything yet.")
+                    ? t("No conversations yet.")
                     : t("Nothing here")}
               </p>
             `

@@ -223,7 +223,7 @@ const STEPS = [
   {
     name: "you",
     title: "Say who you are",
-    about: "What stands there is in every conversation.",
+    about: "Its contents are part of every conversation.",
     part: You,
   },
   {
