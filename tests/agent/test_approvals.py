@@ -289,7 +289,7 @@ async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
         await bot.channel.push(f"/approve {number} always", sender=MEMBER)
         assert "Only owners" in (await bot.channel.pop("1")).text
         await bot.channel.push("/approve 77")
-        assert (await bot.channel.pop("1")).text.startswith("Nothing of the number 77 was asked")
+        assert (await bot.channel.pop("1")).text.startswith("There is no approval #77")
         assert await state_of(bot) is RunState.AWAITING_HUMAN
 
 

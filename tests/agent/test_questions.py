@@ -52,7 +52,7 @@ async def test_what_others_say_is_no_answer_and_nobody_waits_for_it() -> None:
         await bot.channel.push("paint it", sender=MEMBER)
         await bot.channel.pop()
         await bot.channel.push("/answer 1 red")
-        assert (await bot.channel.pop()).text == "#1 is not yours to decide."
+        assert (await bot.channel.pop()).text == "You may not decide #1."
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "#1 still waits: /answer 1 TEXT."
         assert (await bot.channel.pop()).text == "I asked."

@@ -397,7 +397,7 @@ async def test_what_the_same_sender_says_meanwhile_is_taken_in_before_the_next_c
         await bot.channel.push("two")
         await bot.channel.push("of another", sender=MEMBER)
         gate.open.set()
-        assert (await bot.channel.pop()).text.startswith("both\n\n(This also takes in what you")
+        assert (await bot.channel.pop()).text.startswith("both\n\n(This also answers your")
         assert [e.steered for e in bodies(bot, UserEntry)][:2] == [False, True]
         assert (await bot.channel.pop()).text == "echo: of another"
         assert len(model.requests) == 3

@@ -41,7 +41,7 @@ async def test_a_stranger_who_shows_the_code_is_let_in_and_told_so(bot: FakeGate
     code = await code_for(bot)
     assert re.fullmatch(r"[A-HJKMNP-Z2-9]{4}-[A-HJKMNP-Z2-9]{4}", code)
     assert await order(bot, f"/pair approve {code.lower()}") == (
-        "name of 666 (fake:666) is in as member and gets a message."
+        "name of 666 (fake:666) now has access as member and gets a message."
     )
     assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
     await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
@@ -79,15 +79,17 @@ async def test_a_flood_of_strangers_shuts_nobody_out(bot: FakeGateway) -> None:
     before = await code_for(bot)
     for number in range(40):
         await code_for(bot, f"s{number}")
-    assert "is in as member" in await order(bot, f"/pair approve {before}")
+    assert "now has access as member" in await order(bot, f"/pair approve {before}")
     assert await code_for(bot, "late")
 
 
 async def test_an_owner_lets_in_who_never_asked(bot: FakeGateway) -> None:
-    assert await order(bot, "/pair approve fake:666 role=guest") == "fake:666 is in as guest."
+    assert (
+        await order(bot, "/pair approve fake:666 role=guest") == "fake:666 now has access as guest."
+    )
     await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
     assert "pairing code" not in (await bot.channel.pop(HERS + EVE)).text
-    assert "no channel" in await order(bot, "/pair approve other:666")
+    assert "not a connected channel" in await order(bot, "/pair approve other:666")
 
 
 async def test_whoever_is_revoked_is_a_stranger_at_once(bot: FakeGateway) -> None:
@@ -97,7 +99,7 @@ async def test_whoever_is_revoked_is_a_stranger_at_once(bot: FakeGateway) -> Non
     await bot.channel.push("/pair", sender=EVE, chat=HERS + EVE)
     assert "fake:666" in (await bot.channel.pop(HERS + EVE)).text
     assert await order(bot, "/pair revoke fake:666") == (
-        "name of 666 (fake:666) is not let in any more."
+        "name of 666 (fake:666) no longer has access."
     )
     assert await code_for(bot, text="hello") != code
     assert bot.provider.requests == []

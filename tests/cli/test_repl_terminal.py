@@ -59,7 +59,7 @@ async def test_what_is_typed_during_a_run_waits_and_joins_it(home: Home) -> None
         terminal.type("say:both" + ENTER)
         await terminal.shows("> say:both  (waiting)")
         (home.workspace / "go").touch()
-        await terminal.shows("This also takes in what you wrote")
+        await terminal.shows("This also answers your latest message")
         lines = terminal.screen.lines
         assert lines.index("> say:both") < lines.index("both")
         assert "(waiting)" not in terminal.screen.text
@@ -117,7 +117,7 @@ async def test_tab_completes_commands_and_models(terminal: Terminal) -> None:
     terminal.type(TAB + " test/sc")
     await terminal.until(lambda: terminal.screen.lines[-1].strip() == "test/scripted")
     terminal.type(TAB + ENTER)
-    await terminal.shows("test/scripted answers in this session")
+    await terminal.shows("This session now uses test/scripted")
 
 
 async def test_without_colour_nothing_is_coloured_or_bold(home: Home) -> None:

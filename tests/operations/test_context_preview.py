@@ -109,7 +109,10 @@ async def test_a_changed_file_counts_after_reload(folder: Path) -> None:
         (folder / "SOUL.md").write_text("You are a pirate.")
         await say(bot, "still the old one")
         assert "pirate" not in (await show(bot)).system
-        assert await say(bot, "/reload") == "Read again with the next message in 1 conversations."
+        assert (
+            await say(bot, "/reload")
+            == "Reloaded; 1 open conversations use it from their next message on."
+        )
         view = await show(bot)
         assert "You are a pirate." in view.system
         assert view.renewed

@@ -111,7 +111,7 @@ async def test_a_guest_judges_answers_of_the_own_conversation_and_reads_nobody_e
         stranger = Caller(role=Role.GUEST, session_key="fake:elsewhere", by="9")
         with pytest.raises(NotAllowed, match="other conversations"):
             await desk.call("runs feedback", {"verdict": "up", "run": run.id}, stranger)
-        with pytest.raises(UsageError, match="Only owners read"):
+        with pytest.raises(UsageError, match="Only owners can read"):
             await desk.call("runs feedback", {}, stranger)
         guest = Caller(role=Role.GUEST, session_key=session, by="9")
         (own,) = await desk.call("runs feedback", {"verdict": "up"}, guest)

@@ -363,6 +363,6 @@ async def test_an_account_on_a_platform_is_not_enough_to_change_the_machine(
         by="1001",
         address=Address("telegram", "1001"),
     )
-    with pytest.raises(UsageError, match="not for a chat"):
+    with pytest.raises(UsageError, match="does not work in a chat"):
         await operation.perform(operations, owner, arguments)
     assert file_of(environ) == WRITTEN

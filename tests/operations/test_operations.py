@@ -98,10 +98,10 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
 @pytest.mark.parametrize(
     ("text", "reply"),
     [
-        ("/stauts", "There is no /stauts. Did you mean /status? /help lists what there is."),
-        ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists what there is."),
-        ("/xyzzy", "There is no /xyzzy; /help lists what there is."),
-        ("/web", "/web goes on with another word: /help web says with which."),
+        ("/stauts", "There is no /stauts. Did you mean /status? /help lists the commands."),
+        ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists the commands."),
+        ("/xyzzy", "There is no /xyzzy; /help lists the commands."),
+        ("/web", "/web needs another word: /help web lists them."),
         ("/web tokens", "Nothing found. `web tokens add laptop` creates a token for a program."),
     ],
 )
@@ -142,7 +142,7 @@ async def test_status_names_the_model_the_session_and_what_runs(held: Held) -> N
 
 
 async def test_the_model_is_changed_for_one_session_and_back(bot: FakeGateway) -> None:
-    assert "test/scripted answers here." in await answer(bot, "/model")
+    assert "This session uses test/scripted." in await answer(bot, "/model")
     assert "test/scripted answers" in await answer(bot, "/model test/other")
     row = await bot.journal.session("fake:1")
     assert row
@@ -161,7 +161,7 @@ async def test_a_model_that_does_not_exist_is_refused_with_the_reason(bot: FakeG
 
 async def test_only_owners_change_the_model_and_members_may_ask(bot: FakeGateway) -> None:
     assert await answer(bot, "/model test/other", MEMBER) == "Only owners change the model."
-    assert "answers here" in await answer(bot, "/model", MEMBER)
+    assert "This session uses" in await answer(bot, "/model", MEMBER)
 
 
 async def test_a_store_that_fails_over_a_command_is_no_answer_but_an_error() -> None:

@@ -206,7 +206,7 @@ async def test_a_dead_message_is_sent_again_on_request(bot: FakeGateway) -> None
     await bot.settle()
     (sent,) = await call(bot, "outbox list")
     assert (sent.state, sent.receipt) == ("sent", bot.channel.sent[0].id)
-    with pytest.raises(NanobotError, match="is sent: only dead ones"):
+    with pytest.raises(NanobotError, match="is sent: only dead messages"):
         await call(bot, "outbox retry", id=dead.id)
     with pytest.raises(NanobotError, match="is sent: it cannot be dropped"):
         await call(bot, "outbox drop", id=dead.id)
@@ -312,7 +312,7 @@ async def test_a_chat_is_notified_without_the_model_and_only_once(bot: FakeGatew
 
 @pytest.mark.parametrize("chat", ["nowhere:1", "fake", "fake:", "1001"])
 async def test_a_chat_that_there_is_not_is_not_notified(chat: str, bot: FakeGateway) -> None:
-    with pytest.raises(UsageError, match="write CHANNEL:CHAT; channels are fake"):
+    with pytest.raises(UsageError, match="write CHANNEL:CHAT \\(channels: fake\\)"):
         await call(bot, "notify", chat=chat, text="hello")
 
 
@@ -327,7 +327,7 @@ async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has(bot: FakeGate
     unique = first.id[: len(shared) + 1]
     assert (await call(bot, "runs show", id=unique)).run.id == first.id
     assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
-    with pytest.raises(UsageError, match="is the beginning of several runs"):
+    with pytest.raises(UsageError, match="matches several runs"):
         await call(bot, "runs show", id=shared[:3])
     for wildcard in ("%", "_", "01%"):
         with pytest.raises(NanobotError, match="There is no run"):

@@ -185,7 +185,7 @@ async def test_model_shows_and_changes_the_model_of_this_session_only(
 ) -> None:
     shared.telegram.say(chat, "/model")
     (shown,) = await shared.answered(chat)
-    assert shown.startswith("test/scripted answers here.")
+    assert shown.startswith("This session uses test/scripted.")
     shared.telegram.say(chat, "/model test/other force=yes")
     changed = (await shared.answered(chat, 2))[1]
     shared.telegram.say(chat, "say:other")
@@ -208,7 +208,7 @@ async def test_a_model_nobody_knows_is_refused_and_nothing_changes(
     assert 'did you mean "test/scripted"?' in near
     shared.telegram.say(chat, "/model --default")
     (*_, default) = await shared.answered(chat, 3)
-    assert default == "From the next model call on, test/scripted answers in this session."
+    assert default == "This session now uses test/scripted."
     shared.telegram.say(chat, "say:as before")
     await shared.said(chat, refused, near, default, "as before")
 
@@ -227,7 +227,7 @@ async def test_members_change_no_model_and_run_a_command_only_if_an_owner_agrees
     number = re.search(r"\(#(\d+)\)", question)
     assert number
     shared.telegram.say(MEMBER_CHAT, f"/approve {number[1]}")
-    assert "not yours to decide" in (await shared.answered(MEMBER_CHAT, 3))[2]
+    assert "You may not decide" in (await shared.answered(MEMBER_CHAT, 3))[2]
     shared.telegram.say(chat, f"/deny {number[1]}")
     assert (await shared.answered(MEMBER_CHAT, 4))[3] == "talked"
     assert not (shared.workspace / "member").exists()

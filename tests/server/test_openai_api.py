@@ -71,7 +71,7 @@ async def test_what_is_said_around_a_tool_comes_once_and_in_order(tmp_path: Path
             model="nanobot", messages=said("look"), stream=True
         )
         text = "".join([c.choices[0].delta.content or "" async for c in stream])
-    assert text == "Let me look.\n\nThere is nothing."
+    assert text == "Let me look.\n\nNothing found."
 
 
 async def test_without_a_session_the_messages_are_all_there_is(served: House) -> None:

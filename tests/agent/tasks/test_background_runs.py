@@ -262,7 +262,7 @@ async def test_the_report_steers_a_run_of_the_same_person() -> None:
         steered = [entry for entry in bodies(bot, UserEntry) if entry.steered]
         assert [entry.origin for entry in steered] == [Origin.RUN]
         # Nobody wrote meanwhile, so nobody is told that what they wrote is taken in.
-        assert "takes in what you wrote" not in (await bot.channel.pop()).text
+        assert "also answers your latest" not in (await bot.channel.pop()).text
 
 
 async def test_one_conversation_may_not_start_too_many() -> None:

@@ -80,4 +80,4 @@ async def test_a_cancelled_run_is_retried_as_a_new_one(held: Held) -> None:
         assert (second.title, second.state) == ("Look", RunState.COMPLETED)
         await bot.channel.push(f"/runs retry {second.id}")
         await bot.settle()
-        assert "only failed ones" in bot.channel.sent[-1].text
+        assert "only failed runs" in bot.channel.sent[-1].text

@@ -131,7 +131,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         await later(bot, 0)
         assert {(await bot.channel.pop()).text for _ in range(2)} == {
             "Tea!",
-            "Job #1 (tea) is being done now.",
+            "Job #1 (tea) is running now.",
         }
         assert "every day at 00:00 (" in await answer(bot, "/cron edit tea schedule=@daily")
         assert "removed" in await answer(bot, "/cron remove 1")
