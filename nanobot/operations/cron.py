@@ -38,7 +38,7 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
     session: (
         Annotated[
             Literal["own", "chat"],
-            Meta(description="own: a new session for each run; chat: the chat's session."),
+            Meta(description="A new session for each run, or the chat's session."),
         ]
         | None
     ) = None

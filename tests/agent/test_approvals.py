@@ -441,7 +441,7 @@ async def test_always_allows_the_same_call_in_this_chat_and_no_other(recorder: R
         await bot.channel.push("/policy rules")
         assert 'act, {"text": "x"}' in (await bot.channel.pop("1")).text
         await bot.channel.push("/policy forget 1")
-        assert (await bot.channel.pop("1")).text.startswith("Rule 1 is gone")
+        assert (await bot.channel.pop("1")).text.startswith("Revoked rule 1")
 
 
 # Nobody

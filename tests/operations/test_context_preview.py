@@ -98,7 +98,7 @@ async def test_in_a_chat_only_owners_see_it_and_only_the_counts(folder: Path) ->
         await say(bot, "hello")
         text = await say(bot, "/context show")
         assert "- system: identity: " in text
-        assert "prints the whole of it" in text
+        assert "prints all of it" in text
         assert "personal assistant" not in text
         assert await say(bot, "/context show", sender=MEMBER) == "/context show is for owners."
 

@@ -50,10 +50,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
     async with gateway() as bot:
         lines = (await answer(bot, "/help cron add")).splitlines()
         assert lines[1] == "Add a job: the schedule, followed by the task."
-        assert (
-            "- `session`: Where its runs are: each begins anew, or in the chat's session: own, chat"
-            in lines
-        )
+        assert "- `session`: A new session for each run, or the chat's session: own, chat" in lines
         assert lines[-1] == "Example: `/cron add every weekday at 9 Check the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
         assert lines[1].startswith("- `/cron add [TEXT] ...`: schedule a job: the schedule, then")
@@ -143,7 +140,7 @@ async def test_status_names_the_model_the_session_and_what_runs(held: Held) -> N
 
 async def test_the_model_is_changed_for_one_session_and_back(bot: FakeGateway) -> None:
     assert "This session uses test/scripted." in await answer(bot, "/model")
-    assert "test/scripted answers" in await answer(bot, "/model test/other")
+    assert "now uses test/scripted" in await answer(bot, "/model test/other")
     row = await bot.journal.session("fake:1")
     assert row
     assert row.model == "test/other"
@@ -246,7 +243,7 @@ async def test_what_is_done_with_a_job_names_the_job_and_lists_of_them_are_narro
         assert (await answer(bot, "/cron list find=schedule")).startswith(
             "Nothing found. `cron add"
         )
-        assert "being done now" in await answer(bot, "/cron run Builds")
+        assert "is running now" in await answer(bot, "/cron run Builds")
 
 
 async def test_help_on_one_command_says_all_about_it() -> None:
