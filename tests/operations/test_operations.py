@@ -53,7 +53,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         assert "- `session`: A new session for each run, or the chat's session: own, chat" in lines
         assert lines[-1] == "Example: `/cron add every weekday at 9 Check the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
-        assert lines[1].startswith("- `/cron add [TEXT] ...`: schedule a job: the schedule, then")
+        assert lines[1].startswith("- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task")
         assert max(map(len, lines)) < 100
         lines = (await answer(bot, "/help security")).splitlines()
         assert lines[2].startswith("→ `/security ")
