@@ -53,12 +53,14 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         assert "- `session`: A new session for each run, or the chat's session: own, chat" in lines
         assert lines[-1] == "Example: `/cron add every weekday at 9 Check the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
-        assert lines[1].startswith("- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task")
+        assert lines[1].startswith(
+            "- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task"
+        )
         assert max(map(len, lines)) < 100
         lines = (await answer(bot, "/help security")).splitlines()
         assert lines[2].startswith("→ `/security ")
         lines = (await answer(bot, "/help runs list")).splitlines()
-        assert "- `limit`: How many at most (default: 20)" in lines
+        assert "- `limit`: Maximum number of results (default: 20)" in lines
 
 
 def test_every_example_is_understood_in_a_chat_and_at_the_command_line() -> None:
