@@ -219,8 +219,7 @@ def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
         key=keys.EDITED.of(original),
         reply_to=message.message_id,
         only_for=message.sender.id,
-        text="I had already answered before you edited this. "
-        "Send it again if you want a new answer.",
+        text="I had already answered this. Send it again if you want a new answer.",
     )
 
 
