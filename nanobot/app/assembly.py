@@ -46,6 +46,7 @@ from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.app.trouble_reports import TroubleReports
+from nanobot.app.zones import says_nothing
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
@@ -173,7 +174,8 @@ class _Assembly:
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
-        self.editor = self.cron.editor(machine.zone, self.chats)
+        known = bool(config.agent.zone) or not says_nothing(machine.zone)
+        self.editor = self.cron.editor(machine.zone, self.chats, zone_known=known)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)

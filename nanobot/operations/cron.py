@@ -118,7 +118,7 @@ def job_text(job: JobView | Job) -> str:
     text = f"Job #{job.id} ({job.name}) is {job.state}: "
     if job.next_at is None:
         return f"{text}{job.rule}."
-    return f"{text}{said_back(job.rule, job.zone, job.times)}."
+    return f"{text}{said_back(job.rule, job.zone, job.times)}. {job.question}".rstrip()
 
 
 def _changed(job: Job) -> JobView:
@@ -165,8 +165,11 @@ async def add_job(
     schedule = settings.schedule or ""
     if not schedule:
         schedule, text = context.engine.job_editor.in_text(text, settings.zone or "")
-    request = _request(settings, schedule, text)
-    return _changed(await context.engine.job_editor.add(_requester(caller), request))
+    request, editor = _request(settings, schedule, text), context.engine.job_editor
+    job = await editor.add(_requester(caller), request)
+    asked = editor.zone_question
+    question = await asked.about(job, zone_named=bool(settings.zone)) if asked else ""
+    return msgspec.structs.replace(_changed(job), question=question)
 
 
 @operation("cron edit", text=_job_text, example="3 zone=Europe/Berlin")

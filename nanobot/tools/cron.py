@@ -99,7 +99,10 @@ async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
         return "\n".join(_line(job) for job in jobs) or "There are no jobs."
     if args.action == "add":
         request = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
-        return f"Added: {_line(await editor.add(requester, request), said=True)}"
+        job, asked = await editor.add(requester, request), editor.zone_question
+        question = await asked.about(job, zone_named=bool(args.zone)) if asked else ""
+        ask = f"\nAsk the person: {question}" if question else ""
+        return f"Added: {_line(job, said=True)}{ask}"
     if not args.job_id.strip():
         raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")
     if args.action == "remove":

@@ -33,6 +33,7 @@ from nanobot.triggers.cron.schedule import (
     split,
     zone_of,
 )
+from nanobot.triggers.cron.zone_question import ZoneQuestion
 
 MOST_JOBS = 100
 """Jobs that somebody may have who is no owner."""
@@ -105,6 +106,7 @@ class JobEditor:
         self._jobs = jobs
         self._clock = clock
         self._announce = announce
+        self.zone_question: ZoneQuestion | None = None
         try:
             self.zone = zone_of(zone).key
         except UsageError:

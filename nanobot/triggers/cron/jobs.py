@@ -106,7 +106,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """A job as people see it. `rule` is its schedule in words, `times` are the next three after a
-    change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it."""
+    change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it.
+    `question`: what it needs to know of the person who added it."""
 
     id: int
     name: str
@@ -125,6 +126,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     rule: str
     times: tuple[float, ...] = ()
+    question: str = ""
 
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from nanobot.session.states import RunKind
 from nanobot.triggers.cron.editing import JobEditor
 from nanobot.triggers.cron.jobs import Fired, JobStore, Plan
 from nanobot.triggers.cron.publisher import JobPublisher
+from nanobot.triggers.cron.zone_question import ZoneQuestion
 
 LOOK_SECONDS = 30.0
 """The store is looked at so often at least: clocks jump, and other processes add jobs."""
@@ -53,10 +54,15 @@ class CronService:
         self._realigned_at: float | None = None
         self._offset = self._clock_offset()
 
-    def editor(self, zone: str, channels: Collection[str] = ()) -> JobEditor:
-        """The editor of these jobs; times are in a zone where none is named. Jobs speak in chats of
-        these channels (none: of any)."""
-        return JobEditor(self._jobs, self._clock, zone, self.announce, channels)
+    def editor(
+        self, zone: str, channels: Collection[str] = (), *, zone_known: bool = True
+    ) -> JobEditor:
+        """The editor of these jobs; times are in a zone where none is named, which is asked for
+        unless it is known to be that of the people. Jobs speak in chats of these channels (none: of
+        any)."""
+        editor = JobEditor(self._jobs, self._clock, zone, self.announce, channels)
+        editor.zone_question = None if zone_known else ZoneQuestion(self._jobs)
+        return editor
 
     def publisher(self, plan: Plan) -> JobPublisher:
         """Takes what a trigger publishes, to be done after this plan; its name is the job's."""
