@@ -26,6 +26,7 @@ from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     archives_of,
     blobs_of,
+    editor_of,
     eraser_of,
     mcp_of,
     memory_of,
@@ -46,7 +47,6 @@ from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.app.trouble_reports import TroubleReports
-from nanobot.app.zones import says_nothing
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
@@ -174,8 +174,7 @@ class _Assembly:
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
-        known = bool(config.agent.zone) or not says_nothing(machine.zone)
-        self.editor = self.cron.editor(machine.zone, self.chats, zone_known=known)
+        self.editor = editor_of(config, self.cron, machine.zone, self.chats)
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)

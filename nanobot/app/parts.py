@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
 from nanobot.app.trouble_reports import TroubleReports
+from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
@@ -34,6 +35,8 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.web.addresses import Addresses
+from nanobot.triggers.cron.editing import JobEditor
+from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -218,3 +221,9 @@ def blobs_of(config: Config) -> Blobs:
     from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
 
     return ObjectBlobs(config.blobs)
+
+
+def editor_of(config: Config, cron: CronService, zone: str, chats: Collection[str]) -> JobEditor:
+    """The editor of jobs, which asks for a zone where nobody and nothing says one."""
+    known = bool(config.agent.zone) or not says_nothing(zone)
+    return cron.editor(zone, chats, zone_known=known)
