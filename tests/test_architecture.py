@@ -99,6 +99,7 @@ REVISION_DIGESTS = {
     "0007": "82c720314f1d959d70fc594039b92e57ff20e2cb77cc4a6535bfa12269cd025e",
     "0008": "343afa55c38fde075bed97deb83eb631629546a081b10938a587be6bec53c2cb",
     "0009": "9d1ae563b0fde1c43ad92db7ac3f7cba30cb634a3d81bea39f9879c2dc690491",
+    "0010": "9e2e0f4e487a3571687dd7d9dabbae91fb6d33b97a093bf1eb17d7bbb479f087",
 }
 
 SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])

@@ -250,4 +250,5 @@ def _api(parts: Parts) -> ApiParts:
         run_service=parts.run_service,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
+        shared=parts.peers is not None,
     )

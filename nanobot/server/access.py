@@ -66,7 +66,7 @@ class Access:
         home_id = hashlib.sha256(str(home).encode()).hexdigest()[:8]
         # Cookies know no ports, and another nanobot may be served at another one.
         self.cookie = f"nanobot_{home_id}"
-        self._store = store
+        self.store = store
         self._clock = clock
         self._links: OrderedDict[str, _Link] = OrderedDict()
         self._tokens: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
@@ -111,13 +111,13 @@ class Access:
         cached, until = self._tokens.get(digest, (None, 0.0))
         if cached is not None and self._clock.monotonic() < until:
             return cached
-        token = await self._store.of(digest)
+        token = await self.store.of(digest)
         self._tokens.pop(digest, None)
         if token is None:
             return None
         now = self._clock.now()
         if token.used_at is None or now - token.used_at > _NOTED_SECONDS:
-            await self._store.used(digest, now)
+            await self.store.used(digest, now)
         self._tokens[digest] = (token, self._clock.monotonic() + _TOKEN_SECONDS)
         while len(self._tokens) > _MOST_TOKENS:
             self._tokens.popitem(last=False)
@@ -148,7 +148,7 @@ class Access:
     async def _browser(self, name: str, role: Role, until: float | None) -> str:
         cookie, now = secrets.token_urlsafe(32), self._clock.now()
         expires_at = min(now + BROWSER_SECONDS, until or float("inf"))
-        await self._store.add(
+        await self.store.add(
             AccessToken(
                 digest=_digest(cookie),
                 kind="browser",
@@ -178,7 +178,7 @@ class Access:
         return PageLink(url=f"{self.url}/#login={secret}", seconds=LINK_SECONDS)
 
     async def tokens(self) -> list[AccessView]:
-        return [_view(token) for token in await self._store.listed()]
+        return [_view(token) for token in await self.store.listed()]
 
     async def add(self, name: str, role: Role, days: float | None) -> NewToken:
         _check_name(name)
@@ -192,11 +192,11 @@ class Access:
             made_at=now,
             expires_at=expires_at,
         )
-        await self._store.add(token)
+        await self.store.add(token)
         return NewToken(name=name, role=role, expires_at=expires_at, token=shown)
 
     async def revoke(self, name: str) -> AccessView:
-        removed, *browsers = await self._store.remove(name)
+        removed, *browsers = await self.store.remove(name)
         for each in (removed, *browsers):
             self._tokens.pop(each.digest, None)
         return _view(removed)

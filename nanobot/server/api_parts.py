@@ -15,7 +15,8 @@ from nanobot.workspace.received import Received
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
-    somebody in; `embed` and `transcribe` are there where a model is configured for it."""
+    somebody in; `embed` and `transcribe` are there where a model is configured for it. `shared`:
+    other processes work on the store too."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
@@ -23,3 +24,4 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     run_service: RunService
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
+    shared: bool = False

@@ -106,19 +106,21 @@ class HttpService:
                     self.access.own = token_of(self._config.home, web.token)
                     self._redact.also(self.access.own)
                     self.access.url = self.public_url
-                pushing = self._pushing(api, tasks) if web.enabled else None
+                pushing = await self._pushing(api, tasks) if web.enabled else None
                 try:
                     yield
                 finally:
                     if pushing is not None:
                         pushing.cancel()
 
-    def _pushing(self, api: ApiParts, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+    async def _pushing(self, api: ApiParts, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
         from nanobot.server.push.service import PushService  # noqa: PLC0415 - see serving
 
         engine = api.operations.engine
         self.push = PushService(self._config, engine.records, self._tokens, self._clock)
-        name, work = "web: notifications", partial(self.push.notifier.run, engine.bus)
+        await self.push.bring_over()
+        work = partial(self.push.run, engine.bus, shared=api.shared)
+        name = "web: notifications"
         return tasks.create_task(supervised(name, work, self._clock), name=name)
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House, opened
-from tests.server.test_push import PushedBrowser, PushServer
+from tests.server.pushing import PushedBrowser, PushServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
@@ -93,6 +93,44 @@ async def test_an_approval_is_shown_while_the_page_is_closed(tmp_path: Path) -> 
         await page.evaluate("() => { location.hash = '#/settings/appearance' }")
         await page.get_by_role("button", name="Stop notifying").click()
         await expect(page.get_by_role("button", name="Notify me")).to_be_visible()
+
+
+LASTING = """(device) => {
+    const made = { ...device, toJSON: () => device, unsubscribe: async () => {
+        localStorage.removeItem('made');
+        return true;
+    } };
+    PushManager.prototype.getSubscription = async () =>
+        localStorage.getItem('made') ? made : null;
+    PushManager.prototype.subscribe = async () => (localStorage.setItem('made', '1'), made);
+}"""
+"""The same, for a subscription that outlives the page."""
+
+
+async def test_notifications_go_on_after_logging_in_again(tmp_path: Path) -> None:
+    async with (
+        PushServer().serving() as service,
+        opened(tmp_path, web='[tools.web]\nallow_private = ["127.0.0.1"]') as house,
+        house.looking() as page,
+    ):
+        device = PushedBrowser(f"{service.url}/device")
+        script = f"({LASTING})({json.dumps(device.subscription)})"
+        await page.context.add_init_script(script)
+        await page.context.grant_permissions(["notifications"])
+        await page.goto(f"{house.url}/#/settings/appearance")
+        await page.reload()
+        await page.get_by_role("button", name="Notify me on this device").click()
+        await expect(page.get_by_role("button", name="Stop notifying")).to_be_visible()
+        ended = await house.world.run("web", "tokens", "revoke", "browser")
+        assert ended.code == 0, ended.errors
+        async with page.expect_response("**/api/push/subscribe") as renewed:
+            await page.goto("about:blank")
+            await page.goto(await house.link())
+        assert (await renewed.value).ok
+        ended = await house.world.run("agent", "-m", "say:hello", "--session", "web:desk")
+        assert ended.code == 0, ended.errors
+        assert device.read((await service.next())[1])["kind"] == "answer"
+        house.complaints.clear()
 
 
 async def _delivered(house: House, page: Page, message: object) -> list[str]:

@@ -11,6 +11,7 @@ import aiohttp
 from nanobot.session.entries import ToolResultEntry
 from tests.process.harness import STEERED, World
 from tests.process.sharing import Cluster, call, free_port, web_of
+from tests.server.pushing import PushedBrowser, PushServer
 
 
 async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(
@@ -124,22 +125,21 @@ async def test_a_call_is_approved_where_no_run_is_driven(cluster: Cluster, world
 async def test_the_next_worker_fires_jobs_at_once_after_a_clean_end(cluster: Cluster) -> None:
     world = cluster.world
     first = await cluster.start("worker")
-    await world.eventually(lambda: scheduler(world) is not None)
-    before = scheduler(world)
+    await world.eventually(lambda: holder(world, "(scheduler)") is not None)
+    before = holder(world, "(scheduler)")
     await cluster.start("worker")
     await cluster.start("channels")
     assert await first.stop() == 0
-    await world.eventually(lambda: scheduler(world) not in (None, before))
+    await world.eventually(lambda: holder(world, "(scheduler)") not in (None, before))
     world.telegram.say(1, "/cron add send=yes +1s Tea!")
     await world.eventually(lambda: "Tea!" in world.texts(1))
     await cluster.stop()
     world.verify()
 
 
-def scheduler(world: World) -> str | None:
-    """Who fires jobs."""
-    query = "SELECT owner FROM channel_leases WHERE channel = '(scheduler)'"
-    rows = world.rows(query)
+def holder(world: World, lease: str) -> str | None:
+    """Who has a lease: that of the scheduler fires jobs."""
+    rows = world.rows(f"SELECT owner FROM channel_leases WHERE channel = '{lease}'")
     return rows[0][0] if rows else None
 
 
@@ -192,6 +192,59 @@ async def test_what_is_posted_to_two_web_processes_at_once_is_taken_once_and_see
             assert [entry["kind"] for entry in entries].count("user") == 1
     await cluster.stop()
     cluster.world.verify()
+
+
+async def test_notifications_are_pushed_once_also_after_the_process_that_pushed_has_ended(
+    cluster: Cluster,
+) -> None:
+    web = "[web]\nenabled = true\nport = 0\n[tools.web]\nallow_private = ['127.0.0.1']"
+    cluster.configure(more=web)
+    first = await cluster.launch("web", "worker")
+    addresses = [web_of(await first.ready())]
+    made = await cluster.run(first, "web", "tokens", "add", "desk", "--role", "owner", "--json")
+    headers = {"Authorization": f"Bearer {json.loads(made)['token']}"}
+    async with (
+        PushServer().serving() as service,
+        aiohttp.ClientSession(headers=headers) as session,
+    ):
+        device = PushedBrowser(f"{service.url}/device")
+        await subscribe(await cluster.run(first, "web", "link"), device)
+        second = await cluster.launch("web", "worker")
+        addresses.append(web_of(await second.ready()))
+        for address in addresses:
+            await say(session, address, "say:hello")
+            assert device.read((await service.next())[1])["kind"] == "answer"
+            assert await service.quiet(1.0)
+        keys = [await (await session.get(f"{each}/api/push")).json() for each in addresses]
+        assert keys[0] == keys[1]
+        before = holder(cluster.world, "(notifications)")
+        assert await first.stop() == 0
+        await cluster.world.eventually(
+            lambda: holder(cluster.world, "(notifications)") not in (None, before)
+        )
+        await say(session, addresses[1], "say:again")
+        assert device.read((await service.next())[1])["kind"] == "answer"
+    await cluster.stop()
+    cluster.world.verify()
+
+
+async def subscribe(link: str, device: PushedBrowser) -> None:
+    """Log in with that link, as a browser does, and switch notifications on."""
+    url, _, secret = link.split()[0].partition("/#login=")
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        async with session.post(f"{url}/api/login", json={"secret": secret}) as answer:
+            assert answer.status == 200
+        async with session.get(f"{url}/api/me") as answer:
+            headers = {"X-CSRF-Token": (await answer.json())["csrf"]}
+        path, subscription = f"{url}/api/push/subscribe", device.subscription
+        async with session.post(path, json=subscription, headers=headers) as answer:
+            assert answer.status == 200, await answer.text()
+
+
+async def say(session: aiohttp.ClientSession, address: str, text: str) -> None:
+    path = f"{address}/api/sessions/web:desk/messages"
+    async with session.post(path, json={"text": text}) as answer:
+        assert answer.status == 200, await answer.text()
 
 
 async def test_files_go_through_a_folder_that_all_processes_share(cluster: Cluster) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import os
-import stat
+import re
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,92 +15,24 @@ from typing import Any
 import jwt
 import msgspec
 import pytest
-from aiohttp import web
-from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from nanobot.server.push.message import PushKeys, decoded, encoded, encrypted
+from nanobot.server.push.message import MOST_BYTES, PushKeys, decoded, encoded, encrypted
+from nanobot.server.push.sender import fitting
+from nanobot.store.repositories.access_tokens import AccessToken
+from nanobot.store.repositories.push_subscriptions import (
+    PushSubscription,
+    SqlPushSubscriptions,
+)
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
+from tests.server.pushing import PushedBrowser, PushServer
 
 LOOPBACK = '[tools.web]\nallow_private = ["127.0.0.1"]'
 RISKY = asks_for("write_file", path="AGENTS.md", content="a private matter")
 ASKING = '[[policy.rules]]\nverdict = "ask"\ntool = "write_file"'
-PATIENCE = 10.0
-
-
-class PushedBrowser:
-    """A browser's side of a subscription."""
-
-    def __init__(self, endpoint: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._auth = os.urandom(16)
-        self.endpoint = endpoint
-
-    @property
-    def public(self) -> bytes:
-        return self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-
-    @property
-    def subscription(self) -> dict[str, Any]:
-        keys = {"p256dh": encoded(self.public), "auth": encoded(self._auth)}
-        return {"endpoint": self.endpoint, "keys": keys}
-
-    def read(self, body: bytes) -> Any:
-        """What a message says, as RFC 8188 and RFC 8291 have it."""
-        salt, record, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
-        sender, sealed = body[21 : 21 + length], body[21 + length :]
-        assert len(sealed) <= record
-        peer = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender)
-        shared = self._key.exchange(ec.ECDH(), peer)
-        info = b"WebPush: info\0" + self.public + sender
-        key = _hkdf(shared, self._auth, info, 32)
-        content_key = _hkdf(key, salt, b"Content-Encoding: aes128gcm\0", 16)
-        nonce = _hkdf(key, salt, b"Content-Encoding: nonce\0", 12)
-        plain = AESGCM(content_key).decrypt(nonce, sealed, None)
-        assert plain.endswith(b"\x02")
-        return msgspec.json.decode(plain[:-1])
-
-
-def _hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
-    return HKDF(algorithm=hashes.SHA256(), length=length, salt=salt, info=info).derive(secret)
-
-
-class PushServer:
-    """A push service on loopback. `status` is what it answers with."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.status = 201
-        self.came: asyncio.Queue[tuple[dict[str, str], bytes]] = asyncio.Queue()
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[PushServer]:
-        app = web.Application()
-        app.router.add_post("/{name}", self._take)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-            yield self
-        finally:
-            await runner.cleanup()
-
-    async def _take(self, request: web.Request) -> web.Response:
-        self.came.put_nowait((dict(request.headers), await request.read()))
-        return web.Response(status=self.status)
-
-    async def next(self) -> tuple[dict[str, str], bytes]:
-        async with asyncio.timeout(PATIENCE):
-            return await self.came.get()
-
-    async def quiet(self, seconds: float = 0.5) -> bool:
-        await asyncio.sleep(seconds)
-        return self.came.empty()
 
 
 @asynccontextmanager
@@ -173,37 +104,40 @@ async def test_nothing_is_pushed_once_the_login_is_gone(way: str, tmp_path: Path
             await client.post("/api/push/unsubscribe", endpoint=browser.endpoint)
         await _say(owner)
         assert await service.quiet(1.0)
-        assert not (home / "push.json").exists()
+        assert await _endpoints(served) == []
 
 
 async def test_a_subscription_that_its_service_no_longer_knows_is_dropped(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    async with subscribed(home, "one", "two") as (_, service, _, client):
+    async with subscribed(home, "one", "two") as (served, service, _, client):
         service.status = 410
         await _say(client, "first")
         await service.next()
         await _say(client, "second")
         assert await service.quiet(1.0)
-        assert not (home / "push.json").exists()
+        assert await _endpoints(served) == []
+
+
+async def _kept(served: House) -> list[PushSubscription]:
+    store = SqlPushSubscriptions(served.parts.http.access.store.database)
+    return await store.living(time.time())
+
+
+async def _endpoints(served: House) -> list[str]:
+    return [each.endpoint for each in await _kept(served)]
 
 
 async def test_who_was_told_of_an_approval_is_not_told_again_after_a_restart(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
-    async with subscribed(home, RISKY) as (_, service, browser, client):
+    async with subscribed(home, RISKY) as (_, service, _, client):
         await _say(client)
         await service.next()
         assert await service.quiet()
-        assert b'"told":1' in (home / "push.json").read_bytes()
-        url = service.url
-        assert stat.S_IMODE((home / "push.json").stat().st_mode) == 0o600
-        assert stat.S_IMODE((home / "push.pem").stat().st_mode) == 0o600
-        assert browser.endpoint.startswith(url)
     async with house(home, ScriptedProvider(), web=f"{LOOPBACK}\n{ASKING}") as served:
-        assert served.parts.http.push is not None
-        (kept,) = served.parts.http.push.subscriptions.all()
-        assert kept.told == 1
+        assert [each.told for each in await _kept(served)] == [1]
+    assert list(home.glob("push.*")) == []
 
 
 async def test_a_member_is_told_of_their_own_conversation_only(tmp_path: Path) -> None:
@@ -262,3 +196,146 @@ def test_base64_is_that_of_urls() -> None:
     for wrong in ("a+b", "a b", "\u00e4", "a"):
         with pytest.raises(ValueError, match=r"base64|Incorrect|Invalid"):
             decoded(wrong)
+
+
+async def test_a_long_text_is_cut_so_that_a_browser_can_still_read_it(tmp_path: Path) -> None:
+    risky = asks_for("write_file", path="AGENTS.md", content="\N{PARTY POPPER}\x01" * 2_000)
+    details = "push_details = true"
+    async with subscribed(tmp_path / "home", risky, web=details) as (_, service, browser, client):
+        session = "web:" + "\N{PARTY POPPER}" * 120
+        await client.post(f"/api/sessions/{session}/messages", text="go", client_request_id="1")
+        _, body = await service.next()
+        assert browser.read(body)["session"] == session
+        assert len(body) <= 4_096
+
+
+@pytest.mark.parametrize("size", [1, 400, 3_000, 100_000])
+def test_every_payload_fits_and_can_be_read(size: int) -> None:
+    for payload in (
+        {"kind": "approval", "id": 1, "session": "web:a", "text": "\x01" * size},
+        {"kind": "answer", "session": "\N{PARTY POPPER}" * size},
+    ):
+        plain = fitting(payload)
+        assert len(plain) <= MOST_BYTES
+        assert msgspec.json.decode(plain)["kind"] == payload["kind"]
+
+
+async def test_a_push_service_that_never_answers_holds_up_its_own_browser_only(
+    tmp_path: Path,
+) -> None:
+    async with subscribed(tmp_path / "home", "one", "two") as (served, service, _, client):
+        service.slow.add("device")
+        other = await served.browser()
+        theirs = PushedBrowser(f"{service.url}/other")
+        assert (await other.post("/api/push/subscribe", **theirs.subscription))[0] == 200
+        for text in ("first", "second"):
+            await _say(client, text)
+            assert theirs.read((await service.next())[1])["kind"] == "answer"
+        assert service.names.count("device") == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_what_a_push_service_cannot_take_now_is_pushed_again(
+    status: int, tmp_path: Path
+) -> None:
+    async with subscribed(tmp_path / "home", RISKY) as (served, service, browser, client):
+        service.status, service.headers = status, {"Retry-After": "1"}
+        await _say(client)
+        await service.next()
+        assert [each.told for each in await _kept(served)] == [0]
+        service.status = 201
+        assert browser.read((await service.next())[1])["kind"] == "approval"
+        assert await service.quiet()
+        assert [each.told for each in await _kept(served)] == [1]
+
+
+@pytest.mark.parametrize("status", [302, 400, 403, 413])
+async def test_what_is_refused_is_not_pushed_again(status: int, tmp_path: Path) -> None:
+    async with subscribed(tmp_path / "home", RISKY) as (served, service, _, client):
+        service.status, service.headers = status, {"Location": "/other"}
+        await _say(client)
+        await service.next()
+        assert await service.quiet()
+        assert service.names == ["device"]
+        assert [each.told for each in await _kept(served)] == [1]
+
+
+async def test_each_conversation_has_a_topic_of_its_own(tmp_path: Path) -> None:
+    """A push service keeps the last message of a topic for a phone that is off."""
+    async with subscribed(tmp_path / "home", "one", "two") as (_, service, _, client):
+        topics = []
+        for name in ("desk", "shelf"):
+            await client.post(
+                f"/api/sessions/web:{name}/messages", text="go", client_request_id=name
+            )
+            topics.append((await service.next())[0]["Topic"])
+        assert len(set(topics)) == 2
+        assert all(re.fullmatch(r"[\w-]{1,32}", topic) for topic in topics)
+
+
+async def test_a_member_is_told_of_each_of_their_conversations(tmp_path: Path) -> None:
+    async with (
+        PushServer().serving() as service,
+        house(tmp_path / "home", ScriptedProvider("one"), web=LOOPBACK) as served,
+    ):
+        token = await served.parts.operations.call(
+            "web tokens add", {"name": "anna", "role": "member"}
+        )
+        anna = await served.stranger()
+        await anna.post("/api/login", secret=token.token)
+        _, me = await anna.get("/api/me")
+        anna.headers["X-CSRF-Token"] = me["csrf"]
+        hers = PushedBrowser(f"{service.url}/anna")
+        await anna.post("/api/push/subscribe", **hers.subscription)
+        key = f"{me['session']}:garden"
+        await anna.post(f"/api/sessions/{key}/messages", text="hello", client_request_id="1")
+        assert hers.read((await service.next())[1])["session"] == key
+
+
+def _former(home: Path, endpoint: str, login: AccessToken) -> str:
+    """The files of an earlier version, with a browser that is logged in; the key that they have."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (home / "push.pem").write_bytes(key.private_bytes(Encoding.PEM, *form))
+    browser = PushedBrowser(endpoint)
+    row = {
+        **browser.subscription,
+        "login": login.name,
+        "since": login.made_at,
+        "by": "local",
+        "role": "owner",
+        "session": "cli:local",
+        "told": 3,
+    }
+    gone = {**row, "endpoint": f"{endpoint}/gone", "since": 1.0}
+    (home / "push.json").write_bytes(msgspec.json.encode([row, gone]))
+    return encoded(key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
+
+
+async def test_the_files_of_an_earlier_version_are_brought_into_the_store(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with house(home) as served:
+        client = await served.browser()
+        logins = await served.parts.http.access.store.listed()
+        headers, cookies = client.headers, {served.parts.http.access.cookie: client.cookie()}
+    public = _former(home, "https://push.example.org/x", logins[0])
+    async with house(home) as served:
+        (kept,) = await _kept(served)
+        assert (kept.endpoint, kept.told, kept.role) == ("https://push.example.org/x", 3, "owner")
+        assert list(home.glob("push.*")) == []
+        client = await served.stranger()
+        status, key = await client.ask("GET", "/api/push", headers=headers, cookies=cookies)
+        assert (status, key) == (200, {"key": public})
+
+
+@pytest.mark.parametrize("name", ["push.json", "push.pem"])
+async def test_files_that_cannot_be_read_stop_no_start_and_stay(name: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with house(home) as served:
+        await served.browser()
+        logins = await served.parts.http.access.store.listed()
+    _former(home, "https://push.example.org/x", logins[0])
+    (home / name).write_text("{")
+    async with house(home) as served:
+        assert await _kept(served) == []
+    assert (home / name).exists()

@@ -71,6 +71,8 @@ NOTHING_SAID = {
     "notifications",
     "pairings",
     "access_tokens",
+    "push_subscriptions",
+    "push_keys",
     "tainted_files",
     "trigger_state",
     "unreachable_chats",

@@ -249,7 +249,4 @@ if (access.value === "in" && !location.hash) {
   import("./views/settings/visit.js").then(({ welcome }) => welcome()).catch(() => undefined);
 }
 
-/** Shows notifications and says when there is no connection; browsers have it with HTTPS only. */
-navigator.serviceWorker
-  ?.register(at("/sw.js"), { scope: at("/"), updateViaCache: "none" })
-  .catch(() => undefined);
+import("./notified.js").then(({ install }) => install()).catch(() => undefined);

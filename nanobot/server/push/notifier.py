@@ -1,16 +1,14 @@
 """Pushes what waits for a person: approvals that they may decide, and answers on the page.
 
-An approval is pushed once to each browser, across restarts too: the store knows what waits, and
-each subscription how far it was told. An answer is pushed when its run ends; a restart may miss
-it."""
+An approval is pushed to each browser, across restarts too: the store knows what waits, and each
+subscription how far it was told. An answer is pushed when its run ends; a restart may miss it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Set
 from contextlib import suppress
-from typing import Any
-
-import msgspec
+from typing import Any, TypeAlias
 
 from nanobot.addresses import MEMBERS_CHAT
 from nanobot.boundary import boundary
@@ -18,15 +16,17 @@ from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import StoreError
 from nanobot.messages import WEB, EventKind, Role, RunEvent
 from nanobot.ports import Clock
+from nanobot.server.push.mailbox import Mailbox
 from nanobot.server.push.sender import PushSender
-from nanobot.server.push.subscriptions import Subscriber
 from nanobot.session.approvals import Approval, Approver, may_answer, shown_call
 from nanobot.session.views import Records
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.store.repositories.push_subscriptions import PushSubscription, SqlPushSubscriptions
 
 _LOOK_SECONDS = 15.0
 _MOST = 100
 _MOST_CHARS = 500
+
+Start: TypeAlias = Callable[[Awaitable[None]], "asyncio.Task[None]"]
 
 
 class _Events(Subscription):
@@ -48,39 +48,54 @@ class _Events(Subscription):
 
 
 class PushNotifier:
-    """Pushes to the subscribers of one home. `details`: messages say what is asked."""
+    """Pushes to the browsers that subscribed. `details`: messages say what is asked."""
 
     def __init__(
         self,
         sender: PushSender,
+        subscriptions: SqlPushSubscriptions,
         records: Records,
-        tokens: SqlAccessTokens,
         clock: Clock,
         *,
         details: bool,
     ) -> None:
         self._sender = sender
-        self._subscriptions = sender.subscriptions
+        self._subscriptions = subscriptions
         self._records = records
-        self._tokens = tokens
         self._clock = clock
         self._details = details
+        self._mailboxes: dict[str, Mailbox] = {}
 
     async def run(self, bus: Bus) -> None:
         """Push until cancelled."""
         events = _Events()
         bus.watch(events)
         try:
-            while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK_SECONDS):
-                        await events.some.wait()
-                events.some.clear()
-                answered, events.answered = events.answered, set()
-                with boundary("pushing notifications"), suppress(StoreError):
-                    await self._push(answered)
+            async with asyncio.TaskGroup() as tasks:
+
+                def start(work: Awaitable[None]) -> asyncio.Task[None]:
+                    return tasks.create_task(_doing(work), name="web: pushing to a browser")
+
+                while True:
+                    await self._look(events, start)
         finally:
+            self._mailboxes.clear()
             bus.unsubscribe(events)
+
+    async def _look(self, events: _Events, start: Start) -> None:
+        """Wait until something may be owed, and begin to push it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await events.some.wait()
+        events.some.clear()
+        answered, events.answered = events.answered, set()
+        with boundary("pushing notifications"):
+            try:
+                await self._owe(answered)
+            except StoreError:
+                events.answered |= answered
+        for mailbox in self._mailboxes.values():
+            mailbox.open(start)
 
     async def last_approval(self) -> int:
         """The number of the last approval that waits; 0: none does."""
@@ -89,44 +104,27 @@ class PushNotifier:
     async def _waiting(self) -> list[Approval]:
         return await self._records.approvals(session="", state="waiting", limit=_MOST)
 
-    async def _push(self, answered: set[str]) -> None:
-        subscribers = await self._living()
-        if not subscribers:
+    async def _owe(self, answered: Set[str]) -> None:
+        living = await self._subscriptions.living(self._clock.now())
+        there = {(each.login, each.endpoint): each for each in living}
+        for key, mailbox in list(self._mailboxes.items()):
+            if (mailbox.subscription.login, mailbox.subscription.endpoint) not in there:
+                mailbox.close()
+                del self._mailboxes[key]
+        if not living:
             return
         waiting = await self._waiting()
-        for subscriber in subscribers:
-            news = [each for each in waiting if each.id > subscriber.told]
-            asked = [each for each in news if _may_decide(subscriber, each)]
-            for approval in sorted(asked, key=lambda each: each.id):
-                payload, topic = self._of_approval(approval), f"approval-{approval.id}"
-                await self._sender.send(subscriber, payload, topic)
-            if news:
-                told = max(each.id for each in news)
-                self._told(subscriber, told)
-            for session in sorted(answered):
-                if _theirs(subscriber, session):
-                    payload = {"kind": "answer", "session": session}
-                    await self._sender.send(subscriber, payload, "answer")
+        for each in living:
+            if each.login not in self._mailboxes:
+                self._mailboxes[each.login] = self._mailbox(each)
+            mailbox = self._mailboxes[each.login]
+            news = [one for one in waiting if one.id > mailbox.told]
+            asked = {one.id: self._of_approval(one) for one in news if _may_decide(each, one)}
+            upto = max((one.id for one in news), default=0)
+            mailbox.owe(asked, upto, sorted(one for one in answered if _theirs(each, one)))
 
-    def _told(self, subscriber: Subscriber, number: int) -> None:
-        if any(each.endpoint == subscriber.endpoint for each in self._subscriptions.all()):
-            self._subscriptions.keep(msgspec.structs.replace(subscriber, told=number))
-
-    async def _living(self) -> list[Subscriber]:
-        """Those who may still ask; the others are dropped."""
-        every = self._subscriptions.all()
-        if not every:
-            return []
-        now = self._clock.now()
-        logins = {
-            (token.name, token.made_at)
-            for token in await self._tokens.listed()
-            if token.expires_at is None or token.expires_at > now
-        }
-        for each in every:
-            if (each.login, each.since) not in logins:
-                self._subscriptions.drop(each.endpoint)
-        return [each for each in every if (each.login, each.since) in logins]
+    def _mailbox(self, subscription: PushSubscription) -> Mailbox:
+        return Mailbox(subscription, self._sender, self._subscriptions, self._clock)
 
     def _of_approval(self, approval: Approval) -> dict[str, Any]:
         payload = {"kind": "approval", "id": approval.id, "session": approval.session_key}
@@ -136,16 +134,22 @@ class PushNotifier:
         return payload
 
 
-def _may_decide(subscriber: Subscriber, approval: Approval) -> bool:
-    owner = subscriber.role is Role.OWNER
-    person = Approver(
-        role=subscriber.role, channel="" if owner else WEB, id=subscriber.by, name=subscriber.by
-    )
+async def _doing(work: Awaitable[None]) -> None:
+    await work
+
+
+def _may_decide(subscription: PushSubscription, approval: Approval) -> bool:
+    owner = subscription.role is Role.OWNER
+    by = subscription.by
+    person = Approver(role=subscription.role, channel="" if owner else WEB, id=by, name=by)
     return may_answer(approval, person)
 
 
-def _theirs(subscriber: Subscriber, session: str) -> bool:
-    """Whether a conversation of the page is this person's: an owner's are those of no other."""
-    if subscriber.role is Role.OWNER:
+def _theirs(subscription: PushSubscription, session: str) -> bool:
+    """Whether a conversation of the page is this person's: an owner's are those of no other, and a
+    member may have several."""
+    if subscription.role is Role.OWNER:
         return not session.startswith(f"{WEB}:{MEMBERS_CHAT}")
-    return session == subscriber.session
+    own = subscription.session_key
+    several = subscription.role is Role.MEMBER and session.startswith(f"{own}:")
+    return session == own or several

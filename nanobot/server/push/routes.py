@@ -18,9 +18,9 @@ from nanobot.server.operation_routes import caller_of, sent
 from nanobot.server.push.message import PushKeys, check_keys, encoded, point_of
 from nanobot.server.push.sender import checked
 from nanobot.server.push.service import PushService
-from nanobot.server.push.subscriptions import Subscriber
 from nanobot.server.session_routes import refusing
 from nanobot.server.wire import answer
+from nanobot.store.repositories.push_subscriptions import PushSubscription
 
 _LIMIT = 8_192
 
@@ -50,57 +50,54 @@ class PushRoutes:
 
     def __init__(self, service: PushService) -> None:
         self._subscriptions = service.subscriptions
+        self._key = service.key
         self._notifier = service.notifier
         self._tokens = service.tokens
         self._addresses = service.addresses
 
     def routes(self) -> list[Route]:
         return [
-            Route(method="GET", path="/api/push", handler=refusing(self._key)),
+            Route(method="GET", path="/api/push", handler=refusing(self._show_key)),
             Route(method="POST", path="/api/push/subscribe", handler=refusing(self._subscribe)),
             Route(method="POST", path="/api/push/unsubscribe", handler=refusing(self._end)),
         ]
 
-    async def _key(self, _: web.Request) -> web.StreamResponse:
-        key = await asyncio.to_thread(self._subscriptions.key)
+    async def _show_key(self, _: web.Request) -> web.StreamResponse:
+        key = await self._key.get()
         return answer(200, PushKey(key=encoded(point_of(key))))
 
     async def _subscribe(self, request: web.Request) -> web.StreamResponse:
         """A browser that is logged in is pushed what its person may decide, until it logs out."""
         principal = principal_of(request)
         new = _read(await sent(request, _LIMIT), NewSubscription)
-        since = await self._since(principal)
+        login = await self._login(principal)
         try:
             checked(new.endpoint, self._addresses)
             await asyncio.to_thread(check_keys, new.keys)
         except (ToolError, ValueError) as error:
             raise UsageError(f"this subscription cannot be used: {error}") from None
-        subscriber = Subscriber(
+        subscription = PushSubscription(
+            login=login,
             endpoint=new.endpoint,
-            keys=new.keys,
-            login=principal.name,
-            since=since,
+            p256dh=new.keys.p256dh,
+            auth=new.keys.auth,
             by=principal.by,
-            role=principal.role,
-            session=caller_of(principal).session_key,
+            session_key=caller_of(principal).session_key,
             told=await self._notifier.last_approval(),
         )
-        self._subscriptions.keep(subscriber)
+        await self._subscriptions.keep(subscription)
         return answer(200, {"ok": True})
 
     async def _end(self, request: web.Request) -> web.StreamResponse:
         endpoint = _read(await sent(request, _LIMIT), EndedSubscription).endpoint
-        mine = principal_of(request).by
-        for each in self._subscriptions.all():
-            if each.endpoint == endpoint and each.by == mine:
-                self._subscriptions.drop(endpoint)
+        await self._subscriptions.drop(endpoint, principal_of(request).by)
         return answer(200, {"ok": True})
 
-    async def _since(self, principal: Principal) -> float:
-        """When the cookie was made. Raises NotAllowed for a program's token."""
+    async def _login(self, principal: Principal) -> str:
+        """The digest of the browser's cookie. Raises NotAllowed for a program's token."""
         for token in await self._tokens.listed():
             if principal.kind == "browser" and token.name == principal.name:
-                return token.made_at
+                return token.digest
         raise NotAllowed("Only a browser that is logged in can be notified.")
 
 

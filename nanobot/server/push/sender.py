@@ -1,18 +1,22 @@
-"""Hands a message to the push service of a browser."""
+"""Hands a message to the push service of a browser (RFC 8030)."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+import time
+from collections.abc import Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from loguru import logger
 from yarl import URL
 
-from nanobot.errors import NanobotError, ToolDenied
+from nanobot.errors import NanobotError, StoreError, ToolDenied
 from nanobot.ports import Clock
-from nanobot.server.push.message import MOST_BYTES, encrypted, signed
-from nanobot.server.push.subscriptions import Subscriber, Subscriptions
+from nanobot.server.push.message import MOST_BYTES, PushKeys, encrypted, signed
+from nanobot.server.push.signing_key import SigningKey
+from nanobot.store.repositories.push_subscriptions import PushSubscription
 from nanobot.tools.web.addresses import Addresses
 
 if TYPE_CHECKING:
@@ -20,10 +24,27 @@ if TYPE_CHECKING:
 
 _SEND_SECONDS = 20.0
 _KEPT_SECONDS = 86_400
-_TRIES = 3
-_PAUSE_SECONDS = 2.0
 _GONE = (404, 410)
-_LATER = (429, 500, 502, 503, 504)
+_TOO_MANY = 429
+_SERVER_FAULT = 500
+_REFUSED = 300
+
+
+class Outcome(Enum):
+    """What became of a message. REFUSED: it would be refused again. GONE: the push service knows
+    the subscription no more. LATER: it may be taken later."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    GONE = "gone"
+    LATER = "later"
+
+
+class Sent(NamedTuple):
+    """An outcome; where it is LATER, how many seconds the push service wants to be left alone."""
+
+    outcome: Outcome
+    wait: float = 0.0
 
 
 class PushSender:
@@ -31,44 +52,50 @@ class PushSender:
     public internet are asked, and those that `addresses` permits besides. `subject`: whom a push
     service may turn to."""
 
-    def __init__(
-        self, subscriptions: Subscriptions, clock: Clock, addresses: Addresses, subject: str
-    ) -> None:
-        self.subscriptions = subscriptions
+    def __init__(self, key: SigningKey, clock: Clock, addresses: Addresses, subject: str) -> None:
+        self._key = key
         self._clock = clock
         self._addresses = addresses
         self._subject = subject
 
-    async def send(self, subscriber: Subscriber, payload: dict[str, Any], topic: str) -> None:
+    async def send(
+        self, subscription: PushSubscription, payload: Mapping[str, Any], topic: str
+    ) -> Sent:
+        """Try once. Of the messages of one topic that a browser has not fetched it gets the last
+        one. Raises StoreError."""
         import aiohttp  # noqa: PLC0415 - where somebody subscribed
 
-        plain = msgspec.json.encode(payload)[:MOST_BYTES]
-        for turn in range(_TRIES):
-            try:
-                body = await asyncio.to_thread(encrypted, plain, subscriber.keys)
-                status = await self._post(subscriber.endpoint, body, topic)
-            except (aiohttp.ClientError, TimeoutError, OSError, NanobotError, ValueError) as error:
-                logger.warning("a notification could not be pushed: {}", type(error).__name__)
-                status = 503 if isinstance(error, aiohttp.ClientError | TimeoutError) else 400
-            if status in _GONE:
-                self.subscriptions.drop(subscriber.endpoint)
-            if status not in _LATER:
-                return
-            await self._clock.sleep(_PAUSE_SECONDS * (turn + 1))
+        keys = PushKeys(p256dh=subscription.p256dh, auth=subscription.auth)
+        try:
+            body = await asyncio.to_thread(encrypted, fitting(payload), keys)
+            headers = await self._headers(subscription.endpoint, topic)
+            return await self._post(subscription.endpoint, body, headers)
+        except StoreError:
+            raise
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            logger.warning("a push service cannot be reached: {}", type(error).__name__)
+            return Sent(Outcome.LATER)
+        except (NanobotError, ValueError) as error:
+            logger.warning("a notification cannot be pushed: {}", error)
+            return Sent(Outcome.REFUSED)
 
-    async def _post(self, endpoint: str, body: bytes, topic: str) -> int:
-        """Raises ToolDenied for an address that is not of the public internet."""
-        import aiohttp  # noqa: PLC0415
-
-        key = await asyncio.to_thread(self.subscriptions.key)
-        headers = {
-            "Authorization": signed(endpoint, key, self._subject, self._clock.now()),
+    async def _headers(self, endpoint: str, topic: str) -> dict[str, str]:
+        key, now = await self._key.get(), self._clock.now()
+        return {
+            "Authorization": signed(endpoint, key, self._subject, now),
             "Content-Encoding": "aes128gcm",
             "Content-Type": "application/octet-stream",
             "TTL": str(_KEPT_SECONDS),
             "Urgency": "high",
             "Topic": topic,
         }
+
+    async def _post(self, endpoint: str, body: bytes, headers: dict[str, str]) -> Sent:
+        """Raises ToolDenied for an address that is not of the public internet."""
+        import aiohttp  # noqa: PLC0415
+
+        from nanobot.providers.openai_errors import retry_after  # noqa: PLC0415 - for few
+
         url = checked(endpoint, self._addresses)
         connector = aiohttp.TCPConnector(resolver=cast("AbstractResolver", self._addresses))
         patience = aiohttp.ClientTimeout(total=_SEND_SECONDS)
@@ -76,7 +103,27 @@ class PushSender:
             aiohttp.ClientSession(connector=connector, timeout=patience) as session,
             session.post(url, data=body, headers=headers, allow_redirects=False) as answer,
         ):
-            return answer.status
+            if answer.status in _GONE:
+                return Sent(Outcome.GONE)
+            if answer.status == _TOO_MANY or answer.status >= _SERVER_FAULT:
+                wait = retry_after(answer.headers, time.time())
+                logger.info("a push service answers with {}: again later", answer.status)
+                return Sent(Outcome.LATER, wait or 0.0)
+            if answer.status >= _REFUSED:
+                logger.warning("a push service refuses a notification: {}", answer.status)
+                return Sent(Outcome.REFUSED)
+            return Sent(Outcome.TAKEN)
+
+
+def fitting(payload: Mapping[str, Any]) -> bytes:
+    """As JSON of at most MOST_BYTES: what a text has too much is cut off, and what is too long all
+    the same is left out."""
+    plain = msgspec.json.encode(payload)
+    given = dict(payload)
+    while len(plain) > MOST_BYTES and given.get("text"):
+        given["text"] = given["text"][: len(given["text"]) * 3 // 4]
+        plain = msgspec.json.encode(given)
+    return plain if len(plain) <= MOST_BYTES else msgspec.json.encode({"kind": payload["kind"]})
 
 
 def checked(endpoint: str, addresses: Addresses) -> URL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import (
+    access_tables,
     file_tables,
     job_tables,
     memory_tables,
@@ -349,20 +350,6 @@ pairings = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Who may ask over HTTP: named tokens, and browsers that are logged in (each a token in a cookie).
-access_tokens = sa.Table(
-    "access_tokens",
-    metadata,
-    sa.Column("digest", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("made_at", sa.Double, nullable=False),
-    sa.Column("used_at", sa.Double),
-    sa.Column("expires_at", sa.Double),
-    sqlite_with_rowid=False,
-)
-
 # What people were asked before a call was made, or for an answer; the body is an Approval.
 approvals = sa.Table(
     "approvals",
@@ -393,3 +380,5 @@ memory_vectors = memory_tables.memory_vectors
 tainted_files = file_tables.tainted_files
 log_words, indexed_logs = search_tables.log_words, search_tables.indexed_logs
 session_marks = search_tables.session_marks
+access_tokens = access_tables.access_tokens
+push_subscriptions, push_keys = access_tables.push_subscriptions, access_tables.push_keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -19,6 +20,7 @@ BROWSER_OF = " (browser"
 """What stands behind a token's name in that of a browser that was logged in with it."""
 
 _a = schema.access_tokens
+_s = schema.push_subscriptions
 _MOST = 1_000
 
 
@@ -46,7 +48,8 @@ class SqlAccessTokens:
         """Keep it; those that have expired go. A browser is given a number where its name is
         taken. Raises UsageError for a name that another has."""
         alone(connection, "access_tokens")
-        connection.execute(sa.delete(_a).where(_a.c.expires_at <= token.made_at))
+        expired = sa.select(_a.c.digest).where(_a.c.expires_at <= token.made_at)
+        _remove(connection, list(connection.scalars(expired)))
         taken = set(connection.scalars(sa.select(_a.c.name)))
         if len(taken) >= _MOST:
             raise UsageError(f"there are {_MOST:,} tokens already: revoke some first")
@@ -91,6 +94,12 @@ class SqlAccessTokens:
             # LIKE takes "Anna" for "anna" in SQLite.
             rows += [each for each in browsers if each.name.startswith(f"{name}{BROWSER_OF}")]
         removed = [as_struct(each, AccessToken) for each in rows]
-        digests = [token.digest for token in removed]
-        connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))
+        _remove(connection, [token.digest for token in removed])
         return removed
+
+
+def _remove(connection: sa.Connection, digests: Sequence[str]) -> None:
+    """Remove these, and the subscriptions to notifications of browsers among them."""
+    if digests:
+        connection.execute(sa.delete(_s).where(_s.c.login.in_(digests)))
+        connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))

@@ -3,6 +3,7 @@
 import { change, may, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
+import { end } from "../../notified.js";
 import { Button, Fetched, Field, useFetched, valueOf, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
@@ -16,7 +17,11 @@ const ROLES = ["member", "guest", "owner"];
 
 /** Who this is, and a way out. */
 function You() {
-  const leave = async () => (await post("/api/logout", {}), location.reload());
+  const leave = async () => {
+    await end().catch(() => undefined);
+    await post("/api/logout", {});
+    location.reload();
+  };
   return html`
     <section>
       <div class="row spread">

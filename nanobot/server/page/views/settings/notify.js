@@ -1,49 +1,14 @@
 /** Notifications on this device, sent by the gateway while the page is closed. */
 
-import { at, get, post } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
+import { able, begin, end, isOn } from "../../notified.js";
 import { Button } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
-/** The bytes of base64url. @param {string} text */
-const bytesOf = (text) =>
-  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) =>
-    letter.charCodeAt(0),
-  );
-
-/** Whether this browser can be notified: it needs HTTPS, and iPhones the installed page. */
-const able = () => "serviceWorker" in navigator && "PushManager" in globalThis;
-
-async function subscription() {
-  const worker = await navigator.serviceWorker.getRegistration(at("/"));
-  return (await worker?.pushManager.getSubscription()) ?? null;
-}
-
-async function begin() {
-  if ((await Notification.requestPermission()) !== "granted")
-    throw new Error(t("This browser does not allow notifications from here."));
-  const { key } = await get("/api/push");
-  const worker = await navigator.serviceWorker.ready;
-  const made = await worker.pushManager.subscribe({
-    userVisibleOnly: true,
-    applicationServerKey: bytesOf(key),
-  });
-  const { p256dh = "", auth = "" } = made.toJSON().keys ?? {};
-  await post("/api/push/subscribe", { endpoint: made.endpoint, keys: { p256dh, auth } });
-}
-
-async function end() {
-  const made = await subscription();
-  if (!made) return;
-  await post("/api/push/unsubscribe", { endpoint: made.endpoint });
-  await made.unsubscribe();
-}
-
 export function Notifications() {
   const [on, setOn] = useState(false);
-  const look = () =>
-    able() ? subscription().then((made) => setOn(made !== null)) : Promise.resolve();
+  const look = async () => setOn(await isOn());
   useEffect(() => {
     look().catch(() => undefined);
   }, []);

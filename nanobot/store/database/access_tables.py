@@ -1,0 +1,45 @@
+"""The tables of those who ask over HTTP: their tokens, and the browsers that are notified."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database.tables import metadata
+
+# Named tokens, and browsers that are logged in (each a token in a cookie).
+access_tokens = sa.Table(
+    "access_tokens",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("made_at", sa.Double, nullable=False),
+    sa.Column("used_at", sa.Double),
+    sa.Column("expires_at", sa.Double),
+    sqlite_with_rowid=False,
+)
+
+# Browsers that subscribed to notifications. `login` is the digest of the token with which a browser
+# is logged in: a row is removed with it. `told` is the number of the last approval that was pushed.
+push_subscriptions = sa.Table(
+    "push_subscriptions",
+    metadata,
+    sa.Column("login", sa.Text, primary_key=True),
+    sa.Column("endpoint", sa.Text, nullable=False),
+    sa.Column("p256dh", sa.Text, nullable=False),
+    sa.Column("auth", sa.Text, nullable=False),
+    sa.Column("by", sa.Text, nullable=False),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("told", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The key that signs notifications: one row, because a subscription works with one key only.
+push_keys = sa.Table(
+    "push_keys",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("pem", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)

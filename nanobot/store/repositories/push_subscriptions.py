@@ -1,0 +1,127 @@
+"""The browsers that are notified, over SQL, and the key that signs what they get. Each belongs to a
+browser's login: `SqlAccessTokens` removes it with that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import UsageError
+from nanobot.messages import Role
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone, insert_ignore
+from nanobot.store.database.results import as_struct
+from nanobot.store.database.sqlite import Database
+from nanobot.store.verbs import transaction
+
+_s = schema.push_subscriptions
+_k = schema.push_keys
+_a = schema.access_tokens
+_MOST = 200
+_KEY = "vapid"
+
+
+class PushSubscription(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser that subscribed: where its push service takes messages, and the keys to encrypt
+    them. `login` is the digest of its cookie, whose role it has; `session_key` the conversation of
+    its person. `told`: the number of the last approval that was pushed to it."""
+
+    login: str
+    endpoint: str
+    p256dh: str
+    auth: str
+    by: str
+    session_key: str
+    told: int
+    role: Role = Role.GUEST
+
+
+class FormerSubscription(msgspec.Struct, frozen=True, kw_only=True):
+    """A subscription of which only the name and the time of its login are known."""
+
+    name: str
+    made_at: float
+    subscription: PushSubscription
+
+
+class SqlPushSubscriptions:
+    """The same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @transaction()
+    def living(self, connection: sa.Connection, now: float) -> list[PushSubscription]:
+        """Those whose login has not expired."""
+        query = (
+            sa.select(_s, _a.c.role)
+            .join(_a, _a.c.digest == _s.c.login)
+            .where(_a.c.expires_at.is_(None) | (_a.c.expires_at > now))
+            .order_by(_s.c.login)
+        )
+        return [as_struct(row, PushSubscription) for row in connection.execute(query)]
+
+    @transaction("keep_push_subscription")
+    def keep(self, connection: sa.Connection, new: PushSubscription) -> None:
+        """Keep it, in the place of what this login or this endpoint had. What the same person was
+        told of in the same browser stays told, and nothing else. Raises UsageError where there are
+        too many."""
+        alone(connection, "push_subscriptions")
+        _keep(connection, new)
+
+    @transaction()
+    def drop(self, connection: sa.Connection, endpoint: str, by: str | None = None) -> None:
+        """Nothing is pushed there any more; with `by`, only if it is theirs."""
+        query = sa.delete(_s).where(_s.c.endpoint == endpoint)
+        connection.execute(query if by is None else query.where(_s.c.by == by))
+
+    @transaction()
+    def told(self, connection: sa.Connection, endpoint: str, number: int) -> None:
+        """It was told of the approvals up to this one."""
+        query = sa.update(_s).where(_s.c.endpoint == endpoint, _s.c.told < number)
+        connection.execute(query.values(told=number))
+
+    @transaction()
+    def key(self, connection: sa.Connection) -> str | None:
+        """The key as PEM; None as long as there is none."""
+        return connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY))
+
+    @transaction("offer_push_key")
+    def offer_key(self, connection: sa.Connection, pem: str) -> str:
+        """The key that counts: this one, unless there is one already."""
+        insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
+        return str(connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)))
+
+    @transaction("bring_push_subscriptions")
+    def bring(
+        self, connection: sa.Connection, pem: str, former: Sequence[FormerSubscription]
+    ) -> int:
+        """Take over a key with its subscriptions, and say how many. They work with that key alone:
+        where another one is in use they are left out, as are those whose login is gone."""
+        alone(connection, "push_subscriptions")
+        insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
+        if connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)) != pem:
+            return 0
+        count = 0
+        for each in former[:_MOST]:
+            login = connection.scalar(
+                sa.select(_a.c.digest).where(_a.c.name == each.name, _a.c.made_at == each.made_at)
+            )
+            if login is not None:
+                _keep(connection, msgspec.structs.replace(each.subscription, login=login))
+                count += 1
+        return count
+
+
+def _keep(connection: sa.Connection, new: PushSubscription) -> None:
+    same = sa.or_(_s.c.login == new.login, _s.c.endpoint == new.endpoint)
+    told = connection.scalar(
+        sa.select(_s.c.told).where(_s.c.endpoint == new.endpoint, _s.c.by == new.by).limit(1)
+    )
+    connection.execute(sa.delete(_s).where(same))
+    if (connection.scalar(sa.select(sa.func.count()).select_from(_s)) or 0) >= _MOST:
+        raise UsageError(f"{_MOST} browsers are notified already: switch one of them off first")
+    values = {name: getattr(new, name) for name in _s.columns.keys()}  # noqa: SIM118 - no mapping
+    connection.execute(sa.insert(_s), {**values, "told": new.told if told is None else told})
