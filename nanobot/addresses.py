@@ -1,4 +1,4 @@
-"""Which session is shown at an address, and who reads there."""
+"""Which session is shown at an address, who reads there, and what they are called."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL, WEB, Address
 
 _FOREIGN = "="
+OWNER_ID = "local"
+"""The id of an owner at this machine, or on the page: no platform says who that is."""
+THE_OWNER = "the owner"
+_NO_NAMES = ("", "you")
 MEMBERS_CHAT = "~"
 """The first character of the chats that belong to a member or a guest."""
+
+
+def called(name: str, person_id: str) -> str:
+    """What people and the model are told of who somebody is: the name; without one "the owner" for
+    somebody at this machine, and the id for others. Earlier versions kept "you" as a name."""
+    if name not in _NO_NAMES:
+        return name
+    return THE_OWNER if person_id == OWNER_ID else person_id
 
 
 def chat_of(session_key: str) -> str:

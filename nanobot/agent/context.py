@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from nanobot.addresses import called
 from nanobot.agent.attachments import IMAGE_TOKENS, place, rendered, shown
 from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, Part, TextPart, ToolCall
@@ -351,7 +352,7 @@ def _headed(content: str, body: UserEntry, profile: ModelProfile) -> str:
     if profile.short_prompt:
         return text
     when = _minute(body.sent_at // 60, body.zone)
-    who = body.sender_name or body.sender_id
+    who = called(body.sender_name, body.sender_id)
     if body.origin is not Origin.USER:
         who = f"{body.origin}: {who}"
     return f"[{when} {body.zone}, {body.address.channel}, {who}]\n{text}"

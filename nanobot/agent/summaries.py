@@ -12,6 +12,7 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot.addresses import called
 from nanobot.providers.base import ChatMessage, ModelProfile, ModelRequest
 from nanobot.session.entries import (
     Entry,
@@ -125,7 +126,7 @@ def material(entries: Sequence[Entry], start: int, upto: int, limit: int) -> str
 def _line(entry: Entry) -> str:
     match entry.body:
         case UserEntry(text=text, command=None) as message:
-            return f"{message.sender_name or message.sender_id}: {text}"
+            return f"{called(message.sender_name, message.sender_id)}: {text}"
         case ReplyEntry(text=text, tool_calls=calls):
             requests = "".join(f"\n(calls {call.name} {call.arguments})" for call in calls)
             return f"assistant: {text}{requests}"

@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.channels.attachments import AttachmentFetcher
@@ -29,7 +30,7 @@ from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
-_AT_THE_TERMINAL = Gate(("local",), ())
+_AT_THE_TERMINAL = Gate((OWNER_ID,), ())
 _AT_THE_PAGE = Gate((), (), pairing=False)
 
 

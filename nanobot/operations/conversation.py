@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.addresses import chat_of
+from nanobot.addresses import called, chat_of
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import (
     TERMINAL,
@@ -58,7 +58,7 @@ def message_of(
         address=address or caller.address or own,
         message_id=key,
         dedupe_key=key,
-        sender=Sender(caller.by, caller.name or "you"),
+        sender=Sender(caller.by, called(caller.name, caller.by)),
         text=text,
         sent_at=context.engine.now(),
     )

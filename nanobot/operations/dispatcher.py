@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
+from nanobot.addresses import OWNER_ID
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
 from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.operations.catalogue import OPERATIONS
@@ -35,7 +36,7 @@ _NOTHING_RUNS = {
 }
 
 
-AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by="local")
+AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
 """Whoever may open the control socket."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.addresses import chat_of
+from nanobot.addresses import called, chat_of
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.memory.conversations import Filter
 from nanobot.messages import WEB, Role
@@ -207,7 +207,7 @@ async def list_notices(
             key=answer.key,
             at=at,
             said="" if message is None else message.text,
-            by="" if message is None else message.sender.name or message.sender.id,
+            by="" if message is None else called(message.sender.name, message.sender.id),
             text=answer.text,
         )
         for number, at, answer, message in rows

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
@@ -61,7 +62,7 @@ def _cost(row: UsageRow) -> str:
 def _text(report: UsageReport, _: Now) -> str:
     whose = "You used" if report.who else "Used"
     lines = [f"{whose} since {report.since}:"]
-    lines += [f"- {row.name or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [
+    lines += [f"- {_who(row.name) or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [
         "- nothing"
     ]
     if report.limits:
@@ -70,6 +71,11 @@ def _text(report: UsageReport, _: Now) -> str:
     if any(row.unpriced for row in report.rows):
         lines += ["", 'Set prices with providers.NAME.models."MODEL".price.']
     return "\n".join(lines)
+
+
+def _who(name: str) -> str:
+    """A row's name; an id that says little of whom it is has both."""
+    return f"{THE_OWNER} ({name})" if name.endswith(f":{OWNER_ID}") else name
 
 
 def _left(status: LimitStatus) -> str:

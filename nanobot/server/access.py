@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from nanobot.addresses import OWNER_ID
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
@@ -76,7 +77,7 @@ class Access:
     async def by_token(self, shown: str) -> Principal | None:
         """Who shows this in `Authorization: Bearer`."""
         if self.own and hmac.compare_digest(_digest(shown), _digest(self.own)):
-            return Principal(name=_OWN_NAME, role=Role.OWNER, kind="token", by="local")
+            return Principal(name=_OWN_NAME, role=Role.OWNER, kind="token", by=OWNER_ID)
         return await self._principal(shown, "token")
 
     async def by_cookie(self, shown: str) -> Principal | None:
@@ -101,7 +102,7 @@ class Access:
             name=token.name,
             role=token.role,
             kind=token.kind,
-            by="local" if owner else person,
+            by=OWNER_ID if owner else person,
             person="" if _NAMELESS.fullmatch(person) else person,
             expires_at=token.expires_at,
             csrf=_digest(f"csrf:{shown}") if kind == "browser" else "",
@@ -205,7 +206,7 @@ class Access:
 def _check_name(name: str) -> None:
     """Raises UsageError for what nobody can be called."""
     plain = _NAME.fullmatch(name) and name == unicodedata.normalize("NFC", name).strip()
-    if not plain or name == "local" or _NAMELESS.fullmatch(name):
+    if not plain or name == OWNER_ID or _NAMELESS.fullmatch(name):
         raise UsageError(f"{name[:60]!r} cannot be a name here: 1 to 40 letters, digits, - . _")
 
 

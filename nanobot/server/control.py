@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 from loguru import logger
 
+from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.run_input import RunResult
 from nanobot.agent.library.run_service import RunService
 from nanobot.boundary import boundary
@@ -329,7 +330,7 @@ class ControlServer:
             address=Address(TERMINAL, attached.chat),
             message_id=request.key,
             dedupe_key=request.key,
-            sender=Sender("local", "you"),
+            sender=Sender(OWNER_ID, THE_OWNER),
             text=request.text,
             sent_at=self._clock.now(),
             options=None if request.attended else RunOptions(unattended=True, run_id=request.key),

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
-from nanobot.addresses import MEMBERS_CHAT, chat_of
+from nanobot.addresses import MEMBERS_CHAT, called, chat_of
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import NanobotError, NotAllowed, RunConflict, UnknownId, UsageError
@@ -154,7 +154,7 @@ class Conversations:
             address=Address(WEB, chat),
             message_id=name,
             dedupe_key=name,
-            sender=Sender(caller.by, caller.name or "you"),
+            sender=Sender(caller.by, called(caller.name, caller.by)),
             text=message.text,
             sent_at=self._operations.engine.now(),
             attachments=tuple(map(_attached, message.attachments)),

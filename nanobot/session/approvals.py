@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from nanobot.addresses import THE_OWNER, called
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role
 from nanobot.session import keys
 from nanobot.session.entries import Entry
@@ -88,7 +89,7 @@ class Approver(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> str:
         """What others are told."""
-        return self.name or self.id
+        return called(self.name, self.id)
 
 
 class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -277,8 +278,8 @@ def _fenced(approval: Approval) -> str:
 
 
 def _question(approval: Approval, *, elsewhere: bool) -> str:
-    who = approval.sender_name or approval.sender_id
-    who = "You" if who == "you" else who
+    who = called(approval.sender_name, approval.sender_id)
+    who = ("The owner" if elsewhere else "You") if who == THE_OWNER else who
     place = f" in {approval.address}" if elsewhere else ""
     return (
         f"May I do this? (#{approval.id})\n\n{_fenced(approval)}\n\n"

@@ -95,7 +95,7 @@ async def test_without_a_gateway_an_answer_is_kept_for_the_next_one(world: World
     assert (await world.run("approvals", "deny", "1")).code == 0
     late = await world.run("approvals", "approve", "1")
     assert late.code == 1
-    assert "#1 was already denied by local" in late.errors
+    assert "#1 was already denied by the owner" in late.errors
     gateway = await world.start()
     await world.answered(MEMBER, 2)
     assert not (world.workspace / "effects").exists()

@@ -292,9 +292,9 @@ async def test_people_are_called_by_the_name_of_their_token_or_link(served: Hous
         page = await served.parts.engine.records.entries(session, after=0, limit=50)
         body = [entry.body for entry in page if entry.kind == "user"][-1]
         assert body is not None
-        assert (body["sender_id"], body["sender_name"]) == (by, name or "you")
+        assert (body["sender_id"], body["sender_name"]) == (by, name or "the owner")
         asked_for = str(served.provider.requests[-1].messages[-1].content)
-        assert f"web, {name or 'you'}]" in asked_for
+        assert f"web, {name or 'the owner'}]" in asked_for
     laptop = await served.program("Paul", "owner")
     _, me = await laptop.get("/api/me")
     assert me["person"] == "Paul"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.background import Background
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import add_managed, default_tools, keeper
@@ -50,7 +51,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
 
 _DRAIN_SECONDS = 30.0
-_ME = Sender("local", "you")
+_ME = Sender(OWNER_ID, THE_OWNER)
 
 
 class CancelToken:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
 from nanobot.errors import UsageError
@@ -31,7 +32,7 @@ WHERE = Address("api", "runs")
 """What programs ask comes from one place, so that a run's id is known whatever its session."""
 
 
-_ME = Sender("local", "you")
+_ME = Sender(OWNER_ID, THE_OWNER)
 
 
 class RunService:

@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from nanobot.addresses import called
 from nanobot.agent.tasks.types import AnyRunType, RunType, TaskContext
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
@@ -158,7 +159,7 @@ def _lines(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         match entry.body:
             case UserEntry(text=text, sender_name=name, sender_id=sender) if text:
-                yield f"{name or sender}: {text}"
+                yield f"{called(name, sender)}: {text}"
             case ReplyEntry(text=text) | PostEntry(text=text) if text:
                 yield f"assistant: {text}"
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from nanobot.addresses import called
 from nanobot.memory.conversations import SearchHit
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import UserEntry
@@ -48,7 +49,7 @@ class LogSearch:
     def _hit(self, row: Any, wanted: Sequence[Wanted]) -> SearchHit:
         payload = bytes(row.payload)
         body = log_entries.decode(payload)
-        by = (body.sender_name or body.sender_id) if isinstance(body, UserEntry) else ""
+        by = called(body.sender_name, body.sender_id) if isinstance(body, UserEntry) else ""
         found = excerpt(self._redact(said_in(payload)), wanted)
         return SearchHit(
             id=row.id,

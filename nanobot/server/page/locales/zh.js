@@ -1,6 +1,7 @@
-/** 中文。 English is the key, and the fallback. */
+/** 中文。 English is the key. */
 
 export default {
+  "the owner": "所有者",
   "Your time zone, for schedules, quiet hours and days": "你的时区，用于日程、安静时段和每日统计",
   "Ask in a conversation: “remind me every Monday at 8 ...”.":
     "在对话中说：“每周一 8 点提醒我……”。",

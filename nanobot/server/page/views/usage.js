@@ -158,6 +158,9 @@ function Tiles({ report }) {
   `;
 }
 
+/** An owner of whom no platform says a name has an id that says little. @param {string} name */
+const called = (name) => (name.endsWith(":local") ? `${t("the owner")} (${name})` : name);
+
 /** @param {{ by: By, days: number }} props */
 function Table({ by, days }) {
   const report = useFetched(
@@ -190,7 +193,7 @@ function Table({ by, days }) {
                       <i
                         style=${{ width: `${(100 * (row.tokens_in + row.tokens_out)) / most}%` }}
                       ></i>
-                      <span>${row.name || t("none")}</span>
+                      <span>${called(row.name) || t("none")}</span>
                     </td>
                     <td class="number">${count(row.requests)}</td>
                     <td class="number">${count(row.tokens_in)}</td>
