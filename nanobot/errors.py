@@ -15,6 +15,7 @@ NanobotError
 |   |-- StoreLocked         another process holds this home (pid, command)
 |   |-- StoreTooNew         written by a newer version
 |   |-- StoreCorrupt        the integrity check failed
+|   |   `-- RowUnreadable   one row cannot be read; all others can
 |   |-- StoreForeign        its tables are not those of its revision
 |   |-- StoreUnwritable     disk full, read-only, no permission
 |   `-- Fenced              the lane has another owner now: drop what you were doing
@@ -132,6 +133,15 @@ class StoreTooNew(StoreError):
 
 class StoreCorrupt(StoreError):
     """The database failed its integrity check."""
+
+
+class RowUnreadable(StoreCorrupt):
+    """One row cannot be read. `table` and `key` name it, where the reader knows them."""
+
+    def __init__(self, message: str, table: str = "", key: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.table = table
+        self.key = tuple(key)
 
 
 class StoreForeign(StoreError):

@@ -30,6 +30,7 @@ from nanobot.session.entries import (
     Body,
     DecisionEntry,
     Entry,
+    ErasedEntry,
     ModelCallEntry,
     PostEntry,
     PromptEntry,
@@ -49,7 +50,7 @@ from nanobot.text import clean
 
 _AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
-_TAINTING = (UserEntry, ToolResultEntry, PostEntry, RecallEntry, SummaryEntry)
+_TAINTING = (UserEntry, ToolResultEntry, PostEntry, RecallEntry, SummaryEntry, ErasedEntry)
 
 
 class RunLog:

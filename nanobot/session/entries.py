@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.errors import StoreCorrupt
+from nanobot.errors import RowUnreadable
 from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
 from nanobot.providers.base import FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
 
@@ -55,6 +55,8 @@ class RememberEntry(msgspec.Struct, frozen=True, kw_only=True, tag="remember", o
 
 
 GENESIS = b"\0" * 32
+QUARANTINE = "quarantine"
+"""Who an entry was erased by that could not be read."""
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
@@ -256,12 +258,17 @@ class FeedbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="feedback", o
 
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
     """The payload of entry `seq` was erased on request; with `last` those of all up to that, which
-    are in the file `archive`."""
+    are in the file `archive`. By QUARANTINE: it could not be read."""
 
     seq: int
     by: str
     last: int = 0
     archive: str = ""
+
+    @property
+    def tainted(self) -> bool:
+        """Whether content from outside may have been in what nobody can read."""
+        return self.by == QUARANTINE
 
 
 Body: TypeAlias = (
@@ -321,11 +328,11 @@ def encode(body: Body) -> bytes:
 
 
 def decode(payload: bytes) -> Body:
-    """The payload behind stored bytes; raises StoreCorrupt when they are not one."""
+    """The payload behind stored bytes; raises RowUnreadable when they are not one."""
     try:
         body: Body = _decoder.decode(payload)
-    except msgspec.DecodeError as broken:
-        raise StoreCorrupt(f"an entry of the log cannot be read: {broken}") from broken
+    except (msgspec.DecodeError, TypeError, ValueError, RecursionError) as broken:
+        raise RowUnreadable(f"an entry of the log cannot be read: {broken}", "entries") from broken
     return body
 
 

@@ -21,6 +21,7 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal import channel_leases, lanes
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext, StoreHooks
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ class Store:
         lock: HomeLock | None,
         notices: Notices | None = None,
     ) -> None:
-        self.journal = SqlJournal(database, writer)
+        self.guard = Guard(database, writer)
+        self.journal = SqlJournal(self.guard, writer)
         self.notices = notices
-        self.database = database
+        self.database: Database = self.guard
         self.writer = writer
         self._lock = lock
 

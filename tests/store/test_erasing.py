@@ -48,6 +48,7 @@ IDENTITIES = {
     "outbound": "key session_key run_id channel chat_id state",
     "outbound_parts": "key state receipt",
     "prompt_uses": "session_key digest",
+    "quarantine": "session_key of_table of_column state",
     "prompts": "digest",
     "voice_answers": "key run_id",
     "runs": "id session_key kind state parent parent_session origin channel chat_id thread_id "
@@ -204,6 +205,19 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
             },
         ),
         (schema.archived_logs, {"session_key": KEY, "last": 0}),
+        (
+            schema.quarantine,
+            {
+                "of_table": "approvals",
+                "row_key": word("quarantine.row_key"),
+                "session_key": KEY,
+                "of_column": "body",
+                "reason": word("quarantine.reason"),
+                "content": word("quarantine.content").encode(),
+                "state": "moved",
+                "at": 0.0,
+            },
+        ),
         (
             schema.log_words,
             {"id": 1, "session_key": KEY, "seq": 1, "terms": word("log_words.terms")},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from nanobot.errors import StoreCorrupt, StoreError, StoreUnwritable
+from nanobot.errors import RowUnreadable, StoreCorrupt, StoreError, StoreUnwritable
 
 # SQLite's primary result codes, and PostgreSQL's SQLSTATEs.
 _FULL = frozenset({sqlite3.SQLITE_FULL, "53100"})
@@ -19,6 +19,7 @@ _UNWRITABLE = frozenset(
     }
 )
 _BUSY = frozenset({"55P03", "57014", "25P03"})
+_DATA, _NOT_TEXT = "22", "Could not decode to UTF-8"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, "XX001", "XX002"})
 
 
@@ -41,6 +42,8 @@ def as_store_error(cause: BaseException | None) -> StoreError:
             f"the database is held up ({text.strip()}): another process keeps what is needed, or "
             "the server is slow; it is tried again"
         )
+    if str(code).startswith(_DATA) or _NOT_TEXT in text:
+        return RowUnreadable(f"the database cannot read a value ({text.strip()})")
     return StoreError(f"the database failed: {text}")
 
 

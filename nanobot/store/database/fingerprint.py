@@ -40,6 +40,7 @@ INTRODUCED: Mapping[str, Introduced] = {
     "0008": Introduced(tables=frozenset({"log_words", "indexed_logs", "session_marks"})),
     "0009": Introduced(columns=frozenset({"model_call_costs.price_cache_write"})),
     "0010": Introduced(tables=frozenset({"push_subscriptions", "push_keys"})),
+    "0011": Introduced(tables=frozenset({"quarantine"})),
 }
 """By revision. Revisions only add; one that is not here adds neither table nor column."""
 

@@ -21,6 +21,7 @@ from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.pipeline import PIPELINE, Pipeline
 from nanobot.store.database.sqlite import Work
+from nanobot.store.database.strict_types import number
 
 T = TypeVar("T")
 
@@ -62,6 +63,22 @@ def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
             return super().dump(obj.replace("\0", ""))
 
     connection.adapters.register_dumper(str, Text)
+
+
+def _be_strict(connection: Any, _record: object) -> None:
+    """Numbers that are none of ours (NaN, infinite) are refused as they are read."""
+    from psycopg.types.numeric import Float8BinaryLoader, FloatLoader  # noqa: PLC0415 - see above
+
+    class Text(FloatLoader):
+        def load(self, data: Any) -> float:
+            return float(number(super().load(data)))
+
+    class Binary(Float8BinaryLoader):
+        def load(self, data: Any) -> float:
+            return float(number(super().load(data)))
+
+    connection.adapters.register_loader("float8", Text)
+    connection.adapters.register_loader("float8", Binary)
 
 
 def _have_pipeline(connection: Any, record: Any) -> None:
@@ -157,6 +174,7 @@ class PostgresDatabase:
         self.connect_args: Mapping[str, Any] = self._engine.dialect.create_connect_args(address)[1]
         """What psycopg is given for a connection of one's own."""
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
+        sa.event.listen(self._engine, "connect", _be_strict)
         sa.event.listen(self._engine, "connect", _have_pipeline)
         sa.event.listen(self._engine, "before_cursor_execute", _send_what_waits)
         self._own = threading.local()

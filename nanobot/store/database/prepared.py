@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database.pipeline import PIPELINE, NumberedStatement, Pipeline
 from nanobot.store.database.results import PreparedResult, row_type
+from nanobot.store.database.strict_types import RowCheck
 
 Values: TypeAlias = Mapping[str, Any]
 _MOST_TOGETHER = 8
@@ -121,7 +122,7 @@ def _driver(connection: sa.Connection) -> Any:
 class _Compiled:
     """For SQLite, and for one set of parameter names."""
 
-    __slots__ = ("_fixed", "_order", "_row", "sql")
+    __slots__ = ("_check", "_fixed", "_order", "_row", "sql")
 
     def __init__(self, statement: sa.Executable, dialect: sa.Dialect, names: Sequence[str]) -> None:
         compiled = statement.compile(  # type: ignore[attr-defined]
@@ -134,6 +135,7 @@ class _Compiled:
             name: bind.value for name, bind in compiled.binds.items() if not bind.required
         }
         self._row: Any = None
+        self._check = RowCheck([column.type for column in compiled._result_columns])  # noqa: SLF001
 
     def values(self, parameters: Values) -> list[Any]:
         fixed = self._fixed
@@ -148,4 +150,6 @@ class _Compiled:
             return rows
         if self._row is None:
             self._row = row_type([column[0] for column in cursor.description])
+        for row in rows:
+            self._check(row)
         return [self._row._make(row) for row in rows]

@@ -9,6 +9,7 @@ from nanobot.store.database import (
     file_tables,
     job_tables,
     memory_tables,
+    quarantine_tables,
     search_tables,
     tables,
     usage_tables,
@@ -378,6 +379,7 @@ approval_rules = sa.Table(
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors
 tainted_files = file_tables.tainted_files
+quarantine = quarantine_tables.quarantine
 log_words, indexed_logs = search_tables.log_words, search_tables.indexed_logs
 session_marks = search_tables.session_marks
 access_tokens = access_tables.access_tokens

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from nanobot.errors import StoreUnwritable
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.strict_types import be_strict
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
@@ -97,6 +98,7 @@ class SqliteDatabase:
             poolclass=sa.pool.StaticPool,
             connect_args={"check_same_thread": False},
         )
+        be_strict(self._engine.dialect)
         self._failpoints = failpoints or Failpoints()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None

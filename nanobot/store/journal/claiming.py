@@ -62,6 +62,7 @@ def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float)
 def claim(
     connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
+    hold.release()  # the unit of work may be done again after it was ended: see Guard
     session, (live_row, waiting_rows) = lanes.lock_at_hand(
         connection,
         key,

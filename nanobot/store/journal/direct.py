@@ -25,6 +25,7 @@ _message = msgspec.json.Decoder(InboundMessage)
 def take_inbound(
     connection: sa.Connection, writer: StoreContext, hold: Hold, done: Consumed | None
 ) -> Consumed | None:
+    hold.release()  # as in `claim`
     if done is not None:
         log.fence(connection, done.lane)
         connection.execute(sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.errors import Fenced
+from nanobot.errors import Fenced, RowUnreadable
 from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
@@ -164,9 +164,23 @@ def lane_of(connection: sa.Connection, key: str) -> Lane:
 def read(
     connection: sa.Connection, key: str, start: int, end: int = _NO_END
 ) -> tuple[log.Entry, ...]:
-    """The entries from `start` up to, but without, `end`; erased ones with body None."""
+    """The entries from `start` up to, but without, `end`; erased ones with body None. Raises
+    RowUnreadable."""
     rows = _RANGE.execute(connection, k=key, start=start, end=end).all()
     return tuple(
-        log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
-        for seq, run_id, at, payload in rows
+        log.Entry(seq, run_id, at, body_of(key, seq, payload)) for seq, run_id, at, payload in rows
     )
+
+
+def body_of(key: str, seq: int, payload: bytes | None) -> log.Body | None:
+    """The body of an entry; None: it was erased. Raises RowUnreadable, which names the entry."""
+    return None if payload is None else read_body(key, seq, payload)
+
+
+def read_body(key: str, seq: int, payload: bytes) -> log.Body:
+    """The body of an entry that has one. Raises RowUnreadable, which names the entry."""
+    try:
+        return log.decode(payload)
+    except RowUnreadable as error:
+        message = f"entry {seq} of {key} cannot be read: {error}"
+        raise RowUnreadable(message, "entries", (key, seq)) from error

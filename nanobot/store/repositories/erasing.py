@@ -40,6 +40,7 @@ _a = schema.approvals
 _e = schema.entries
 _i = schema.inbound
 _o = schema.outbound
+_q = schema.quarantine
 _p = schema.outbound_parts
 _s = schema.sessions
 _t = schema.tasks
@@ -67,10 +68,11 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
     row = connection.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
     if row is None or row.kind == "erased":
         raise UsageError(f"the log of {key} has no entry {seq} that could be erased")
+    _forget_unreadable(connection, key)
     if row.payload is None:
         note_archived(connection, key, seq)
         return
-    body = log_entries.decode(row.payload)
+    body = log.read_body(key, seq, row.payload)
     note_blobs(connection, [row.payload])
     note(connection, LOGGED, f"{key} {seq}")
     _remove(connection, writer, key, seq, by)
@@ -97,6 +99,12 @@ def empty_copies(
             _empty_approvals(connection, writer, key, run_id, body.call)
         return _empty_outbound(connection, writer, _of_run(run_id), body.text)
     return set()
+
+
+def _forget_unreadable(connection: sa.Connection, key: str) -> None:
+    """Rows in quarantine may hold copies that nobody can tell from others: those of the
+    conversation go, too."""
+    connection.execute(sa.delete(_q).where(_q.c.session_key == key))
 
 
 def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
@@ -127,7 +135,7 @@ def _erase_quotes(connection: sa.Connection, writer: StoreContext, quoted: Quote
     )
     rows = connection.execute(query).all()
     for row in rows:
-        body = None if row.payload is None else log_entries.decode(row.payload)
+        body = log.body_of(key, row.seq, row.payload)
         if isinstance(body, UserEntry) and body.quote and body.reply_to in quoted.messages:
             _remove(connection, writer, key, row.seq, quoted.by)
             _empty_copies(connection, body, row.run_id)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId
-from nanobot.session import entries as log_entries
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.views import FeedbackView
 from nanobot.store.database import schema
@@ -45,14 +44,14 @@ def listing(connection: sa.Connection, run_id: str, limit: int) -> list[Feedback
 def _of(connection: sa.Connection, runs: Sequence[str]) -> list[FeedbackView]:
     """Of each of the runs, the last word of every person, the latest first."""
     query = (
-        sa.select(_e.c.run_id, _e.c.seq, _e.c.at, _e.c.payload)
+        sa.select(_e.c.session_key, _e.c.run_id, _e.c.seq, _e.c.at, _e.c.payload)
         .where(schema.FEEDBACK, _e.c.run_id.in_(runs))
         .order_by(_e.c.run_id.desc(), _e.c.seq.desc())
         .limit(_MOST * max(len(runs), 1))
     )
     views: dict[tuple[str, str], FeedbackView] = {}
     for row in connection.execute(query).all():
-        body = None if row.payload is None else log_entries.decode(row.payload)
+        body = log.body_of(row.session_key, row.seq, row.payload)
         if isinstance(body, FeedbackEntry):
             view = FeedbackView(
                 run_id=row.run_id, verdict=body.verdict, by=body.by, at=row.at, text=body.text

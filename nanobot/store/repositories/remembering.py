@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.agent.stages.remember import DueSession, Exchanges
-from nanobot.session.entries import RememberEntry, decode
+from nanobot.session.entries import RememberEntry
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
@@ -68,14 +68,14 @@ class SqlRemembering(SqlAfterRuns):
         ).one()
         if session.remembered_seq != due.remembered_seq:
             return None
-        query = sa.select(_e.c.payload).where(
+        query = sa.select(_e.c.seq, _e.c.payload).where(
             _e.c.session_key == due.session_key,
             _e.c.seq > due.remembered_seq,
             _e.c.kind == "remember",
             _e.c.payload.is_not(None),
         )
-        for (payload,) in connection.execute(query.order_by(_e.c.seq.desc())):
-            theirs = decode(payload)
+        for seq, payload in connection.execute(query.order_by(_e.c.seq.desc())):
+            theirs = log.body_of(due.session_key, seq, payload)
             if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
                 return theirs
         log.append(connection, self.writer, lane, run_id, [entry])

@@ -8,12 +8,13 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import RootRun
 from nanobot.messages import Origin
-from nanobot.session.entries import UserEntry, decode
+from nanobot.session.entries import UserEntry
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
+from nanobot.store.journal import log
 
 _r = schema.runs
 _e = schema.entries
@@ -76,7 +77,7 @@ def job_name(connection: sa.Connection, account: str) -> str:
 def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
     """The job whose message a run began with; empty once that was erased."""
     payload = _PAYLOAD.scalar(connection, k=session_key, n=first_seq)
-    body = None if payload is None else decode(payload)
+    body = log.body_of(session_key, first_seq, payload)
     if not isinstance(body, UserEntry):
         return ""
     job = JOBS.id_of(_KEY.scalar(connection, i=body.inbound_id) or "")

@@ -45,6 +45,11 @@ _occurrences = schema.occurrences
 _prompts = schema.prompts
 _uses = schema.prompt_uses
 
+_OF_SESSIONS = (
+    *(schema.archived_logs, schema.indexed_logs, schema.session_marks),
+    schema.quarantine,
+)
+
 SLICE_SECONDS = 0.005
 _JOBS = 200
 """Jobs whose times are looked through at once."""
@@ -208,7 +213,7 @@ def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
 
 def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
     note_archived(connection, key)
-    for table in (_a, _u, _b, schema.archived_logs, schema.indexed_logs, schema.session_marks):
+    for table in (_a, _u, _b, *_OF_SESSIONS):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     for digest in list(
         connection.scalars(sa.select(_uses.c.digest).where(_uses.c.session_key == key))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import StoreCorrupt
+from nanobot.errors import RowUnreadable, StoreCorrupt
 from nanobot.messages import Address
 from nanobot.session.entries import GENESIS
 from nanobot.session.outbox import OutboundRow
@@ -29,6 +29,7 @@ from nanobot.store.repositories import outbox
 from nanobot.store.repositories.chain import verify
 from nanobot.text import first_sentence
 
+_content = msgspec.json.Decoder(dict[str, Any])
 _s = schema.sessions
 _e = schema.entries
 _r = schema.runs
@@ -96,11 +97,15 @@ def entries(
         .order_by(_e.c.seq)
         .limit(limit)
     )
-    return tuple(_as_entry(row) for row in connection.execute(query))
+    return tuple(_as_entry(key, row) for row in connection.execute(query))
 
 
-def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
-    body = None if row.payload is None else msgspec.json.decode(row.payload, type=dict[str, Any])
+def _as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
+    try:  # as it is stored
+        body = None if row.payload is None else _content.decode(row.payload)
+    except (msgspec.DecodeError, ValueError, TypeError) as error:
+        message = f"entry {row.seq} of {key} cannot be read: {error}"
+        raise RowUnreadable(message, "entries", (key, row.seq)) from error
     return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
 
 
@@ -233,7 +238,7 @@ def _of_run(
         for entry in rows:
             if entry.run_id == row.id:
                 if not kinds or entry.kind in kinds:
-                    yield _as_entry(entry)
+                    yield _as_entry(row.session_key, entry)
             elif entry.kind == "user":
                 return
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from nanobot.addresses import called
+from nanobot.errors import RowUnreadable
 from nanobot.memory.conversations import SearchHit
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import UserEntry
@@ -44,11 +45,14 @@ class LogSearch:
         # A long entry has several rows.
         entries = {(row.session_key, row.seq): row for row in reversed(rows)}
         hits = [self._hit(row, wanted) for row in entries.values() if row.payload is not None]
-        return sorted(hits, key=lambda hit: -hit.id)
+        return sorted((hit for hit in hits if hit is not None), key=lambda hit: -hit.id)
 
-    def _hit(self, row: Any, wanted: Sequence[Wanted]) -> SearchHit:
+    def _hit(self, row: Any, wanted: Sequence[Wanted]) -> SearchHit | None:
         payload = bytes(row.payload)
-        body = log_entries.decode(payload)
+        try:
+            body = log_entries.decode(payload)
+        except RowUnreadable:  # what reads its conversation puts it into quarantine
+            return None
         by = called(body.sender_name, body.sender_id) if isinstance(body, UserEntry) else ""
         found = excerpt(self._redact(said_in(payload)), wanted)
         return SearchHit(

@@ -22,6 +22,7 @@ from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.ports import Clock
 from nanobot.session.entries import (
     Entry,
+    ErasedEntry,
     PostEntry,
     RecallEntry,
     SummaryEntry,
@@ -51,7 +52,7 @@ _BEAT_SECONDS = 30.0
 _NAME = "background command"
 
 
-_TAINTED = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
+_TAINTED = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry | ErasedEntry
 
 
 class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):

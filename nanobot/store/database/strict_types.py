@@ -1,0 +1,138 @@
+"""The types of columns, checked as rows are read.
+
+SQLite keeps any value in any column. A value of another type than its column's ends the reading
+with RowUnreadable; otherwise it would travel on until something far away fails on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import sqlalchemy as sa
+
+from nanobot.errors import RowUnreadable
+
+LARGEST_INTEGER = 2**53
+
+Check: TypeAlias = Callable[[Any], Any]
+
+
+def text(value: Any) -> Any:
+    """The value, if text."""
+    if value is None or type(value) is str:
+        return value
+    raise _misread("text", value)
+
+
+def integer(value: Any) -> Any:
+    """The value, if an integer that can be one of ours."""
+    if value is None or (type(value) is int and -LARGEST_INTEGER <= value <= LARGEST_INTEGER):
+        return value
+    raise _misread("an integer", value)
+
+
+def number(value: Any) -> Any:
+    """The value, if a number; neither infinite nor none at all."""
+    if value is None or (type(value) in (float, int) and math.isfinite(value)):
+        return value
+    raise _misread("a number", value)
+
+
+def boolean(value: Any) -> Any:
+    """The value, if a truth."""
+    if value is None or value in (0, 1):
+        return value
+    raise _misread("true or false", value)
+
+
+def binary(value: Any) -> Any:
+    """The value, if bytes."""
+    if value is None or type(value) is bytes:
+        return value
+    raise _misread("bytes", value)
+
+
+def _misread(expected: str, value: Any) -> RowUnreadable:
+    return RowUnreadable(f"a column should hold {expected} and holds {_described(value)}")
+
+
+def _described(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:40]}..."
+
+
+_CHECKS: tuple[tuple[type[sa.types.TypeEngine[Any]], Check], ...] = (
+    (sa.Boolean, boolean),
+    (sa.String, text),
+    (sa.Integer, integer),
+    (sa.Float, number),
+    (sa.LargeBinary, binary),
+)
+
+
+def check_of(kind: sa.types.TypeEngine[Any]) -> Check | None:
+    """What a value of that type is checked with; None for what has no type of ours."""
+    return next((check for type_, check in _CHECKS if isinstance(kind, type_)), None)
+
+
+class RowCheck:
+    """Checks rows of one statement. Rows whose values have types that were seen before take one
+    look, numbers aside."""
+
+    __slots__ = ("_checks", "_known", "_numbers")
+
+    def __init__(self, kinds: Sequence[sa.types.TypeEngine[Any]]) -> None:
+        found = [(index, check_of(kind)) for index, kind in enumerate(kinds)]
+        self._checks = [(index, check) for index, check in found if check is not None]
+        self._numbers = [
+            (index, check) for index, check in self._checks if check not in (text, binary)
+        ]
+        self._known: set[tuple[type, ...]] = set()
+
+    def __call__(self, row: Sequence[Any]) -> None:
+        """Raises RowUnreadable."""
+        types = tuple(map(type, row))
+        known = types in self._known
+        for index, check in self._numbers if known else self._checks:
+            check(row[index])
+        if not known:
+            self._known.add(types)
+
+
+class _Text(sa.Text):
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
+        return text
+
+
+class _Integer(sa.Integer):
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
+        return integer
+
+
+class _Double(sa.Double[float]):
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
+        return number
+
+
+class _Boolean(sa.Boolean):
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
+        return lambda value: None if value is None else bool(boolean(value))
+
+
+class _LargeBinary(sa.LargeBinary):
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
+        return binary
+
+
+def be_strict(dialect: sa.Dialect) -> None:
+    """Whatever is selected over this dialect is checked."""
+    strict = {
+        sa.Boolean: _Boolean,
+        sa.String: _Text,
+        sa.Integer: _Integer,
+        sa.Float: _Double,
+        sa.LargeBinary: _LargeBinary,
+    }
+    dialect.colspecs = {**dialect.colspecs, **strict}

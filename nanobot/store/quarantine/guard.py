@@ -1,0 +1,115 @@
+"""The guard of every unit of work: one row that cannot be read stops nobody.
+
+A unit of work that fails while it reads rows is undone. Then the rows that cannot be read are
+looked for and put into quarantine, and the unit is done again without them. A unit that fails for
+any other reason finds no such row, and fails as before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+import sqlalchemy as sa
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.errors import RowUnreadable
+from nanobot.messages import Address
+from nanobot.store.database.sqlite import Database, Work
+from nanobot.store.quarantine import telling
+from nanobot.store.quarantine.raw import table_of
+from nanobot.store.quarantine.sweeping import Sweeper
+from nanobot.store.unit import StoreContext
+
+T = TypeVar("T")
+
+READING_FAILED = (
+    RowUnreadable,
+    msgspec.MsgspecError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""What a unit of work fails with when it reads something that cannot be."""
+_TRIES = 50
+_FRUITLESS_SECONDS = 60.0
+"""For so long an error that no row explains is not looked into again."""
+
+
+class Guard:
+    """A Database over another one, which no row can stop. `owed`: called with each chat that a
+    notice is owed to."""
+
+    def __init__(self, inner: Database, writer: StoreContext) -> None:
+        self.inner = inner
+        self.dialect = inner.dialect
+        self.checkpoint = inner.checkpoint
+        self.close = inner.close
+        self.owed: list[Callable[[Address], None]] = []
+        self._writer = writer
+        self._sweeper = Sweeper(inner, writer)
+        self._fruitless: dict[str, float] = {}
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        """See Database. A unit of work may be done several times, of which one is kept."""
+        for _ in range(_TRIES):
+            try:
+                return await self.inner.transact(work, verb)
+            except READING_FAILED as error:
+                if not await self._put_aside(error, verb):
+                    raise
+        return await self.inner.transact(work, verb)
+
+    async def look_through(self) -> int:
+        """Put aside what cannot be read of all that is worked with: some of it would not fail, and
+        wait for ever. Returns how many rows."""
+        count = 0
+        with boundary("looking for rows that cannot be read"):
+            count = await self._sweeper.working()
+            await self._tell(count)
+        return count
+
+    async def _put_aside(self, error: Exception, verb: str) -> bool:
+        signature = f"{type(error).__name__} {verb} {error}"[:300]
+        now = time.monotonic()
+        if now < self._fruitless.get(signature, 0.0):
+            return False
+        count = 0
+        with boundary("looking for the row that cannot be read"):
+            count = await self._swept(error)
+            if count:
+                await self._tell(count)
+        if not count:
+            self._fruitless = {key: at for key, at in self._fruitless.items() if at > now}
+            self._fruitless[signature] = now + _FRUITLESS_SECONDS
+        return bool(count)
+
+    async def _swept(self, error: Exception) -> int:
+        table = table_of(error.table) if isinstance(error, RowUnreadable) else None
+        if table is not None and isinstance(error, RowUnreadable) and error.key:
+            named = await self._sweeper.named(table, error.key, str(error))
+            if named:
+                return named
+        count = await self._sweeper.working()
+        return count or await self._sweeper.all(logs=isinstance(error, RowUnreadable))
+
+    async def _tell(self, count: int) -> None:
+        if count:
+            logger.error("{} row(s) cannot be read: see nanobot db quarantine list", count)
+        told = await self._told()
+        for address in dict.fromkeys(told):
+            for call in self.owed:
+                call(address)
+
+    async def _told(self) -> list[Address]:
+        def tell(connection: sa.Connection) -> list[Address]:
+            telling.tell_owners(connection, self._writer)
+            return telling.owed_in(connection)
+
+        return await self.inner.transact(tell, "quarantine_told")

@@ -1,0 +1,213 @@
+"""Putting rows into quarantine, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from nanobot.errors import UnknownId, UsageError
+from nanobot.store.database import schema
+from nanobot.store.quarantine import raw, repairs, telling, units
+from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
+from nanobot.store.quarantine.readable import Flaw, flaws
+from nanobot.store.unit import StoreContext
+
+_q = schema.quarantine
+State: TypeAlias = Literal["moved", "repaired", "restored"]
+NEVER_MOVED = frozenset({"meta", "quarantine"})
+"""Tables whose rows are left where they are: without them nothing could be opened or put back."""
+_READ_ALL_THE_SAME = frozenset({("jobs", "body")})
+"""What is shown, and refused by what acts on it, where it cannot be read."""
+
+
+class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that could not be read. `state`: moved (it is only here), repaired (it is still in its
+    table, with a plain value in the column), restored. `with_it`: other rows that were taken
+    along."""
+
+    id: int
+    table: str
+    key: str
+    column: str
+    reason: str
+    state: State
+    at: float
+    with_it: int = 0
+
+
+class QuarantinedContent(msgspec.Struct, frozen=True, kw_only=True):
+    """A quarantined row with what is in its columns, and the rows that were taken along."""
+
+    row: Quarantined
+    content: tuple[tuple[str, Mapping[str, str]], ...]
+
+
+def put_aside(
+    connection: sa.Connection,
+    writer: StoreContext,
+    table: sa.Table,
+    row: RawRow,
+    found: Sequence[Flaw],
+) -> bool:
+    """Take a row that cannot be read out of everybody's way. False: it is left where it is."""
+    left = [f for f in found if (table.name, f.column) not in _READ_ALL_THE_SAME]
+    if table.name in NEVER_MOVED or not left:
+        return False
+    names = tuple(dict.fromkeys(f.column for f in left))
+    unit = [KeptRow(str(table.name), dict(row))]
+    repaired = repairs.repair(connection, writer, table, row, names)
+    if repaired and table is schema.entries and "payload" in names:
+        unit += _its_run(connection, row)
+    elif not repaired:
+        unit = units.together(connection, table, row)
+    gone = unit[1:] if repaired else unit
+    for kept in gone:
+        _remove(connection, kept)
+    values = {
+        "of_table": table.name,
+        "row_key": _plain(raw.shown_key(raw.key_of(table, row))),
+        "session_key": _plain(units.session_of(unit)),
+        "of_column": ", ".join(names),
+        "reason": _plain(left[0].reason),
+        "content": raw.encode(unit),
+        "state": "repaired" if repaired else "moved",
+        "at": writer.clock.now(),
+    }
+    identity = connection.execute(sa.insert(_q).values(values).returning(_q.c.id)).scalar_one()
+    telling.tell_chat(connection, writer, int(identity), gone)
+    return True
+
+
+def _its_run(connection: sa.Connection, entry: RawRow) -> list[KeptRow]:
+    """The live run of an entry: with a hole in its own log it might do something twice."""
+    of_session = units.live_run(connection, {"session_key": entry["session_key"]})
+    seq = int(entry["seq"].data)
+    run = next((kept for kept in of_session if kept.table == "runs"), None)
+    begins = run is not None and run.columns["first_seq"]
+    return of_session if begins and begins.kind == "integer" and int(begins.data) <= seq else []
+
+
+def _remove(connection: sa.Connection, kept: KeptRow) -> None:
+    table = schema.metadata.tables[kept.table]
+    this = raw.where(connection, raw.key_of(table, kept.columns))
+    connection.execute(sa.delete(table).where(this))
+
+
+def listed(
+    connection: sa.Connection, *, table: str = "", restored: bool = False, limit: int = 100
+) -> list[Quarantined]:
+    """The latest first."""
+    query = sa.select(_q).order_by(_q.c.id.desc()).limit(limit)
+    if table:
+        query = query.where(_q.c.of_table == table)
+    if not restored:
+        query = query.where(_q.c.state != "restored")
+    return [_view(row) for row in connection.execute(query)]
+
+
+def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
+    """One with its content. Raises UnknownId."""
+    row = _found(connection, identity)
+    content = tuple((kept.table, raw.shown_content(kept)) for kept in raw.decode(row.content))
+    return QuarantinedContent(row=_view(row), content=content)
+
+
+def restore(
+    connection: sa.Connection, writer: StoreContext, identity: int, values: Mapping[str, str]
+) -> Quarantined:
+    """Put a row back into its table, with these values in its columns, and all that was taken
+    along. Raises UnknownId, and UsageError if it still cannot be read, or its place is taken."""
+    row = _found(connection, identity)
+    if row.state == "restored":
+        raise UsageError(f"row {identity} was put back already.")
+    first, *others = raw.decode(row.content)
+    table = schema.metadata.tables[first.table]
+    first = KeptRow(first.table, first.columns | _given(table, values))
+    _refuse_unreadable(writer, [first, *others])
+    if row.state == "repaired":
+        key = raw.key_of(table, first.columns)
+        changed = {name: first.columns[name] for name in row.of_column.split(", ")}
+        _put_into(connection, table, key, changed | _given(table, values))
+    else:
+        others = [first, *others]
+    for kept in others:
+        try:
+            raw.insert(connection, schema.metadata.tables[kept.table], kept.columns)
+        except IntegrityError as error:
+            raise UsageError(
+                f"row {identity} cannot be put back: {kept.table} has another row in its place."
+            ) from error
+    connection.execute(sa.update(_q).where(_q.c.id == identity).values(state="restored"))
+    return msgspec.structs.replace(_view(row), state="restored")
+
+
+def _given(table: sa.Table, values: Mapping[str, str]) -> dict[str, Raw]:
+    given: dict[str, Raw] = {}
+    for name, text in values.items():
+        if name not in table.c:
+            raise UsageError(f"{table.name} has no column {name}.")
+        try:
+            given[name] = raw.plain(table.c[name], text)
+        except (ValueError, OverflowError) as error:
+            raise UsageError(f"{name} cannot be {text!r} ({error}).") from error
+    return given
+
+
+def _refuse_unreadable(writer: StoreContext, unit: Sequence[KeptRow]) -> None:
+    for kept in unit:
+        table = schema.metadata.tables[kept.table]
+        for flaw in flaws(table, kept.columns, writer.clock.now()):
+            key = raw.shown_key(raw.key_of(table, kept.columns))
+            raise UsageError(
+                f"{table.name} {key} still cannot be read: {flaw.column}: {flaw.reason}. Give the "
+                f"column a value: --set {flaw.column}=VALUE"
+            )
+
+
+def _put_into(
+    connection: sa.Connection,
+    table: sa.Table,
+    key: Mapping[str, Raw],
+    changed: Mapping[str, Raw],
+) -> None:
+    for row in raw.read(connection, table, raw.where(connection, key)):
+        connection.execute(sa.delete(table).where(raw.where(connection, key)))
+        raw.insert(connection, table, {**row, **changed})
+        return
+    raise UsageError(f"{table.name} has no row {raw.shown_key(key)} any more.")
+
+
+def _found(connection: sa.Connection, identity: int) -> Any:
+    row = connection.execute(sa.select(_q).where(_q.c.id == identity)).first()
+    if row is None:
+        raise UnknownId(f"there is no row {identity} in quarantine.")
+    return row
+
+
+def _view(row: Any) -> Quarantined:
+    return Quarantined(
+        id=row.id,
+        table=row.of_table,
+        key=row.row_key,
+        column=row.of_column,
+        reason=row.reason,
+        state=row.state,
+        at=row.at,
+        with_it=_count(row.content) - 1,
+    )
+
+
+def _count(content: bytes) -> int:
+    try:
+        return len(raw.decode(content))
+    except msgspec.MsgspecError:
+        return 1
+
+
+def _plain(text: str) -> str:
+    """For a column of text, whatever was in the row."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")[:500]

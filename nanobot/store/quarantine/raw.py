@@ -1,0 +1,212 @@
+"""Rows as they are in the database, whatever is in their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+
+Kind: TypeAlias = Literal["null", "integer", "real", "text", "blob"]
+"""What a database keeps in a column, in SQLite's words."""
+
+
+class Raw(msgspec.Struct, frozen=True, array_like=True):
+    """A value. `data`: a number in digits, text as UTF-8 (or what was to be), bytes."""
+
+    kind: Kind
+    data: bytes = b""
+
+    def shown(self) -> str:
+        """For people."""
+        if self.kind == "null":
+            return "(empty)"
+        if self.kind == "blob" and not self.data.isascii():
+            return f"{len(self.data)} bytes"
+        return self.data.decode("utf-8", "backslashreplace")
+
+
+RawRow: TypeAlias = Mapping[str, Raw]
+
+
+class KeptRow(msgspec.Struct, frozen=True):
+    """A row and the table it is of."""
+
+    table: str
+    columns: dict[str, Raw]
+
+
+def columns_of(table: sa.Table) -> list[str]:
+    """Its names of columns."""
+    return [str(column.name) for column in table.columns]
+
+
+def key_of(table: sa.Table, row: RawRow) -> dict[str, Raw]:
+    """The row's primary key."""
+    return {str(column.name): row[column.name] for column in table.primary_key}
+
+
+def shown_key(key: Mapping[str, Raw]) -> str:
+    """A key for people, and for lists."""
+    return " ".join(value.shown() for value in key.values())
+
+
+def where(connection: sa.Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
+    """The rows that hold just these."""
+    dialect = connection.dialect.name
+    each = (
+        f'"{name}" IS NULL' if raw.kind == "null" else f'"{name}" = {_literal(raw, dialect)}'
+        for name, raw in values.items()
+    )
+    return sa.literal_column(f"({' AND '.join(each)})", sa.Boolean)
+
+
+def read(
+    connection: sa.Connection,
+    table: sa.Table,
+    *conditions: sa.ColumnElement[bool] | sa.TextClause,
+    after: Mapping[str, Raw] | None = None,
+    limit: int = -1,
+) -> list[RawRow]:
+    """Rows in the order of their keys, from behind the key `after` on."""
+    names = columns_of(table)
+    dialect = connection.dialect.name
+    shown = (
+        (_sqlite_value(table, name) for name in names)
+        if dialect == "sqlite"
+        else (_postgres_value(table, name) for name in names)
+    )
+    key = [f'"{table.name}"."{column.name}"' for column in table.primary_key]
+    query = sa.select(*(column for pair in shown for column in pair)).select_from(table)
+    query = query.where(*conditions).order_by(*(sa.literal_column(name) for name in key))
+    if after is not None:
+        behind = ", ".join(_literal(raw, dialect) for raw in after.values())
+        query = query.where(sa.literal_column(f"({', '.join(key)}) > ({behind})", sa.Boolean))
+    if limit >= 0:
+        query = query.limit(limit)
+    found = connection.execute(query).all()
+    return [dict(zip(names, _values(row), strict=True)) for row in found]
+
+
+def insert(connection: sa.Connection, table: sa.Table, row: RawRow) -> None:
+    """Put a row into its table."""
+    if connection.dialect.name != "sqlite":
+        values = {name: _python(table.c[name], raw) for name, raw in row.items()}
+        connection.execute(sa.insert(table).values(values))
+        return
+    places = ", ".join("CAST(? AS TEXT)" if raw.kind == "text" else "?" for raw in row.values())
+    names = ", ".join(f'"{name}"' for name in row)
+    sql = f'INSERT INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - names of ours
+    connection.exec_driver_sql(sql, tuple(_bound(raw) for raw in row.values())).close()
+
+
+def plain(column: sa.Column[Any], text: str) -> Raw:
+    """What a person gives for a column."""
+    if isinstance(column.type, sa.LargeBinary):
+        return Raw("blob", text.encode())
+    if isinstance(column.type, sa.Boolean):
+        return Raw("integer", b"1" if text.lower() in {"1", "true", "yes"} else b"0")
+    if isinstance(column.type, sa.Integer):
+        return Raw("integer", str(int(text)).encode())
+    if isinstance(column.type, sa.Float):
+        return Raw("real", repr(float(text)).encode())
+    return Raw("text", text.encode())
+
+
+def encode(rows: Sequence[KeptRow]) -> bytes:
+    """As they are kept; bytes in base64."""
+    return msgspec.json.encode(rows)
+
+
+def decode(content: bytes) -> list[KeptRow]:
+    """As `encode` made it. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(content, type=list[KeptRow])
+
+
+def _values(row: Sequence[Any]) -> Iterator[Raw]:
+    for kind, value in zip(row[::2], row[1::2], strict=True):
+        yield _raw(kind, value)
+
+
+def _raw(kind: Any, value: Any) -> Raw:
+    if value is None:
+        return Raw("null")
+    if isinstance(value, bytes | memoryview):
+        return Raw("text" if kind == "text" else "blob", bytes(value))
+    return Raw(kind, str(value).encode())
+
+
+def _sqlite_value(table: sa.Table, name: str) -> tuple[Any, Any]:
+    at = f'"{table.name}"."{name}"'
+    value = f"CASE typeof({at}) WHEN 'text' THEN CAST({at} AS BLOB) ELSE {at} END"
+    return sa.literal_column(f"typeof({at})"), sa.literal_column(value)
+
+
+def _postgres_value(table: sa.Table, name: str) -> tuple[Any, Any]:
+    column, at = table.c[name], f'"{table.name}"."{name}"'
+    if isinstance(column.type, sa.LargeBinary):
+        return sa.literal_column("'blob'"), sa.literal_column(at)
+    if isinstance(column.type, sa.Boolean):
+        return sa.literal_column("'integer'"), sa.literal_column(f"CAST({at} AS integer)")
+    kind = "text"
+    if isinstance(column.type, sa.Integer | sa.Float):
+        kind = "integer" if isinstance(column.type, sa.Integer) else "real"
+    return sa.literal_column(f"'{kind}'"), sa.literal_column(f"CAST({at} AS text)")
+
+
+def _literal(raw: Raw, dialect: str) -> str:
+    text = raw.data.decode("utf-8", "replace")
+    match raw.kind:
+        case "null":
+            return "NULL"
+        case "integer":
+            return str(int(text))
+        case "real":
+            return _real_literal(float(text), dialect)
+        case "text" if dialect == "sqlite":
+            return f"CAST(x'{raw.data.hex()}' AS TEXT)"
+        case "text":
+            return "'" + text.replace("'", "''") + "'"
+        case _:
+            return (
+                f"x'{raw.data.hex()}'" if dialect == "sqlite" else f"'\\x{raw.data.hex()}'::bytea"
+            )
+
+
+def _real_literal(value: float, dialect: str) -> str:
+    if dialect != "sqlite":
+        return f"CAST('{value!r}' AS double precision)"
+    infinite = {float("inf"): "9e999", float("-inf"): "-9e999"}
+    return infinite.get(value, repr(value))
+
+
+def _bound(raw: Raw) -> Any:
+    match raw.kind:
+        case "null":
+            return None
+        case "integer":
+            return int(raw.data)
+        case "real":
+            return float(raw.data)
+        case _:
+            return raw.data
+
+
+def _python(column: sa.Column[Any], raw: Raw) -> Any:
+    if raw.kind == "text":
+        return raw.data.decode("utf-8", "replace")
+    value = _bound(raw)
+    return bool(value) if isinstance(column.type, sa.Boolean) and value is not None else value
+
+
+def shown_content(row: KeptRow) -> dict[str, str]:
+    """A row for people."""
+    return {name: raw.shown() for name, raw in row.columns.items()}
+
+
+def table_of(name: str) -> sa.Table | None:
+    """The table of that name; None: there is none."""
+    return schema.metadata.tables.get(name)

@@ -1,0 +1,183 @@
+"""What each column may hold, from the tables themselves and from the types that the product reads
+their values as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeAlias, get_args
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import RowUnreadable
+from nanobot.memory import port as memory
+from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.session import approvals, entries
+from nanobot.session.runs import PromptSnapshot, RunUsage
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.tasks import Report
+from nanobot.store.database import schema, strict_types
+from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.repositories import erasures
+from nanobot.triggers.cron import jobs
+
+Column: TypeAlias = tuple[str, str]
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """A column that cannot be read, and why."""
+
+    column: str
+    reason: str
+
+
+_PARTS = frozenset({"pending", "sending", "sent", "preview"})
+_OUTBOUND = _PARTS | {"dead", "held", "direct", "digested", "dropped"}
+_CALLS = frozenset({"open", "settled", "estimated", "failed", "lost", "replaced"})
+_ERASURES = frozenset(
+    {
+        *(erasures.SESSION, erasures.QUOTES, erasures.BLOB, erasures.WORDS),
+        *(erasures.LOG_WORDS, erasures.LOGGED, erasures.ARCHIVED),
+    }
+)
+
+CHOICES: Mapping[Column, frozenset[str]] = {
+    ("runs", "kind"): frozenset(RunKind),
+    ("runs", "state"): frozenset(RunState),
+    ("runs", "origin"): frozenset(Origin),
+    ("runs", "role"): frozenset(Role),
+    ("inbound", "role"): frozenset(Role),
+    ("inbound", "origin"): frozenset(Origin),
+    ("inbound", "state"): frozenset({"pending", "taken", "settled"}),
+    ("outbound", "state"): _OUTBOUND,
+    ("outbound_parts", "state"): _PARTS,
+    ("approvals", "state"): frozenset(get_args(approvals.State)),
+    ("background_commands", "role"): frozenset(Role),
+    ("pairings", "state"): frozenset({"asked", "approved", "revoked"}),
+    ("pairings", "role"): frozenset(Role),
+    ("access_tokens", "kind"): frozenset({"token", "browser"}),
+    ("access_tokens", "role"): frozenset(Role),
+    ("tasks", "report"): frozenset(get_args(Report)),
+    ("jobs", "state"): frozenset(get_args(jobs.State)),
+    ("occurrences", "status"): frozenset(get_args(jobs.Status)),
+    ("memories", "state"): frozenset({*get_args(memory.State), "forgotten"}),
+    ("memories", "kind"): frozenset(get_args(memory.Kind)),
+    ("model_call_costs", "state"): _CALLS,
+    ("entries", "kind"): frozenset(
+        str(kind.__struct_config__.tag) for kind in get_args(entries.Body)
+    ),
+    ("erasures", "kind"): _ERASURES,
+    ("quarantine", "state"): frozenset({"moved", "repaired", "restored"}),
+}
+"""Columns that hold one of some words."""
+FREE = frozenset({("tainted_files", "kind")})
+"""Columns called as if they did, which hold any word."""
+
+
+def _json_of(kind: Any) -> Callable[[bytes], object]:
+    return msgspec.json.Decoder(kind).decode
+
+
+_DECODED: Mapping[Column, Callable[[bytes], object]] = {
+    ("inbound", "body"): _json_of(InboundMessage),
+    ("outbound", "body"): _json_of(OutboundMessage),
+    ("outbound_parts", "file"): _json_of(
+        Attachment | Annotated[list[Attachment], msgspec.Meta(min_length=1)]
+    ),
+    ("runs", "usage"): _json_of(RunUsage),
+    ("tasks", "input"): _json_of(Any),
+    ("approvals", "body"): _json_of(approvals.Approval),
+    ("jobs", "body"): _json_of(jobs.Plan),
+    ("occurrences", "body"): _json_of(str),
+    ("prompts", "body"): _json_of(PromptSnapshot),
+    ("memories", "provenance"): _json_of(memory.Provenance),
+    ("entries", "payload"): entries.decode,
+}
+"""Columns whose bytes are read as something."""
+_HASHES = frozenset({("sessions", "head_hash"), ("entries", "digest"), ("entries", "hash")})
+_LEASES: Mapping[Column, float] = {
+    ("sessions", "lease_until"): 86_400.0,
+    ("channel_leases", "until"): 86_400.0,
+}
+"""How far from now on a lease may run, in seconds: a longer one would keep everybody out."""
+_LARGEST = 2.6e11
+"""Beyond any time (the year 9999), price or sum of dollars that is meant."""
+_ANY_TIME = ("entries", "at")
+"""It is a part of the chain, and only shown."""
+_KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], tuple[str, ...]], ...] = (
+    (sa.Boolean, ("integer",)),
+    (sa.String, ("text",)),
+    (sa.Integer, ("integer",)),
+    (sa.Float, ("real", "integer")),
+    (sa.LargeBinary, ("blob",)),
+)
+
+
+def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
+    """Why a row cannot be read, column by column; nothing: it can."""
+    found = [
+        Flaw(column.name, reason)
+        for column in table.columns
+        if (reason := _unreadable(column, row[column.name], now))
+    ]
+    if (
+        table is schema.erasures
+        and row["kind"].data.decode("utf-8", "replace") == erasures.ARCHIVED
+    ):
+        archived = _tried("name", _json_of(erasures.InArchive), row["name"].data)
+        found += [] if archived is None else [archived]
+    return found
+
+
+def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> str:
+    if raw.kind == "null":
+        return "" if column.nullable else "it is empty"
+    kinds = next((kinds for kind, kinds in _KINDS if isinstance(column.type, kind)), None)
+    if kinds is not None and raw.kind not in kinds:
+        return f"it holds {raw.kind}, not {kinds[0]}"
+    at = (column.table.name, column.name)
+    if raw.kind in ("integer", "real"):
+        return _bad_number(column, at, raw, now)
+    if raw.kind == "text":
+        return _bad_text(at, raw)
+    if at in _HASHES and len(raw.data) != len(entries.GENESIS):
+        return f"a hash has {len(entries.GENESIS)} bytes and this has {len(raw.data)}"
+    decode = _DECODED.get(at)
+    found = None if decode is None else _tried(column.name, decode, raw.data)
+    return "" if found is None else found.reason
+
+
+def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> str:
+    check = strict_types.check_of(column.type)
+    value: Any = float(raw.data) if raw.kind == "real" else int(raw.data)
+    try:
+        if check is not None:
+            check(value)
+    except RowUnreadable as error:
+        return str(error)
+    if isinstance(column.type, sa.Float) and at != _ANY_TIME and abs(value) > _LARGEST:
+        return f"{value:g} is no time or number that was meant"
+    longest = _LEASES.get(at)
+    if longest is not None and value > now + longest:
+        return f"the lease runs until {value:g}, which is no time that was meant"
+    return ""
+
+
+def _bad_text(at: Column, raw: Raw) -> str:
+    try:
+        text = raw.data.decode()
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 ({error.reason} at byte {error.start})"
+    choices = CHOICES.get(at)
+    if choices is not None and text not in choices:
+        return f"{json.dumps(text[:40])} is not one of its values"
+    return ""
+
+
+def _tried(column: str, decode: Callable[[bytes], object], data: bytes) -> Flaw | None:
+    try:
+        decode(data)
+    except (msgspec.MsgspecError, RowUnreadable, ValueError, TypeError, RecursionError) as error:
+        return Flaw(column, " ".join(str(error).split())[:300])
+    return None

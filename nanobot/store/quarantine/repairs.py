@@ -1,0 +1,93 @@
+"""Rows that stay in their table: a conversation keeps its row and its log, with plain values in the
+columns that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.session import entries as log_entries
+from nanobot.store.database import schema
+from nanobot.store.journal import log
+from nanobot.store.quarantine import raw
+from nanobot.store.quarantine.raw import RawRow
+from nanobot.store.unit import StoreContext
+
+_s, _e = schema.sessions, schema.entries
+
+
+def repair(
+    connection: sa.Connection,
+    writer: StoreContext,
+    table: sa.Table,
+    row: RawRow,
+    columns: Collection[str],
+) -> bool:
+    """Put plain values into these columns of the row, if its table is one whose rows stay."""
+    key = raw.key_of(table, row)
+    if any(column in key for column in columns):
+        return False
+    if table is _s:
+        values = _of_session(connection, writer, row)
+    elif table is _e:
+        values = _of_entry()
+    elif table is schema.tainted_files:  # without its row a file would count as ours
+        values = {"at": writer.clock.now()}
+    else:
+        return False
+    changed = {name: values[name] for name in columns}
+    connection.execute(sa.update(table).where(raw.where(connection, key)).values(changed))
+    if table is _e and "payload" in columns:
+        _say_erased(connection, writer, row)
+    return True
+
+
+def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) -> dict[str, Any]:
+    """What a conversation begins again with. Its log says where it ends; its token is one that
+    nobody ever had; it counts as read by several people."""
+    now, key = writer.clock.now(), row["key"].data.decode()
+    last = sa.select(_e.c.seq, _e.c.hash).where(_e.c.session_key == key)
+    end = connection.execute(last.order_by(_e.c.seq.desc()).limit(1)).first()
+    seq, head = (0, log_entries.GENESIS) if end is None else (end.seq, end.hash)
+    return {
+        "title": "",
+        "model": None,
+        "created_at": now,
+        "updated_at": now,
+        "last_read_at": None,
+        "head_seq": seq,
+        "head_hash": head,
+        "window_from": 1,
+        "prompt": None,
+        "prompt_variant": None,
+        "shared": True,
+        "remembered_seq": seq,
+        "token": int(now * 1000),
+        "owner": None,
+        "lease_until": None,
+    }
+
+
+def _of_entry() -> dict[str, Any]:
+    nothing = bytes(len(log_entries.GENESIS))
+    return {
+        "run_id": "",
+        "kind": "post",
+        "at": 0.0,
+        "salt": None,
+        "payload": None,
+        "digest": nothing,
+        "hash": nothing,
+    }
+
+
+def _say_erased(connection: sa.Connection, writer: StoreContext, row: RawRow) -> None:
+    """The log says itself that the entry is empty, as it does of one that a person erased. What it
+    held may have come from outside, so it taints."""
+    key, seq = row["session_key"].data.decode(), int(row["seq"].data)
+    if log.exists(connection, key):
+        lane = log.lane_of(connection, key)
+        erased = log_entries.ErasedEntry(seq=seq, by=log_entries.QUARANTINE)
+        log.append(connection, writer, lane, "", [erased])

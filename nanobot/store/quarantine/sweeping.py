@@ -1,0 +1,144 @@
+"""Reading rows as the product does, to find those that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.sqlite import Database
+from nanobot.store.quarantine import keeping, raw
+from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.quarantine.readable import Flaw, flaws
+from nanobot.store.unit import StoreContext
+
+_PAGE = 200
+"""Rows that are read in one transaction: others take turns with it."""
+
+_NOW: Mapping[str, sa.TextClause] = {
+    "runs": schema.RUN_LIVE,
+    "inbound": schema.INBOUND_OPEN,
+    "approvals": schema.APPROVAL_OPEN,
+    "occurrences": schema.OCCURRENCE_OPEN,
+    "model_call_costs": schema.CALL_OPEN,
+    "outbound": schema.OUTBOUND_OPEN,
+}
+"""The part of a table that is worked with, where that is the smaller part."""
+_LARGE = frozenset(
+    {
+        *("entries", "log_words", "memory_vectors", "memories", "usage_changes", "prompts"),
+        *("usage_totals", "tasks", "notifications", "tainted_files", "prompt_uses"),
+        *("indexed_logs", "session_marks", "archived_logs", "outbound_parts"),
+    }
+)
+"""Tables that are not looked through for what is worked with now."""
+_PARTS_OWED = sa.text(
+    "outbound_parts.outbound_id IN (SELECT id FROM outbound WHERE outbound.state IN "
+    "('pending', 'sending'))"
+)
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that cannot be read, where it is: its first bad column, and why."""
+
+    table: str
+    key: str
+    column: str
+    reason: str
+
+
+def pages(
+    connection: sa.Connection, table: sa.Table, *where: sa.TextClause
+) -> Iterator[list[RawRow]]:
+    """A table in the order of its key."""
+    after: Mapping[str, Raw] | None = None
+    while found := raw.read(connection, table, *where, after=after, limit=_PAGE):
+        yield found
+        after = raw.key_of(table, found[-1])
+
+
+def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
+    """All of a store that cannot be read; nothing is changed."""
+    for table in schema.metadata.sorted_tables:
+        for page in pages(connection, table):
+            for row in page:
+                for flaw in flaws(table, row, now)[:1]:
+                    key = raw.shown_key(raw.key_of(table, row))
+                    yield Unreadable(
+                        table=table.name, key=key, column=flaw.column, reason=flaw.reason
+                    )
+
+
+class Sweeper:
+    """Puts rows into quarantine that cannot be read, a page of a table in each transaction."""
+
+    def __init__(self, database: Database, writer: StoreContext) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
+        """The row that a reader could not read."""
+        return await self._database.transact(lambda c: self._named(c, table, key, reason))
+
+    async def working(self) -> int:
+        """What is worked with: what is under way or waits, and the small tables."""
+        count = 0
+        for table in schema.metadata.sorted_tables:
+            if table.name not in _LARGE:
+                where = _NOW.get(table.name)
+                count += await self._swept(table, *(() if where is None else (where,)))
+        return count + await self._swept(schema.outbound_parts, _PARTS_OWED)
+
+    async def all(self, *, logs: bool) -> int:
+        """Every table; the logs, which are most of a store, only on demand."""
+        tables = [table for table in schema.metadata.sorted_tables if table is not schema.entries]
+        count = 0
+        for table in [*tables, schema.entries] if logs else tables:
+            count += await self._swept(table)
+        return count
+
+    async def _swept(self, table: sa.Table, *where: sa.TextClause) -> int:
+        count, after = 0, None
+        while True:
+            step = self._step(table, where, after)
+            found, after = await self._database.transact(step)
+            count += found
+            if after is None:
+                return count
+
+    def _step(
+        self, table: sa.Table, where: tuple[sa.TextClause, ...], after: Mapping[str, Raw] | None
+    ) -> Callable[[sa.Connection], tuple[int, Mapping[str, Raw] | None]]:
+        def step(connection: sa.Connection) -> tuple[int, Mapping[str, Raw] | None]:
+            rows = raw.read(connection, table, *where, after=after, limit=_PAGE)
+            count = sum(self._judged(connection, table, row) for row in rows)
+            return count, raw.key_of(table, rows[-1]) if len(rows) == _PAGE else None
+
+        return step
+
+    def _judged(self, connection: sa.Connection, table: sa.Table, row: RawRow) -> bool:
+        found = flaws(table, row, self._writer.clock.now())
+        return bool(found) and keeping.put_aside(connection, self._writer, table, row, found)
+
+    def _named(
+        self, connection: sa.Connection, table: sa.Table, key: tuple[object, ...], reason: str
+    ) -> int:
+        columns = list(table.primary_key)
+        conditions: list[sa.ColumnElement[bool]] = [
+            column == value for column, value in zip(columns, key, strict=True)
+        ]
+        count = 0
+        for row in raw.read(connection, table, *conditions):
+            found = flaws(table, row, self._writer.clock.now())
+            found = found or [Flaw(_content(table), reason)]
+            count += keeping.put_aside(connection, self._writer, table, row, found)
+        return count
+
+
+def _content(table: sa.Table) -> str:
+    """The column that holds what a row is about."""
+    names: list[Any] = [name for name in ("payload", "body") if name in table.c]
+    return str(names[0]) if names else table.columns.keys()[-1]

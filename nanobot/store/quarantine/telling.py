@@ -1,0 +1,104 @@
+"""Who is told of rows that cannot be read: the chat whose message or answer it was, and owners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.session.keys import Keys
+from nanobot.store.database import schema
+from nanobot.store.journal import outbox
+from nanobot.store.journal.approvals import chats_of_approvers
+from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
+from nanobot.store.unit import StoreContext
+
+_q = schema.quarantine
+QUARANTINE = Keys("quarantine")
+"""One for each row and chat: the notice."""
+_NAMED = 5
+_TEXTS = {
+    "runs": "My records of this conversation are damaged, so I stopped working on your last "
+    "message. Please ask again.",
+    "inbound": "My records are damaged: I cannot read a message that you sent. "
+    "Please send it again.",
+    "outbound": "My records are damaged: I cannot read an answer that was on its way to you. "
+    "Please ask again.",
+}
+_SETTLED = frozenset(
+    {*(b"completed", b"failed", b"aborted"), b"settled"}
+    | {b"sent", b"dead", b"held", b"preview", b"direct", b"digested", b"dropped"}
+)
+"""States in which nobody waits for a run or a message."""
+
+
+def tell_chat(
+    connection: sa.Connection, writer: StoreContext, identity: int, gone: Sequence[KeptRow]
+) -> None:
+    """Tell the chat that waits for what these rows were, in one message."""
+    for table, text in _TEXTS.items():
+        for kept in gone:
+            address = _address(kept.columns) if kept.table == table else None
+            if address is None or kept.columns["state"].data in _SETTLED:
+                continue
+            notice = OutboundMessage(
+                address=address,
+                text=text,
+                kind=OutboundKind.NOTICE,
+                key=QUARANTINE.of(identity),
+                failed=True,
+            )
+            outbox.owe(connection, writer, str(address), "", [notice])
+            return
+
+
+def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address]:
+    """Tell owners, once, of what came into quarantine; returns the chats of these and of all other
+    notices that are owed."""
+    query = sa.select(_q.c.id, _q.c.of_table, _q.c.row_key, _q.c.of_column, _q.c.reason)
+    rows = connection.execute(query.where(~_q.c.told).order_by(_q.c.id)).all()
+    chats = chats_of_approvers(connection) if rows else []
+    if not chats:
+        return []
+    named = "\n".join(
+        f"- {row.of_table} {row.row_key}: {row.of_column}: {row.reason}" for row in rows[:_NAMED]
+    )
+    more = f"\n- and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    what = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    text = (
+        f"My records are damaged: {what} could not be read and went into quarantine. Everything "
+        f"else works.\n{named}{more}\n`nanobot db quarantine list` shows them all."
+    )
+    key = QUARANTINE.of(rows[0].id, rows[-1].id)
+    for address in chats:
+        notice = OutboundMessage(
+            address=address, text=text, kind=OutboundKind.NOTICE, key=f"{key}:{address}"
+        )
+        outbox.owe(connection, writer, str(address), "", [notice])
+    told = sa.update(_q).where(_q.c.id.in_([row.id for row in rows]))
+    connection.execute(told.values(told=True))
+    return chats
+
+
+def owed_in(connection: sa.Connection) -> list[Address]:
+    """The chats that notices of this kind are owed to."""
+    _o = schema.outbound
+    query = sa.select(_o.c.channel, _o.c.chat_id).where(
+        schema.OUTBOUND_OPEN, _o.c.key.startswith(f"{QUARANTINE.word}:")
+    )
+    return [Address(row.channel, row.chat_id) for row in connection.execute(query.distinct())]
+
+
+def _address(row: RawRow) -> Address | None:
+    channel, chat = _text(row["channel"]), _text(row["chat_id"])
+    return Address(channel, chat, _text(row.get("thread_id"))) if channel and chat else None
+
+
+def _text(raw: Raw | None) -> str | None:
+    if raw is None or raw.kind != "text":
+        return None
+    try:
+        return raw.data.decode()
+    except UnicodeDecodeError:
+        return None
