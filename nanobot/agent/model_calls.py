@@ -128,6 +128,7 @@ class ModelCaller:
             tools=snapshot.tools if profile.tools else (),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
+            effort=call.effort,
         )
         return await self._ask(active, provider, request, call)
 
@@ -172,6 +173,7 @@ class ModelCaller:
             estimate=window.estimate,
             temperature=self.settings.temperature,
             max_tokens=max_tokens,
+            effort=self.settings.effort,
         )
         return snapshot, call, kept is None
 

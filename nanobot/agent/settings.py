@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent import step
+from nanobot.providers.effort import Effort
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,6 +14,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: step.StepLimits = step.StepLimits()
     temperature: float = 0.7
     max_tokens: int = 4096
+    effort: Effort = "default"
     max_history: int = 200
     steer: bool = True
     zone: str = "UTC"

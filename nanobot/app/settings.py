@@ -32,6 +32,7 @@ def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettin
         ),
         temperature=config.temperature,
         max_tokens=config.max_tokens,
+        effort=config.effort,
         max_history=config.max_history,
         fallback_models=config.fallback_models,
         steer=config.when_busy == "steer",

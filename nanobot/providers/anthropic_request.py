@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
+from nanobot.providers.effort import for_anthropic
 from nanobot.providers.openai_request import Quirks, encoded, usable_name, valid_arguments
 from nanobot.providers.tool_schemas import object_schema
 
@@ -139,7 +140,12 @@ def encode_message(request: ModelRequest, quirks: Quirks) -> bytes:
     }
     if system.strip():
         body["system"] = [_text(system) | {"cache_control": KEEP}]
-    if not quirks.no_temperature:
+    if not quirks.no_effort:
+        thinking = for_anthropic(request.effort, request.model, request.max_tokens)
+        if not (_has_budget(thinking) and _acted_without_thought(request.messages)):
+            body |= thinking
+    thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+    if not quirks.no_temperature and not thinks:  # a model that thinks takes none
         body["temperature"] = min(request.temperature, 1.0)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -148,6 +154,17 @@ def encode_message(request: ModelRequest, quirks: Quirks) -> bytes:
         body["tools"] = [_tool(ToolSpec(name, "", {})) for name in conversation.called]
         body["tool_choice"] = {"type": "none"}
     return encoded(body)
+
+
+def _has_budget(thinking: dict[str, Any]) -> bool:
+    return "budget_tokens" in thinking.get("thinking", {})
+
+
+def _acted_without_thought(messages: Sequence[ChatMessage]) -> bool:
+    """Whether the last answer made calls without a thought: with a budget set, the API refuses to
+    go on from there."""
+    answers = [message for message in messages if message.role == "assistant"]
+    return bool(answers and answers[-1].tool_calls and answers[-1].native is None)
 
 
 def _keep(turns: Sequence[_UserTurn | _AssistantTurn]) -> None:

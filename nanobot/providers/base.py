@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from nanobot.providers.effort import Effort
+
 
 class ToolCall(msgspec.Struct, frozen=True):
     """A call the model asks for. `arguments` is the model's text as it came: it may be broken JSON.
@@ -151,13 +153,14 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `tools` is empty for models that take none."""
+    """One call. `tools` is empty for models that take none; for `effort` see effort.py."""
 
     model: str
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = ()
     temperature: float = 0.7
     max_tokens: int = 4096
+    effort: Effort = "default"
 
 
 class TextDelta(msgspec.Struct, frozen=True):

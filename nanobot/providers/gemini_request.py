@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
+from nanobot.providers.effort import for_gemini
 from nanobot.providers.gemini_schema import gemini_schema
 from nanobot.providers.openai_request import (
     Quirks,
@@ -129,6 +130,8 @@ def encode_contents(request: ModelRequest, quirks: Quirks) -> bytes:
     generation: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if not quirks.no_temperature:
         generation["temperature"] = request.temperature
+    if not quirks.no_effort:
+        generation |= for_gemini(request.effort, request.model)
     body: dict[str, Any] = {"contents": conversation.contents, "generationConfig": generation}
     if system:
         body["systemInstruction"] = {"parts": [{"text": system}]}

@@ -6,18 +6,14 @@ import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
-from nanobot.providers.addresses import versioned
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
+from nanobot.providers.model_listing import listed_models
 from nanobot.providers.model_table import ModelTable, names_of
 
-_PATIENCE_SECONDS = 5.0
-_MAX_BYTES = 4_000_000
 _OFFERED = 3
 _FORCED = "--force takes it all the same"
 
@@ -46,7 +42,7 @@ async def check_model(
         choice = ModelChoice(name, model, row.api_base if row else "", "", "")
     if choice.client not in (*CLIENTS, EMBEDDED) or await _is_in_a_table(choice, providers):
         return
-    listed = await _listed(choice)
+    listed = await listed_models(choice)
     if listed is None:
         listed = await asyncio.to_thread(names_of, choice.provider_name)
         raise UsageError(
@@ -71,41 +67,6 @@ async def _is_in_a_table(choice: ModelChoice, providers: Mapping[str, ProviderSe
     table = ModelTable(providers)
     await table.look_up(name, model)
     return table.has_row(name, model)
-
-
-async def _listed(choice: ModelChoice) -> list[str] | None:
-    """The names in the endpoint's list; None if it gives none."""
-    if choice.client == "embedded":
-        return [EMBEDDED_MODEL]
-    if not choice.api_base:
-        return None
-    import aiohttp  # noqa: PLC0415 - 0.15 s that commands without a model's name should not pay
-
-    from nanobot.providers.anthropic import VERSION  # noqa: PLC0415
-    from nanobot.providers.openai_http import EndpointClient  # noqa: PLC0415
-    from nanobot.providers.suggestions import Listing  # noqa: PLC0415
-
-    if choice.client == "gemini":
-        base = versioned(choice.api_base, "v1beta", below_paths=True)
-        headers, path = {"x-goog-api-key": choice.api_key}, "/models?pageSize=1000"
-    elif choice.client == "anthropic":
-        base = versioned(choice.api_base, below_paths=True)
-        headers = {"x-api-key": choice.api_key, "anthropic-version": VERSION}
-        path = "/models?limit=1000"
-    else:
-        base, path = versioned(choice.api_base), "/models"
-        headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
-    client = EndpointClient(base, headers, _PATIENCE_SECONDS)
-    try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            response = await client.get(path)
-            body = await response.content.read(_MAX_BYTES)
-        listing = msgspec.json.decode(body, type=Listing)
-    except (aiohttp.ClientError, OSError, ValueError, RecursionError):
-        return None
-    finally:
-        await client.close()
-    return listing.names or None
 
 
 def _is_among(model: str, listed: Sequence[str]) -> bool:

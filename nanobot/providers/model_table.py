@@ -34,8 +34,8 @@ class _Row(msgspec.Struct, frozen=True):
     cache_read_input_token_cost: float | None = None
     cache_creation_input_token_cost: float | None = None
     max_input_tokens: int | None = None
-    supports_function_calling: bool = False
-    supports_vision: bool = False
+    supports_function_calling: bool | None = None
+    supports_vision: bool | None = None
     supports_sampling_params: bool = True
 
 
@@ -117,8 +117,8 @@ class ModelTable:
         )
 
     def profile(self, provider: str, model: str) -> ModelProfile:
-        """What a model can do: by the configuration, else by our own table, else by litellm's, else
-        the usual."""
+        """What a model can do: by the configuration, else by its endpoint, else by litellm's row of
+        this very model, else by our own table of families, else the usual."""
         profile = self._tabled(provider, model)
         row = self._rows.get((provider, model))
         if row is not None and not row.supports_sampling_params:
@@ -136,16 +136,22 @@ class ModelTable:
                 tools=usual.tools if details.tools is None else details.tools,
                 images=usual.images if details.images is None else details.images,
             )
-        if known_profile(provider, model) is not None:
-            return usual
         row = self._rows.get((provider, model))
-        if row is None:
+        if row is None or provider in LOCAL_PROVIDERS:
             return usual
+        if known_profile(provider, model) is None:
+            return msgspec.structs.replace(
+                usual,
+                context_tokens=row.max_input_tokens or usual.context_tokens,
+                tools=bool(row.supports_function_calling),
+                images=bool(row.supports_vision),
+            )
+        # The row leaves out what nobody looked up, so that it does not take an ability away.
         return msgspec.structs.replace(
             usual,
             context_tokens=row.max_input_tokens or usual.context_tokens,
-            tools=row.supports_function_calling,
-            images=row.supports_vision,
+            tools=usual.tools and row.supports_function_calling is not False,
+            images=usual.images or bool(row.supports_vision),
         )
 
 

@@ -23,6 +23,7 @@ class OpenAICompatProvider(HttpProvider):
         self._first_quirks = Quirks(
             completion_tokens="//api.openai.com" in self.api_base,
             anthropic_cache="//openrouter.ai" in self.api_base,
+            openrouter="//openrouter.ai" in self.api_base,
         )
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:

@@ -26,6 +26,7 @@ from nanobot.providers.base import (
     ToolCall,
     ToolSpec,
 )
+from nanobot.providers.effort import for_openai
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
@@ -35,6 +36,13 @@ _REFUSES = re.compile(
     r"|only the default|deprecated",
     re.IGNORECASE,
 )
+_LEARNED = (
+    (re.compile("max_completion_tokens"), "completion_tokens"),
+    (re.compile("stream_options"), "no_stream_options"),
+    (re.compile("temperature"), "no_temperature"),
+    (re.compile(r"reasoning|thinking|effort|output_config", re.IGNORECASE), "no_effort"),
+)
+"""What a refusal names, and what is done from then on; the first match holds."""
 _REFUSES_TOOLS = re.compile(
     r"does not support (?:tools|function)|support tool use|tool choice requires"
     r"|tools? (?:is|are) not supported",
@@ -70,7 +78,8 @@ class Quirks(msgspec.Struct, frozen=True):
 
     `own_ids`: ids of calls mean something to it and are echoed as they are; elsewhere those of
     another provider (after a change of models) are made into what every endpoint takes.
-    `anthropic_cache`: it hands `cache_control` on to Anthropic's models.
+    `anthropic_cache`: it hands `cache_control` on to Anthropic's models. `openrouter`: it takes the
+    effort in that one's form.
     """
 
     completion_tokens: bool = False
@@ -79,6 +88,8 @@ class Quirks(msgspec.Struct, frozen=True):
     no_tools: bool = False
     own_ids: bool = False
     anthropic_cache: bool = False
+    no_effort: bool = False
+    openrouter: bool = False
 
 
 def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
@@ -97,6 +108,8 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
         body["stream_options"] = {"include_usage": True}
     if not quirks.no_temperature:
         body["temperature"] = request.temperature
+    if not quirks.no_effort:
+        body |= for_openai(request.effort, openrouter=quirks.openrouter)
     if request.tools and not quirks.no_tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     return encoded(body)
@@ -148,12 +161,9 @@ def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
         return msgspec.structs.replace(quirks, no_tools=True)
     if status not in (400, 422) or not _REFUSES.search(text):
         return quirks
-    if "max_completion_tokens" in text:
-        return msgspec.structs.replace(quirks, completion_tokens=True)
-    if "stream_options" in text:
-        return msgspec.structs.replace(quirks, no_stream_options=True)
-    if "temperature" in text:
-        return msgspec.structs.replace(quirks, no_temperature=True)
+    for words, quirk in _LEARNED:
+        if words.search(text):
+            return msgspec.structs.replace(quirks, **{quirk: True})
     return quirks
 
 

@@ -15,6 +15,7 @@ import msgspec
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
 from nanobot.providers.base import FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
+from nanobot.providers.effort import Effort
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
@@ -104,6 +105,7 @@ class ModelCallEntry(
     estimate: int
     temperature: float
     max_tokens: int
+    effort: Effort = "default"
 
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):

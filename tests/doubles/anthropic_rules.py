@@ -43,6 +43,7 @@ def _problems(body: Body) -> Iterator[str]:
         yield "max_tokens: Field required"
     if not 0 <= body.get("temperature", 1.0) <= 1:
         yield "temperature: range: 0..1"
+    yield from _thinking_problems(body)
     marked = sum(1 for block in _all_blocks(body) if "cache_control" in block)
     if marked > 4:
         yield f"A maximum of 4 blocks with cache_control may be provided. Found {marked}."
@@ -50,6 +51,21 @@ def _problems(body: Body) -> Iterator[str]:
     for place, block in enumerate(_blocks(body.get("system", []))):
         yield from _text_problems(f"system.{place}", block)
     yield from _message_problems(body)
+
+
+def _thinking_problems(body: Body) -> Iterator[str]:
+    thinking = body.get("thinking", {"type": "disabled"})
+    if thinking["type"] == "enabled":
+        if re.search(r"claude-[a-z]+-(?:4-[7-9]|[5-9])", body["model"]):
+            yield '"thinking.type.enabled" is not supported for this model.'
+        if thinking["budget_tokens"] < 1024:
+            yield "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+        if thinking["budget_tokens"] >= body["max_tokens"]:
+            yield "`max_tokens` must be greater than `thinking.budget_tokens`."
+    if thinking["type"] == "adaptive" and re.search(r"claude-[a-z]+-(?:3|4-[0-5]|4$)", body["model"]):
+        yield "adaptive thinking is not supported on this model"
+    if thinking["type"] != "disabled" and body.get("temperature", 1) != 1:
+        yield "`temperature` may only be set to 1 when thinking is enabled."
 
 
 def _tool_problems(body: Body) -> Iterator[str]:

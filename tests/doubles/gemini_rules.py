@@ -62,6 +62,11 @@ def _plain(value: Any) -> Any:
 def _problems(body: Body, model: str) -> Iterator[str]:
     for name in sorted(body.keys() - _FIELDS):
         yield f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+    thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+    if {"thinkingLevel", "thinkingBudget"} <= thinking.keys():
+        yield "You can only set only one of thinking budget and thinking level."
+    if "thinkingLevel" in thinking and re.match(r"gemini-[12]\.", model):
+        yield "Thinking level is not supported for this model."
     contents = body.get("contents") or []
     if not contents:
         yield "* GenerateContentRequest.contents: contents is not specified"

@@ -10,7 +10,8 @@ import pytest
 
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import litellm_name
-from nanobot.providers.model_table import bundled_table
+from nanobot.providers.model_listing import line_of
+from nanobot.providers.model_table import ModelTable, bundled_table
 
 # Whatever is best now answers there, by the provider's own choice.
 _BY_NAME = {"openrouter"}
@@ -46,25 +47,34 @@ def test_a_default_model_is_sold_has_tools_and_stays(
     assert _DEFAULTS[provider] in rows_of(table, provider)
 
 
-def line(name: str) -> tuple[str, tuple[float, ...]]:
-    """A model's line, and which of it: "gpt-5.4-mini" is 5.4 of "gpt-*-mini"."""
-    numbers = [float(number.replace("p", ".")) for number in re.findall(r"\d+(?:\.\d+)?", name)]
-    return re.sub(r"\d+(?:[.-]\d+)*", "*", name), tuple(numbers)
-
-
 @pytest.mark.parametrize("provider", sorted(_DEFAULTS.keys() - _BY_NAME))
 def test_no_newer_model_of_its_line_costs_the_same_or_less(
     table: dict[str, dict[str, Any]], provider: str
 ) -> None:
     rows = rows_of(table, provider)
     default = rows[_DEFAULTS[provider]]
-    own, version = line(_DEFAULTS[provider])
+    own, version = line_of(_DEFAULTS[provider])
     newer = [
         name
         for name, row in rows.items()
-        if line(name)[0] == own
-        and line(name)[1] > version
+        if line_of(name)[0] == own
+        and line_of(name)[1] > version
         and not re.search(r"\d{4}", name)  # a snapshot of the same
         and (row.get("output_cost_per_token") or 1.0) <= default["output_cost_per_token"]
     ]
     assert newer == []
+
+
+@pytest.mark.parametrize("provider", sorted(KNOWN_PROVIDERS))
+async def test_the_context_of_every_model_with_a_row_is_that_of_its_row(
+    table: dict[str, dict[str, Any]], provider: str
+) -> None:
+    models = ModelTable()
+    rows = {
+        name: row
+        for name, row in rows_of(table, provider).items()
+        if isinstance(row.get("max_input_tokens"), int)
+    }
+    for name in sorted(rows)[:: max(len(rows) // 8, 1)]:
+        await models.look_up(provider, name)
+        assert models.profile(provider, name).context_tokens == rows[name]["max_input_tokens"]

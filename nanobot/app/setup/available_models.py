@@ -14,7 +14,14 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelMissing
 from nanobot.providers.embedded import require
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.model_choice import EMBEDDED, chat_models, http_probe, local_addresses
+from nanobot.providers.model_choice import (
+    EMBEDDED,
+    chat_models,
+    choose,
+    http_probe,
+    local_addresses,
+)
+from nanobot.providers.model_listing import listed_models, newest
 
 _MOST_OFFERED = 5
 
@@ -51,16 +58,7 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 
 async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     """What could answer here, best first."""
-    choices = []
-    for name, provider in KNOWN_PROVIDERS.items():
-        variable = next(
-            (variable for variable in provider.env if environ.get(variable, "").strip()), ""
-        )
-        if variable and provider.default_model:
-            label = f"{name}/{provider.default_model}"
-            why = f"{variable} is set"
-            choices.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
-    choices += await _local(environ)
+    choices = [*await _keyed(environ), *await _local(environ)]
     try:
         require(home)
     except ModelMissing:
@@ -70,6 +68,39 @@ async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
         *choices,
         AvailableModel(label=EMBEDDED, why="included, small, it only chats", keys=keys),
     ]
+
+
+async def _keyed(environ: Mapping[str, str]) -> list[AvailableModel]:
+    """The providers whose key is in the environment, each with its newest default model."""
+    variables = {
+        name: variable
+        for name, provider in KNOWN_PROVIDERS.items()
+        if provider.default_model
+        for variable in provider.env
+        if environ.get(variable, "").strip()
+    }
+    async with asyncio.TaskGroup() as tasks:
+        defaults = {name: tasks.create_task(default_model(name, environ, {})) for name in variables}
+    labels = {name: f"{name}/{task.result()}" for name, task in defaults.items()}
+    return [
+        AvailableModel(
+            label=labels[name], why=f"{variable} is set", keys={"agent.model": labels[name]}
+        )
+        for name, variable in variables.items()
+    ]
+
+
+async def default_model(
+    name: str, environ: Mapping[str, str], providers: Mapping[str, ProviderSettings]
+) -> str:
+    """The default model of a known provider: by its own list the newest of the line that we know;
+    where it gives no list, the one that we know."""
+    known = KNOWN_PROVIDERS[name].default_model
+    try:
+        choice = await choose(f"{name}/{known}", providers, environ)
+    except ConfigError:
+        return known
+    return newest(known, await listed_models(choice) or ())
 
 
 async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.app.setup.available_models import AvailableModel, find, silent
+from nanobot.app.setup.available_models import AvailableModel, default_model, find, silent
 from nanobot.app.setup.changes import SettingChanges
 from nanobot.app.setup.model_names import (
     wrong_address,
@@ -258,7 +258,9 @@ def _listed(environ: Mapping[str, str]) -> AvailableModel:
     key = ask_secret(f"Your key of {row.title}{hint}", wrong_key)
     if not key and not variable:
         raise ConfigError(f"{row.title} needs a key.")
-    return AvailableModel.of(name, ask("Model", row.default_model, wrong_model), key=key)
+    providers = {name: ProviderSettings(api_key=key)} if key else {}
+    proposed = asyncio.run(default_model(name, environ, providers))
+    return AvailableModel.of(name, ask("Model", proposed, wrong_model), key=key)
 
 
 def _described(environ: Mapping[str, str]) -> AvailableModel:

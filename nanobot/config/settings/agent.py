@@ -71,6 +71,14 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     temperature: Annotated[
         float, Meta(ge=0, le=2), about("How freely the model chooses its words.", live=True)
     ] = 0.7
+    effort: Annotated[
+        Literal["default", "none", "low", "medium", "high"],
+        about(
+            "How long the model thinks before it answers; more costs time and tokens. "
+            "default: the provider chooses.",
+            live=True,
+        ),
+    ] = "default"
     max_tokens: Annotated[
         LargeCount, about("Longest answer of one model call.", unit="tokens", live=True)
     ] = 4096

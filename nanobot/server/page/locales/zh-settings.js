@@ -13,6 +13,8 @@ export default {
   "How the assistant talks: the name of a persona.": "助手的说话方式：人设的名称。",
   "Models to try in this order when the model fails.": "模型失败时依次尝试的备用模型。",
   "How freely the model chooses its words.": "模型用词的随意程度。",
+  "How long the model thinks before it answers; more costs time and tokens. default: the provider chooses.":
+    "模型回答前思考多久；思考越多，耗时和令牌越多。default：由提供商决定。",
   "Longest answer of one model call.": "单次模型调用的最长回答。",
   "Most model calls in one run.": "一次运行中模型调用的上限。",
   "Most rounds of tool calls in one run.": "一次运行中工具调用轮数的上限。",
