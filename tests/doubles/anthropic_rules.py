@@ -62,7 +62,9 @@ def _thinking_problems(body: Body) -> Iterator[str]:
             yield "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
         if thinking["budget_tokens"] >= body["max_tokens"]:
             yield "`max_tokens` must be greater than `thinking.budget_tokens`."
-    if thinking["type"] == "adaptive" and re.search(r"claude-[a-z]+-(?:3|4-[0-5]|4$)", body["model"]):
+    if thinking["type"] == "adaptive" and re.search(
+        r"claude-[a-z]+-(?:3|4-[0-5]|4$)", body["model"]
+    ):
         yield "adaptive thinking is not supported on this model"
     if thinking["type"] != "disabled" and body.get("temperature", 1) != 1:
         yield "`temperature` may only be set to 1 when thinking is enabled."

@@ -135,6 +135,7 @@ async def test_an_endpoint_that_knows_no_effort_is_asked_without_it_from_then_on
         assert sent == [True, False, False]
 
 
+@pytest.mark.filterwarnings("ignore:Accessing the")  # pydantic, within litellm
 async def test_litellm_is_told_the_effort_too() -> None:
     async with OpenAIServer() as server:
         provider = LiteLLMProvider(
