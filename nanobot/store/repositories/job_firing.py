@@ -14,11 +14,13 @@ from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
 from nanobot.store.repositories import job_pausing, occurrences
+from nanobot.store.repositories.job_absences import Absence
 from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import as_job, job_of
 from nanobot.store.repositories.occurrences import NewOccurrence, Occurrence
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import (
+    LATE_SECONDS,
     Fired,
     Job,
     Taken,
@@ -34,6 +36,7 @@ from nanobot.triggers.cron.jobs import (
 _j = schema.jobs
 
 _AT_ONCE = 50
+_NOT_DONE = "the one before was not done"
 
 _DUE = Prepared(
     sa.select(_j)
@@ -97,27 +100,36 @@ def _do_due(effects: Effects, row: Any, slice_: Slice) -> None:
     job = as_job(row)
     plan = job.plan
     at: float | None = skipped_to(plan, row.next_at, effects.now)
+    absence = Absence(effects, job)
     while at is not None and due_at(job.id, at, plan.jitter) <= effects.now:
         after = following(plan, at)
-        _do_time(effects, job, at, after)
+        _do_time(effects, job, at, after, absence)
         at = after
         if not slice_.step():
             break
+    absence.close()
     due = None if at is None else due_at(job.id, at, plan.jitter)
     state = "active" if at is not None else "done"
     _MOVE.execute(effects.connection, i=job.id, at=at, due=due, s=state, now=effects.now)
 
 
-def _do_time(effects: Effects, job: Job, at: float, after: float | None) -> None:
+def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence: Absence) -> None:
     plan, due = job.plan, due_at(job.id, at, job.plan.jitter)
     following_due = None if after is None else due_at(job.id, after, plan.jitter)
     if decide(plan, due, following_due, effects.now) == "missed":
-        missed = NewOccurrence(
-            job_id=job.id, scheduled_at=at, status="missed", error="nobody was there to do it"
-        )
-        occurrences.insert(effects.connection, missed, effects.now)
+        absence.add(at, "missed", "nobody was there to do it")
         return
+    if effects.now - due >= LATE_SECONDS and _waits_for_another(effects, job):
+        absence.add(at, "skipped", _NOT_DONE)
+        return
+    absence.close()
     _do(effects, job, at, worded(plan, plan.text, due, effects.now))
+
+
+def _waits_for_another(effects: Effects, job: Job) -> bool:
+    """Whether what runs of a job lets nothing more be done."""
+    unended = 0 if job.plan.send else len(_unended(effects.connection, job))
+    return admits(job.plan, unended) == "skip"
 
 
 def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal: str = "") -> bool:
@@ -132,7 +144,7 @@ def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal
         scheduled_at=at,
         status=status,
         text=text,
-        error=(refusal or "the one before was not done") if verdict == "skip" else None,
+        error=(refusal or _NOT_DONE) if verdict == "skip" else None,
         call_key=key,
     )
     if not occurrences.insert(effects.connection, new, effects.now):

@@ -18,6 +18,7 @@ from nanobot.store.journal import chats
 from nanobot.store.repositories import job_firing as firing
 from nanobot.store.repositories import job_pausing
 from nanobot.store.repositories import job_settling as settling
+from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import as_job, plan_of, shown_job
 from nanobot.store.unit import StoreContext
@@ -189,7 +190,8 @@ def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> li
         query = query.order_by(_o.c.fired_at.desc())
     else:
         query = query.where(_o.c.job_id == job_id).order_by(_o.c.scheduled_at.desc())
-    return [as_struct(row, OccurrenceView) for row in connection.execute(query)]
+    rows = connection.execute(query)
+    return [as_struct(row, OccurrenceView, count=count_of(row.body)) for row in rows]
 
 
 def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int | None:

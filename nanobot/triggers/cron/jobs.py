@@ -24,6 +24,8 @@ MOST_WAITING = 10
 """Times of one job that wait for each other, where they are queued."""
 KEPT_SECONDS = 90 * 86_400.0
 """How long it is known what became of a time."""
+MOST_LATE = 100
+"""So many times of an absence `run_all` makes up for, by the time between two of them."""
 MISSED_SECONDS = 30 * 86_400.0
 """Of a longer absence only this much is looked at; what was due before is not even written down."""
 SILENT = "NOTHING_TO_SAY"
@@ -131,7 +133,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     """One time that a job was due. `status` is running, waiting (to be tried again), or in the end
-    done, failed, skipped (the one before was not done), missed (nobody was there) or cancelled."""
+    done, failed, skipped (the one before was not done), missed (nobody was there) or cancelled.
+    `count`: so many times from then on that ended so."""
 
     job_id: int
     name: str
@@ -142,6 +145,7 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     run_id: str | None
     error: str | None
+    count: int = 1
 
 
 class OpenTime(msgspec.Struct, frozen=True):
@@ -261,7 +265,8 @@ def decide(plan: Plan, due: float, following: float | None, now: float) -> What:
     if plan.once:
         return "late"
     if plan.misfire == "run_all":
-        return "late" if now - due <= plan.window else "missed"
+        often = following is not None and now - due > MOST_LATE * (following - due) > 0
+        return "late" if now - due <= plan.window and not often else "missed"
     last = following is None or following > now
     if plan.misfire == "run_once" and last:
         return "late"

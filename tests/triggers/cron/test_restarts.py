@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
+from nanobot.store.repositories.job_absences import count_of
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
@@ -137,11 +138,18 @@ async def lives(seed: int) -> None:
         assert all(row.ended_at is not None for row in occurrences)
         for job in jobs:
             expected = due(job, home.clock.now())
-            had = sorted(row.scheduled_at for row in occurrences if row.job_id == job.id)
+            own = [row for row in occurrences if row.job_id == job.id]
+            had = sorted(time for row in own for time in _times_of(job, row))
             assert had == expected, job.plan.schedule
             at_once = [row for row in occurrences if row.job_id == job.id and job.plan.once]
             assert all(row.status in {"done", "failed"} for row in at_once)
         _answers_are_posted_once(home)
+
+
+def _times_of(job: Job, row: Any) -> list[float]:
+    """The times that a row is for."""
+    more = coming(job.plan.when(), row.scheduled_at, count_of(row.body) - 1)
+    return [row.scheduled_at, *more]
 
 
 def due(job: Job, until: float) -> list[float]:

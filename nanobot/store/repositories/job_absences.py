@@ -1,0 +1,115 @@
+"""Times of a job that passed and were not done: those that follow each other are one row.
+
+A job of every 10 seconds is due 26,000 times while a machine sleeps for three days. Its history has
+one row then, of the first of them, that says how many there were and when the last one was.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.prepared import Prepared
+from nanobot.store.repositories import occurrences
+from nanobot.store.repositories.job_effects import Effects
+from nanobot.store.repositories.occurrences import NewOccurrence
+from nanobot.triggers.cron.jobs import Job
+from nanobot.triggers.cron.schedule import zone_of
+
+_o = schema.occurrences
+
+_BEFORE = Prepared(
+    sa.select(_o.c.scheduled_at, _o.c.status, _o.c.error, _o.c.body)
+    .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at < sa.bindparam("at"))
+    .order_by(_o.c.scheduled_at.desc())
+    .limit(1)
+)
+_LONGER = Prepared(
+    sa.update(_o)
+    .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))
+    .values(error=sa.bindparam("e"), body=sa.bindparam("b"), ended_at=sa.bindparam("now"))
+)
+
+
+class _Counted(msgspec.Struct, tag="absence"):
+    """What the row of several times holds besides its sentence."""
+
+    count: int
+    why: str
+
+
+class Absence:
+    """The times of one job that are passed over now, until `close`."""
+
+    def __init__(self, effects: Effects, job: Job) -> None:
+        self._effects = effects
+        self._job = job
+        self._status = self._why = ""
+        self._first = self._last = 0.0
+        self._count = 0
+
+    def add(self, at: float, status: str, why: str) -> None:
+        """Count a time in; a row is written once another end comes."""
+        if self._count and (status, why) != (self._status, self._why):
+            self.close()
+        if not self._count:
+            self._status, self._why, self._first = status, why, at
+        self._last = at
+        self._count += 1
+
+    def close(self) -> None:
+        """Write the row, or make the one before longer that ended so too: a long absence is gone
+        through in several transactions."""
+        if not self._count:
+            return
+        effects, identity = self._effects, self._job.id
+        row = _BEFORE.execute(effects.connection, i=identity, at=self._first).first()
+        earlier = None if row is None or row.status != self._status else _counted(row.body)
+        if row is not None and earlier is not None and earlier.why == self._why:
+            count = earlier.count + self._count
+            kept = msgspec.json.encode(self._kept(count))
+            _LONGER.execute(
+                effects.connection,
+                i=identity,
+                at=row.scheduled_at,
+                e=self._sentence(count),
+                b=kept,
+                now=effects.now,
+            )
+        else:
+            new = NewOccurrence(
+                job_id=identity,
+                scheduled_at=self._first,
+                status=self._status,
+                text=self._kept(self._count),
+                error=self._sentence(self._count),
+            )
+            occurrences.insert(effects.connection, new, effects.now)
+        self._count = 0
+
+    def _kept(self, count: int) -> str:
+        return msgspec.json.encode(_Counted(count, self._why)).decode()
+
+    def _sentence(self, count: int) -> str:
+        if count == 1:
+            return self._why
+        zone = self._job.plan.zone
+        last = datetime.fromtimestamp(self._last, zone_of(zone)).strftime("%Y-%m-%d %H:%M:%S")
+        return f"{self._why}; {count:,} times, the last on {last} ({zone})"
+
+
+def count_of(body: bytes) -> int:
+    """How many times a row is for, by what it holds."""
+    counted = _counted(body)
+    return 1 if counted is None else max(counted.count, 1)
+
+
+def _counted(body: bytes) -> _Counted | None:
+    """What a row of such times holds; None for one of another kind, or of an earlier version."""
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError, TypeError):
+        return msgspec.json.decode(msgspec.json.decode(body, type=str), type=_Counted)
+    return None
