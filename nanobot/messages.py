@@ -195,7 +195,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     `reply_to`. `group`: several people read there; `addressed`: the bot is meant (by a mention, a
     reply to it, or because they are alone). `unseen`: nobody there but its sender sees it, as
     commands of some platforms. `tainted`: it is not only its sender who speaks in it. `command` is
-    set by the gateway, for what no model is to answer.
+    set by the gateway, for what no model is to answer. `label`: see nanobot.labels.
     """
 
     address: Address = Address("", "")
@@ -216,6 +216,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     unseen: bool = False
     origin: Origin = Origin.USER
     tainted: bool = False
+    label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
 
@@ -256,6 +257,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     replaces: str = ""
     direct: bool = False
     tainted: bool = False
+    label: str = ""
     requested: bool = msgspec.field(default=False, name="asked")
     failed: bool = False
     only_for: str = ""

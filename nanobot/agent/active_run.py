@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent.step import StepLimits, own
 from nanobot.bus.core import Bus
+from nanobot.labels import NOTHING, Label, Speaker, joined, of
 from nanobot.memory.port import scope_of
 from nanobot.messages import (
     Address,
@@ -30,18 +31,15 @@ from nanobot.session.entries import (
     Body,
     DecisionEntry,
     Entry,
-    ErasedEntry,
     ModelCallEntry,
-    PostEntry,
     PromptEntry,
-    RecallEntry,
     ReplyEntry,
-    SummaryEntry,
     ToolResultEntry,
     ToolStartedEntry,
     UserEntry,
 )
 from nanobot.session.journal import Effects
+from nanobot.session.labelling import label_of
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.tasks import TaskResult
@@ -50,7 +48,6 @@ from nanobot.text import clean
 
 _AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
-_TAINTING = (UserEntry, ToolResultEntry, PostEntry, RecallEntry, SummaryEntry, ErasedEntry)
 
 
 class RunLog:
@@ -69,7 +66,7 @@ class RunLog:
         # Kept apart: they are asked for dozens of times a run, and the log may be long.
         self.own += own(self._run_id, entries)
         self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
-        for name in ("messages", "options", "private", "tainted"):  # what follows from it
+        for name in ("messages", "options", "private", "label"):  # what follows from it
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -111,9 +108,9 @@ class RunLog:
         return all(m.role is Role.OWNER and not m.group for m in self.messages)
 
     @cached_property
-    def tainted(self) -> bool:
-        """Whether anything the model sees came from outside."""
-        return any(isinstance(e.body, _TAINTING) and e.body.tainted for e in self.visible)
+    def label(self) -> Label:
+        """Who spoke into what the model sees, and how private that is."""
+        return joined(label_of(entry.body) for entry in self.visible)
 
 
 class ActiveRun:
@@ -131,7 +128,7 @@ class ActiveRun:
         self.log = RunLog(claim.run.id, claim.entries)
         self.answer: ReplyEntry | None = None
         self.partial = ""
-        self._outside = False
+        self._outside = NOTHING
         self._withheld: frozenset[str] = frozenset()
         self._bus = bus
         self._journal = bus.journal
@@ -173,7 +170,12 @@ class ActiveRun:
     @property
     def tainted(self) -> bool:
         """Whether anything the model sees, or the run was made of, came from outside."""
-        return self._outside or self.log.tainted
+        return self.label.tainted
+
+    @property
+    def label(self) -> Label:
+        """The label of what the model sees, or the run was made of."""
+        return self.log.label.join(self._outside)
 
     @property
     def watched(self) -> bool:
@@ -250,10 +252,12 @@ class ActiveRun:
 
     async def take_result(self, result: TaskResult) -> None:
         """What a run of some type came to; if a model is to be asked, that is the message now."""
-        self._outside = result.tainted
+        self._outside = of(Speaker.OUTSIDE) if result.tainted else NOTHING
         if result.ask:
             (first,) = self.messages
-            message = msgspec.structs.replace(first, text=result.text, tainted=self.tainted)
+            message = msgspec.structs.replace(
+                first, text=result.text, tainted=self.tainted, label=self.label.encoded()
+            )
             await self.record([message])
 
     async def park(self, approval: Approval) -> ParkResult:
@@ -290,6 +294,7 @@ class ActiveRun:
             reply_to=self.run.question_id,
             direct=self.options.direct,
             tainted=self.tainted,
+            label=self.label.encoded(),
             failed=state is RunState.FAILED,
             run_id=self.run.id if state is RunState.COMPLETED else "",
             only_for=self.run.sender_id if kind is OutboundKind.NOTICE and error else "",
@@ -303,6 +308,7 @@ class ActiveRun:
             error=error,
             window=window,
             tainted=self.run.kind is RunKind.TASK and self.tainted,
+            label=self.label.encoded(),
         )
         more = await self._journal.finish(self.lane, self.run, ending)
         if text:

@@ -62,6 +62,7 @@ class Compaction:
                 first_seq=start,
                 last_seq=upto,
                 tainted=active.tainted,
+                label=active.label.encoded(),
             )
             writes = await self._lasting.keep(scope, result.facts, origin)
         body = SummaryEntry(
@@ -74,6 +75,7 @@ class Compaction:
             scope=scope,
             facts=len(writes),
             tainted=active.tainted,
+            label=active.label.encoded(),
         )
         await active.record([body], (*writes, answer.settled))
         if self._lasting is not None and writes:

@@ -16,6 +16,7 @@ from nanobot.messages import EventKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, ParkResult
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
+from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.approval_request import CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
@@ -194,6 +195,7 @@ class ToolExecutor:
             output, ok = await self._tried(active, pending, max(left, 0.05))
             if output.messages and self._receipt is not None:
                 output, ok = await self._sent(active, output, self._receipt)
+        tainted = output.tainted or (pending.refusal is None and self._taints(active, pending))
         ms, text = batch.lap(), self._tools.redact(output.text)
         result = ToolResultEntry(
             call=pending.model_call,
@@ -202,7 +204,8 @@ class ToolExecutor:
             text=text,
             ok=ok,
             ms=ms,
-            tainted=output.tainted or (pending.refusal is None and self._taints(active, pending)),
+            tainted=tainted,
+            label=of_result(name, tainted=tainted).join(output.label).encoded(),
             attachments=output.attachments,
             addresses=output.addresses,
         )
@@ -292,6 +295,7 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
         key=active.call_key(pending.model_call, pending.index),
         private=active.log.private,
         tainted=active.tainted,
+        label=active.label,
         approved=pending.approved,
         origin=active.run.origin,
         replies=tuple(

@@ -8,6 +8,8 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from nanobot import labels
+from nanobot.labels import Label, Privacy
 from nanobot.messages import Address, Role
 
 OWNER = "owner"
@@ -33,6 +35,12 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_seq: int | None = None
     file: str = ""
     tainted: bool = False
+    label: str = ""
+
+    @property
+    def spoken(self) -> Label:
+        """The label of what is remembered, which is of a person at least."""
+        return labels.read(self.label, tainted=self.tainted).join(labels.of(privacy=Privacy.PERSON))
 
 
 class MemoryView(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 Everything a run knows is here: history, checkpoint, audit and usage are views of it. The chain
 hashes each row's header and a salted digest of its payload, so a payload can be erased and the
-chain still holds.
+chain still holds. A `label` says who said an entry and how private it is, see nanobot.labels.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_
     text: str
     memories: tuple[int, ...] = ()
     tainted: bool = False
+    label: str = ""
     ms: int = 0
 
 
@@ -82,6 +83,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     steered: bool = False
     group: bool = False
     tainted: bool = False
+    label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
 
@@ -145,6 +147,7 @@ class ToolResultEntry(
     ok: bool = True
     ms: int = 0
     tainted: bool = False
+    label: str = ""
     attachments: tuple[Attachment, ...] = ()
     addresses: tuple[str, ...] = ()
 
@@ -231,6 +234,7 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defa
     text: str
     key: str
     tainted: bool = False
+    label: str = ""
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
@@ -247,6 +251,7 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
     scope: str = ""
     facts: int = 0
     tainted: bool = False
+    label: str = ""
 
 
 class FeedbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="feedback", omit_defaults=True):

@@ -127,6 +127,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     window: WindowChange | None = None
     tainted: bool = False
+    label: str = ""
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):

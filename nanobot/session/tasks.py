@@ -35,6 +35,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
     sender_id: str
     role: Role
     tainted: bool = False
+    label: str = ""
     private: bool = False
     again: bool = False
 

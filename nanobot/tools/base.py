@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import (
     TERMINAL,
     TERMINAL_SESSION,
@@ -40,7 +41,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
     of the configuration allows it. `origin`: what the run answers. `replies`: which tools
     each answer of its model so far asked for. `logged`: the result goes into a session's log, so
-    that files kept for it are removed with it. `entries`: what of that log the model sees."""
+    that files kept for it are removed with it. `entries`: what of that log the model sees,
+    `label`: who spoke into that, and how private it is."""
 
     run_id: str
     session_key: str
@@ -50,6 +52,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     private: bool = False
     tainted: bool = False
+    label: Label = NOTHING
     approved: bool = False
     origin: Origin = Origin.USER
     replies: tuple[tuple[str, ...], ...] = ()
@@ -100,7 +103,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
     that are committed with it. `tainted`: this one result is content from outside. `attachments`
     are pictures, kept as blobs already, that models are shown with the text if they see. `failed`:
     as a ToolError, for a failure that comes with attachments. `addresses`: what of the web the call
-    found or read."""
+    found or read. `label`: what is known of who said it and how private it is, besides."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
@@ -109,6 +112,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     failed: bool = False
     addresses: tuple[str, ...] = ()
+    label: Label = NOTHING
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

@@ -93,6 +93,7 @@ async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
         origin=context.origin,
         run_id=context.run_id,
         tainted=context.tainted,
+        label=context.label.encoded(),
     )
     if args.action == "list":
         jobs = await editor.listed(requester, state="", limit=_LISTED)

@@ -12,6 +12,7 @@ import msgspec
 
 from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import NanobotError, ToolError
+from nanobot.labels import joined
 from nanobot.memory.days import day_of
 from nanobot.memory.index import Memory
 from nanobot.memory.port import MAX_TEXT, MemoryHit, Provenance, SavedMemory, State, scope_of
@@ -67,9 +68,9 @@ class _Tools:
         hits = await self._memory.search(_scope(context), args.query, TOP_K)
         if not hits:
             return ToolOutput("nothing is remembered about that")
-        tainted = any(hit.provenance.tainted for hit in hits)
+        label = joined(hit.provenance.spoken for hit in hits)
         lines = (_line(hit, day_of(hit.created_at, self._memory.zone)) for hit in hits)
-        return ToolOutput("\n".join([_MATERIAL, *lines]), tainted=tainted)
+        return ToolOutput("\n".join([_MATERIAL, *lines]), tainted=label.tainted, label=label)
 
     async def save(self, args: MemorySave, context: CallContext) -> ToolOutput:
         unsure = (self._ask or context.tainted) and not context.approved
@@ -77,6 +78,7 @@ class _Tools:
             session_key=context.session_key,
             run_id=context.run_id,
             tainted=context.tainted and not context.approved,
+            label="" if context.approved else context.label.encoded(),
         )
         state: State = "proposed" if unsure else "active"
         try:

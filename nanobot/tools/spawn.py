@@ -69,5 +69,6 @@ def _parent(context: CallContext) -> Parent:
         sender_id=context.sender_id,
         role=context.role,
         tainted=context.tainted,
+        label=context.label.encoded(),
         private=context.private,
     )

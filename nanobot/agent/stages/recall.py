@@ -13,6 +13,7 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.summaries import latest
 from nanobot.errors import NanobotError, StoreError
+from nanobot.labels import joined
 from nanobot.memory.days import day_of
 from nanobot.memory.port import MemoryHit, MemoryPort, scope_of
 from nanobot.messages import Origin
@@ -93,6 +94,7 @@ class AutoRecall:
             text=text,
             memories=tuple(hit.id for hit in shown),
             tainted=any(hit.provenance.tainted for hit in shown),
+            label=joined(hit.provenance.spoken for hit in shown).encoded(),
             ms=max(int((self._clock.monotonic() - began) * 1000), 0),
         )
         await active.record([entry])
@@ -134,8 +136,8 @@ class AskingRecall:
         scope = scope_of(context.address, context.sender_id, context.role, private=context.private)
         hits = await self._recall.search(scope, need.query)
         text, shown = _as_notes(hits, _ALL_CHARS, self._recall.zone)
-        tainted = any(hit.provenance.tainted for hit in shown)
-        return ToolOutput(text, tainted=tainted) if shown else _NOTHING
+        label = joined(hit.provenance.spoken for hit in shown)
+        return ToolOutput(text, tainted=label.tainted, label=label) if shown else _NOTHING
 
 
 def _in_view(active: ActiveRun) -> set[int]:

@@ -18,6 +18,7 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.summaries import material
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
+from nanobot.labels import joined
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
 from nanobot.messages import Origin
 from nanobot.ports import Clock
@@ -29,6 +30,7 @@ from nanobot.session.entries import (
     ReplyEntry,
     UserEntry,
 )
+from nanobot.session.labelling import label_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 from nanobot.triggers.cron.jobs import silent
@@ -227,7 +229,8 @@ class Remembering:
             return
         last = messages[-1]
         bodies = [e.body for e in messages if isinstance(e.body, UserEntry)]
-        tainted = any(_tainted(e) for e in entries if entry.first <= e.seq <= entry.upto)
+        covered = (e.body for e in entries if entry.first <= e.seq <= entry.upto)
+        label = joined(label_of(body) for body in covered)
         private = any(map(_alone, bodies)) and not any(body.group for body in bodies)
         person = next((body for body in reversed(bodies) if body.origin in _PEOPLE), bodies[-1])
         scope = scope_of(person.address, person.sender_id, person.role, private=private)
@@ -236,9 +239,10 @@ class Remembering:
             run_id=last.run_id,
             first_seq=entry.first,
             last_seq=entry.upto,
-            tainted=tainted,
+            tainted=label.tainted,
+            label=label.encoded(),
         )
-        state: State = "proposed" if tainted or self._ask else "active"
+        state: State = "proposed" if label.tainted or self._ask else "active"
         await self._memory.save(scope, entry.text, provenance, state=state, kind="summary")
 
 
@@ -303,8 +307,3 @@ def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
 def _acted(entry: Entry) -> bool:
     body = entry.body
     return isinstance(body, ReplyEntry) and (bool(body.tool_calls) or not silent(body.text))
-
-
-def _tainted(entry: Entry) -> bool:
-    body = entry.body
-    return bool(getattr(body, "tainted", False))

@@ -207,6 +207,7 @@ class Speaking:
             key=_key_of(answer.key),
             attachments=(file,),
             tainted=answer.tainted,
+            label=answer.label,
         )
         await until_stored(
             lambda: self._answers.made(owed, message, call), self._clock, f"speaking {answer.key}"

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.messages import Attachment, InboundMessage, Origin, Role
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
+from nanobot.session.labelling import of_message
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
@@ -182,6 +183,7 @@ def settle_one(connection: sa.Connection, identity: int) -> None:
 def as_entry(pending: Pending, zone: str, *, steered: bool = False) -> UserEntry:
     """The log's view of a message."""
     message = pending.message
+    label = of_message(message, pending.role)
     return UserEntry(
         text=message.text,
         address=message.address,
@@ -199,10 +201,8 @@ def as_entry(pending: Pending, zone: str, *, steered: bool = False) -> UserEntry
         origin=message.origin,
         steered=steered,
         group=message.group,
-        tainted=message.tainted
-        or message.origin is Origin.WEBHOOK
-        or pending.role is Role.GUEST
-        or bool(message.attachments and pending.role is not Role.OWNER),
+        tainted=label.tainted,
+        label=label.encoded(),
         command=message.command,
         options=message.options,
     )

@@ -149,7 +149,9 @@ def post(
         return
     log.ensure_session(connection, writer, session_key, message.text)
     lane = log.lane_of(connection, session_key)
-    entry = PostEntry(text=message.text, key=message.key, tainted=message.tainted)
+    entry = PostEntry(
+        text=message.text, key=message.key, tainted=message.tainted, label=message.label
+    )
     log.append(connection, writer, lane, "", [entry])
     owe(connection, writer, session_key, "", [message])
     if (

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import StoreError
+from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
 from nanobot.ports import Clock
 from nanobot.session.inbox import Admission
@@ -89,6 +90,7 @@ class Effects:
             sent_at=self.now,
             origin=plan.origin,
             tainted=plan.tainted,
+            label=plan.label,
             options=plan.options,
         )
         log.ensure_session(self.connection, self.writer, session, plan.name)
@@ -114,14 +116,15 @@ class Effects:
         """The end of what runs there is waited for."""
         self._watched.add(session_key)
 
-    def post(self, job: Job, scheduled_at: float, text: str, *, tainted: bool) -> None:
+    def post(self, job: Job, scheduled_at: float, text: str, label: Label) -> None:
         plan = job.plan
         message = OutboundMessage(
             address=plan.address,
             text=text,
             kind=OutboundKind.POST,
             key=JOBS.of(job.id, f"{scheduled_at:.3f}"),
-            tainted=tainted,
+            tainted=label.tainted,
+            label=label.encoded(),
             requested=plan.here or plan.once,
         )
         outbox.post(self.connection, self.writer, plan.session_key, message)

@@ -150,7 +150,7 @@ def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal
     if not occurrences.insert(effects.connection, new, effects.now):
         return False
     if verdict == "send":
-        effects.post(job, at, text, tainted=plan.tainted)
+        effects.post(job, at, text, plan.spoken)
     if verdict == "replace":
         for occurrence in unended:
             effects.call_off(job, occurrence, "replaced by the next")

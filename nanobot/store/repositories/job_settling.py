@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.messages import OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
@@ -84,8 +85,10 @@ def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
     text = "" if answer is None else answer.text
     if silent(text) or (end == "failed" and job.state == "system"):
         return
-    tainted = job.plan.tainted or (answer is not None and answer.tainted)
-    effects.post(job, occurrence.scheduled_at, text, tainted=tainted)
+    label = job.plan.spoken
+    if answer is not None:
+        label = label.join(labels.read(answer.label, tainted=answer.tainted))
+    effects.post(job, occurrence.scheduled_at, text, label)
 
 
 def _answer(connection: sa.Connection, occurrence: Occurrence) -> OutboundMessage | None:

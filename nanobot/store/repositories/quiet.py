@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
@@ -155,13 +156,15 @@ class SqlNotificationLimiter:
         if alone:
             return latest
         held_back = [HeldBack(message.text, held.created_at) for held, message in waiting]
+        label = labels.joined(labels.read(m.label, tainted=m.tainted) for _, m in waiting)
         combined = OutboundMessage(
             address=latest.address,
             text=digest(held_back, row.session_key, self._quiet_hours.zone),
             key=f"{DIGEST}{ids[0]}-{ids[-1]}",
             kind=OutboundKind.POST,
             attachments=tuple(file for _, message in waiting for file in message.attachments),
-            tainted=any(message.tainted for _, message in waiting),
+            tainted=label.tainted,
+            label=label.encoded(),
         )
         outbox.owe(connection, self._writer, row.session_key, "", [combined])
         return combined

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import (
     TERMINAL,
@@ -84,6 +85,7 @@ class SqlTaskEnds:
         text = "\n\n".join(message.text for message in ending.outbound)
         head = f"Task {_VERBS[ending.state]}: {task.title}"
         tainted = ending.tainted or task.tainted
+        label = labels.read(ending.label, tainted=tainted).encoded()
         key = run.parent_session or run.session_key
         log.ensure_session(connection, writer, key, head)
         follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
@@ -97,6 +99,7 @@ class SqlTaskEnds:
                 sent_at=writer.clock.now(),
                 origin=Origin.RUN,
                 tainted=tainted,
+                label=label,
             )
             follow_up = Admission(message=message, session_key=key, role=run.role)
             admission.insert(connection, writer, follow_up, waits=True, held=0.0)
@@ -110,6 +113,7 @@ class SqlTaskEnds:
             key=f"{run.id}:report",
             kind=OutboundKind.POST,
             tainted=tainted,
+            label=label,
             requested=_promised(connection, run),
         )
         outbox.post(connection, writer, key, post)
@@ -170,6 +174,7 @@ class SqlTasks(SqlStore):
             inbound_id=0,
             origin=Origin.RUN,
             tainted=tainted,
+            label="" if parent is None else parent.label,
             options=msgspec.structs.replace(task.options, run_id=run_id),
         )
         lane = log.lane_of(connection, key)
@@ -291,6 +296,7 @@ def _request(row: sa.Row[Any], first: Body | None) -> TaskRequest:
             sender_id=row.sender_id,
             role=Role(row.role),
             tainted=row.tainted,
+            label=first.label if isinstance(first, UserEntry) else "",
             private=options is not None and options.private,
             again=True,
         )

@@ -58,6 +58,7 @@ class Requester(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin = Origin.USER
     run_id: str = ""
     tainted: bool = False
+    label: str = ""
 
     @property
     def who(self) -> str:
@@ -136,6 +137,7 @@ class JobEditor:
             by=requester.who,
             here=here,
             tainted=requester.tainted,
+            label=requester.label,
             depth=depth,
         )
         plan = self._requested(plan, request, now)

@@ -10,7 +10,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from nanobot import labels
 from nanobot.errors import UsageError
+from nanobot.labels import Label
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
@@ -81,11 +83,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     expires_at: float | None = None
     retries: int = 0
     tainted: bool = False
+    label: str = ""
     depth: int = 0
     origin: Origin = Origin.CRON
 
     def when(self) -> Schedule:
         return restored(self.schedule, self.zone, self.anchor)
+
+    @property
+    def spoken(self) -> Label:
+        """The label of its text."""
+        return labels.read(self.label, tainted=self.tainted)
 
     @property
     def once(self) -> bool:

@@ -1,0 +1,80 @@
+"""The labels of what a log holds, and of the messages that come into it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from nanobot import labels
+from nanobot.labels import NOTHING, UNKNOWN, Label, Privacy, Speaker
+from nanobot.messages import Attachment, InboundMessage, Origin, Role
+from nanobot.session.entries import (
+    Body,
+    ErasedEntry,
+    PostEntry,
+    RecallEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+
+Labelled: TypeAlias = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
+"""The entries that a model reads, other than its own replies."""
+
+_SPEAKERS = {
+    Role.OWNER: Speaker.OWNER,
+    Role.MEMBER: Speaker.MEMBER,
+    Role.GUEST: Speaker.GUEST,
+}
+# What the web shows to everybody; every other tool reads what belongs to a person.
+_OF_THE_WEB = ("web_fetch", "web_search")
+_OF_THE_CHAT = ("message", "ask_user", "cron", "spawn", "find_tools", "skill")
+SPOKEN = ("voice",)
+"""Attachments that are the sender's own words."""
+
+
+def label_of(body: Body | None) -> Label:
+    """The label of an entry. Entries from before labels have a bit instead."""
+    if isinstance(body, ErasedEntry):
+        return UNKNOWN if body.tainted else NOTHING
+    if not isinstance(body, Labelled):
+        return NOTHING
+    label = labels.read(body.label, tainted=body.tainted)
+    if isinstance(body, UserEntry) and not body.label:
+        return label.join(labels.of(_SPEAKERS[body.role], privacy=Privacy.CONVERSATION))
+    if isinstance(body, ToolResultEntry) and not body.label:
+        return label.join(of_result(body.name, tainted=body.tainted))
+    return label
+
+
+def of_message(message: InboundMessage, role: Role) -> Label:
+    """The label of a message as it is taken into the log."""
+    label = labels.read(message.label, tainted=message.tainted)
+    label = label.join(labels.of(_SPEAKERS[role], privacy=Privacy.CONVERSATION))
+    if message.origin is Origin.WEBHOOK:
+        label = label.join(labels.of(Speaker.OUTSIDE))
+    if passed_on(message.attachments, role):
+        label = label.join(labels.of(Speaker.PASSED_ON))
+    return label
+
+
+def passed_on(attachments: tuple[Attachment, ...], role: Role) -> bool:
+    """Whether files are not the sender's own words."""
+    return bool(attachments) and role is not Role.OWNER
+
+
+def of_result(tool: str, *, tainted: bool) -> Label:
+    """The label of what a call gave."""
+    if tool in _OF_THE_WEB:
+        privacy = Privacy.PUBLIC
+    else:
+        privacy = Privacy.CONVERSATION if tool in _OF_THE_CHAT else Privacy.PERSON
+    label = labels.of(privacy=privacy)
+    return label.join(labels.of_tool(tool)) if tainted else label
+
+
+def rights(label: Label, role: Role) -> Role:
+    """The role that a run has: that of the least of those who spoke into what it sees. Guests use
+    no tools, and their words already count as content from outside, so they leave a member's."""
+    if role is Role.OWNER and not label.speakers.isdisjoint({Speaker.MEMBER, Speaker.GUEST}):
+        return Role.MEMBER
+    return role
