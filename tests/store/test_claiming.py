@@ -83,6 +83,7 @@ async def test_every_message_is_an_entry_of_its_own_with_all_that_is_known_of_it
             address=CHAT,
             sender_id=ANN,
             sender_name="Somebody",
+            label="m1",
             role=Role.MEMBER,
             sent_at=1_700_000_000.0,
             zone="Europe/Berlin",
