@@ -17,7 +17,8 @@ def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
         return True
     now = store_now(connection, writer)
     insert_ignore(connection, _l, {"channel": channel, "until": 0.0})
-    mine = sa.or_(_l.c.owner == writer.owner, _l.c.until < now)
+    free = sa.or_(_l.c.until < now, _l.c.until > now + 2 * CHANNEL.seconds)  # clock set back
+    mine = sa.or_(_l.c.owner == writer.owner, free)
     taken = sa.update(_l).where(_l.c.channel == channel, mine)
     values = {"owner": writer.owner, "until": now + min(writer.lease, CHANNEL.seconds)}
     return connection.execute(taken.values(**values)).rowcount == 1

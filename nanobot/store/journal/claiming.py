@@ -46,10 +46,10 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
         until = max(until_then, inbox.files_until(awaiting_files, at))
         kind = inbox.kind_for(Origin(origin))
         lane = lanes_by_key.setdefault(
-            key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0))
+            key, Ready(key, kind, held=inbox.held_yet(until, at, writer.clock.now()))
         )
         if lane.held and until_then:  # the last of a burst decides when it may be taken
-            later = max(lane.held, until_then - writer.clock.now())
+            later = max(lane.held, inbox.held_yet(until_then, at, writer.clock.now()))
             lanes_by_key[key] = msgspec.structs.replace(lane, held=later)
     return [lane for key, lane in lanes_by_key.items() if not _held(connection, writer, key, now)]
 

@@ -89,6 +89,13 @@ def files_until(awaiting_files: bool, at: float) -> float:  # noqa: FBT001 - a c
     return at + FETCHING_SECONDS if awaiting_files else 0.0
 
 
+def held_yet(until: float, at: float, now: float) -> float:
+    """Seconds for which a message that came at `at` is held yet. More than it was held for at first
+    is the work of a clock set back: then it is not held any longer."""
+    left = until - now
+    return left if 0 < left <= until - at else 0.0
+
+
 def any_waiting(connection: sa.Connection, key: str) -> bool:
     """Whether a lane has something waiting."""
     return _ANY.execute(connection, k=key).first() is not None
@@ -144,7 +151,8 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
     """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
     now = writer.clock.now()
     if turn and not here(turn, now):
-        return min(pending.files_until for pending in turn if now < pending.files_until) - now
+        left = min(pending.files_until for pending in turn if now < pending.files_until) - now
+        return min(left, FETCHING_SECONDS)
     left = held_until(turn) - now
     longest = MOST_HELD_SECONDS + max(
         (pending.not_before - pending.at for pending in turn), default=0.0

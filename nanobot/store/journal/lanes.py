@@ -92,7 +92,8 @@ def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
         return False
     if writer.lease is None:
         return bool(session.owner == writer.owner)
-    return session.owner is not None and (session.lease_until or 0.0) > now
+    left = (session.lease_until or 0.0) - now  # far more than a lease: the clock was set back
+    return session.owner is not None and 0 < left <= 2 * writer.lease
 
 
 def own(

@@ -12,7 +12,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.triggers.cron.jobs import OpenTime
+from nanobot.triggers.cron.jobs import RETRIES, OpenTime
 
 _o = schema.occurrences
 _i = schema.inbound
@@ -65,7 +65,14 @@ _AFTER = Prepared(
     .limit(sa.bindparam("n"))
 )
 _TO_RETRY = Prepared(
-    _OPEN.where(schema.OCCURRENCE_WAITING, _o.c.retry_at <= sa.bindparam("now"))
+    _OPEN.where(
+        schema.OCCURRENCE_WAITING,
+        sa.or_(
+            _o.c.retry_at <= sa.bindparam("now"),
+            # Further ahead than any retry: the clock was set back.
+            _o.c.retry_at > sa.bindparam("now") + 2 * RETRIES.longest,
+        ),
+    )
     .order_by(_o.c.retry_at)
     .limit(sa.bindparam("n"))
 )

@@ -72,7 +72,8 @@ class SqlTaskEnds:
 
     def waits(self, connection: sa.Connection, run: Run) -> float:
         at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
-        return max(at - self._writer.clock.now(), 0.0)
+        # Never longer than it was to wait at first, whatever became of the clock.
+        return max(min(at - self._writer.clock.now(), at - run.created_at), 0.0)
 
     def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
         """By a message to the model of the conversation, or by a post. Without a conversation the
