@@ -35,6 +35,7 @@ SAMPLES = {
 
 CONTROLS = """() => {
   for (const each of document.querySelectorAll('[data-press]')) delete each.dataset.press;
+  if (!document.body) return [];  // it is being loaded
   const top = [...document.querySelectorAll('dialog[open]')].at(-1);
   const root = top ?? document.body;
   const found = root.querySelectorAll(
@@ -77,7 +78,8 @@ STATE = """() => {
 SIDEWAYS = """() => [document.documentElement, document.querySelector('main')].some(
   (each) => each && each.scrollWidth > each.clientWidth)"""
 WHERE = "() => [decodeURIComponent(location.hash.slice(2)), document.documentElement.lang]"
-SETTLED = """() => !document.querySelector('.loading, [aria-busy=true]:not(article)')"""
+SETTLED = """() => document.readyState === 'complete'
+  && !document.querySelector('.loading, [aria-busy=true]:not(article)')"""
 
 
 class Control(NamedTuple):
