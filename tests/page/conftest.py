@@ -6,7 +6,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
@@ -117,3 +117,14 @@ def _no_complaints(request: pytest.FixtureRequest) -> object:
     house: House = request.getfixturevalue("house")
     complaints, house.complaints = house.complaints, []
     assert complaints == []
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was pressed, by test."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            pressed = dict(report.user_properties).get("pressed", [])
+            if pressed and report.when == "call":
+                name = report.nodeid.rpartition("[")[2].rstrip("]")
+                terminalreporter.section(f"{len(pressed)} pressed by {name}, {outcome}")
+                terminalreporter.write_line("\n".join(pressed))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import expect
 
-from tests.page.conftest import House
+from tests.page.conftest import House, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
@@ -24,13 +26,20 @@ async def conversation(house: House, name: str, *texts: str) -> None:
         assert ended.code == 0, ended.errors
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """With a conversation in which something can be found."""
+    filler = [f"say:Filler number {number}." for number in range(14)]
+    async with opened(tmp_path_factory.mktemp("finding")) as there:
+        await conversation(
+            there, "north", "say:Hello. This is the North Sea.", f"say:{NEEDLE}", *filler
+        )
+        yield there
+
+
 async def test_a_sentence_is_found_in_the_list_and_opens_its_conversation_there(
     house: House,
 ) -> None:
-    filler = [f"say:Filler number {number}." for number in range(14)]
-    await conversation(
-        house, "north", "say:Hello. This is the North Sea.", f"say:{NEEDLE}", *filler
-    )
     async with house.looking() as page:
         search = page.get_by_role("searchbox", name="Search conversations")
         await search.fill("lighthouse")

@@ -52,6 +52,32 @@ async def test_no_view_is_one_of_refusals(
         assert (traffic.refused, traffic.faults) == ([], [])
 
 
+async def foreign(there: Furnished) -> list[str]:
+    """Places of an owner, of which somebody may have got a link."""
+    run = (await there.read("runs list", session="web:desk", limit=1))[0]["id"]
+    job = (await there.read("cron list", limit=1))[0]["id"]
+    return ["chat/web:asked", f"runs/{run}", f"schedule/{job}", "memory/USER.md", "settings/keys"]
+
+
+@pytest.mark.parametrize("role", ["member", "guest"])
+async def test_a_place_of_somebody_else_says_so_or_leads_home(there: Furnished, role: str) -> None:
+    """It never stays empty, and offers nothing that would be refused."""
+    for place in await foreign(there):
+        async with there.somebody(role, 390) as context:
+            page = await context.new_page()
+            traffic = Traffic(page)
+            await page.goto(f"{there.house.url}/#/{place}")
+            await page.locator("main > *").first.wait_for()
+            await traffic.settled(page)
+            assert [each for each in traffic.faults if "console" not in each] == [], place
+            assert await page.locator("main").inner_text() != "", place
+            if place.startswith("chat") and role == "member":
+                await expect(page.get_by_text("belongs to somebody else")).to_be_visible()
+                await expect(page.locator(".composer")).to_have_count(0)
+                await page.get_by_role("link", name="Open your own").click()
+                await expect(page.locator(".composer")).to_be_visible()
+
+
 async def test_a_guest_leaves_again(there: Furnished) -> None:
     async with there.somebody("guest", 390) as context:
         page = await context.new_page()

@@ -49,6 +49,8 @@ export const outdated = computed(() => Boolean(OWN && me.value && me.value.page 
 
 /** Whether the gateway answers, and lets this browser in: "in" | "out" | "away". */
 export const access = signal("in");
+/** Why a link let nobody in; "" where none was refused. */
+export const refused = signal("");
 
 /** What the gateway refused: `code` names the kind of error, `message` is for people. */
 export class ApiError extends Error {

@@ -1,12 +1,11 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access, at, enter, known, may, outdated } from "./api.js";
+import { access, at, enter, known, may, outdated, refused } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
-import { Loading, Missing, said } from "./parts/basics.js";
+import { complain, Loading, Missing, said } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
-import { Login, refused } from "./parts/login.js";
 import { Notices } from "./parts/notices.js";
 import { Palette, palette } from "./parts/palette.js";
 import { go, link, place } from "./router.js";
@@ -170,6 +169,18 @@ function Coming({ name }) {
   `;
 }
 
+/** @type {import("./vendor/signals-core.js").Signal<View | null>} */
+const form = signal(null);
+
+/** The login form, which most visits do not need. */
+function Door() {
+  useEffect(() => {
+    import("./parts/login.js").then(({ Login }) => (form.value = Login)).catch(complain);
+  }, []);
+  const Form = form.value;
+  return Form ? html`<${Form} what="" />` : null;
+}
+
 /** @param {KeyboardEvent} event */
 function keys(event) {
   if (access.value === "out") return;
@@ -198,7 +209,7 @@ function App() {
   useEffect(() => {
     document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
   }, [name, language.value, mark]);
-  if (access.value === "out") return html`<${Login} />`;
+  if (access.value === "out") return html`<${Door} />`;
   return html`
     <a
       class="skip"

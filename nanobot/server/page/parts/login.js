@@ -1,12 +1,9 @@
 /** The door: who has the token, or a link with a one-time code, is let in by a cookie. */
 
-import { enter } from "../api.js";
+import { enter, refused } from "../api.js";
 import { t } from "../i18n.js";
-import { asset, html, signal, useEffect } from "../lib.js";
+import { asset, html, useEffect } from "../lib.js";
 import { said } from "./basics.js";
-
-/** Why a link let nobody in; "" where none was refused. */
-export const refused = signal("");
 
 export function Login() {
   const submit = async (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {

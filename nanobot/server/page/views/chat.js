@@ -81,6 +81,20 @@ function First() {
   `;
 }
 
+/** Whether this person may see that conversation, or begin one of that name. @param {string} key */
+function theirs(key) {
+  const { everything = false, session = "", own = "" } = me.value ?? {};
+  return everything || key === session || Boolean(own && key.startsWith(own));
+}
+
+const Foreign = () => html`
+  <section class="thread none">
+    <${Empty} icon="chat" title=${t("This conversation belongs to somebody else.")}>
+      <a href=${link("chat", me.value?.session)}>${t("Open your own conversation")}</a>
+    <//>
+  </section>
+`;
+
 /** @param {{ what: string }} props */
 export default function Chat({ what }) {
   // Somebody with one conversation needs no list of them.
@@ -98,7 +112,7 @@ function Opened({ what, alone }) {
   return html`
     <div class=${`chat ${what ? "open" : ""} ${alone ? "alone" : ""}`}>
       ${!alone && html`<${Conversations} chosen=${what} />`}
-      ${!what ? html`<${First} />` : Thread ? html`
+      ${!what ? html`<${First} />` : !theirs(what) ? html`<${Foreign} />` : Thread ? html`
         <${Thread} key=${what} session=${what} />
       ` : html`<${Coming} />`}
     </div>
