@@ -39,6 +39,13 @@ class SqlStore:
 Verb: TypeAlias = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
 _CRASH_POINTS: dict[object, str] = {}
+_VERBS: list[object] = []
+
+
+def verbs_of(store: type) -> tuple[str, ...]:
+    """The names of a class's methods that are each one transaction."""
+    verbs = set(map(id, _VERBS))
+    return tuple(name for name, method in vars(store).items() if id(method) in verbs)
 
 
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
@@ -64,6 +71,7 @@ def transaction(
                     _abandoned(store)
                 raise
 
+        _VERBS.append(method)
         if crash_point:
             _CRASH_POINTS[method] = crash_point
         return method

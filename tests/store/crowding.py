@@ -1,0 +1,169 @@
+"""A store with many rows in every table, and what one transaction takes of its thread."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import Any, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Address, Role
+from nanobot.session.entries import (
+    GENESIS,
+    ChainLink,
+    UserEntry,
+    encode,
+    link_hash,
+    payload_digest,
+)
+from nanobot.store.database import schema
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+from tests.store.filling import complete, fill
+from tests.store.home import Home
+from tests.store.making import approval, asked, begun, reply
+
+T = TypeVar("T")
+
+LONG = "telegram:long"
+"""The session whose log has most of the entries."""
+_PART = 5_000
+_VARIED = {"entries", "meta", "sessions", "channel_leases", "log_words"}
+
+
+class Cost(msgspec.Struct):
+    """What a transaction took: processor time of the thread, instructions of SQLite, rows read."""
+
+    seconds: float = 0.0
+    steps: int = 0
+    rows: int = 0
+
+
+class MeteredDatabase(SqliteDatabase):
+    """A real database that notes what each unit of work takes."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.costs: list[Cost] = []
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        """Run it on the writer thread, and measure it there."""
+
+        def measured(connection: sa.Connection) -> T:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            cost = Cost()
+            self.costs.append(cost)
+
+            def step() -> int:
+                cost.steps += 100
+                return 0
+
+            def row(_: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+                cost.rows += 1
+                return values
+
+            driver.set_progress_handler(step, 100)
+            driver.row_factory = row
+            begun_at = time.thread_time()
+            try:
+                return work(connection)
+            finally:
+                cost.seconds = time.thread_time() - begun_at
+                driver.set_progress_handler(None, 0)
+                driver.row_factory = None
+
+        return await super().transact(measured, verb)
+
+
+async def crowd(home: Home, entries: int, rows: int) -> None:
+    """Fill a home: so many entries in one log, and copies of a row in each other table."""
+    journal = home.journal()
+    await fill(journal, home.eraser())
+    claimed = await begun(journal, "asking", "telegram:3")
+    await asked(journal, claimed)
+    await journal.record_reply(claimed.lane, claimed.run, reply())
+    await journal.park(
+        claimed.lane, claimed.run, approval(run_id="asking", session_key="telegram:3")
+    )
+    await home.do(complete)
+    await home.do(lambda connection: _long_log(connection, entries))
+    for table in schema.metadata.sorted_tables:
+        if table.name not in _VARIED and list(table.primary_key.columns):
+            await home.do(lambda connection, table=table: _copy(connection, table, rows))  # type: ignore[misc]
+
+
+def _long_log(connection: sa.Connection, count: int) -> None:
+    head, at = GENESIS, 1_700_000_000.0
+    connection.execute(
+        sa.insert(schema.sessions),
+        {"key": LONG, "created_at": at, "updated_at": at + count, "head_seq": 0, "head_hash": b""},
+    )
+    made = []
+    for seq in range(1, count + 1):
+        said = UserEntry(
+            text=f"word{seq} of a long conversation, said by somebody who talks a lot " * 3,
+            address=Address("telegram", "long"),
+            sender_id="1",
+            role=Role.OWNER,
+            sent_at=at,
+            inbound_id=seq,
+        )
+        payload, salt = encode(said), b"salt"
+        link = ChainLink(
+            session_key=LONG,
+            seq=seq,
+            run_id=f"long-{seq // 1_000}",
+            kind="user",
+            at=at + seq,
+            digest=payload_digest(salt, payload),
+        )
+        head = link_hash(head, link)
+        made.append(
+            {
+                "session_key": LONG,
+                "seq": seq,
+                "run_id": link.run_id,
+                "kind": "user",
+                "at": link.at,
+                "salt": salt,
+                "payload": payload,
+                "digest": link.digest,
+                "hash": head,
+            }
+        )
+    for first in range(0, count, _PART):
+        connection.execute(sa.insert(schema.entries), made[first : first + _PART])
+    connection.execute(
+        sa.update(schema.sessions)
+        .where(schema.sessions.c.key == LONG)
+        .values(head_seq=count, head_hash=head)
+    )
+
+
+def _copy(connection: sa.Connection, table: sa.Table, count: int) -> None:
+    """The newest row of a table, many times: only what must differ does."""
+    columns = list(table.primary_key.columns)
+    template = connection.execute(table.select().order_by(*(c.desc() for c in columns))).first()
+    assert template is not None, table.name
+    row = dict(template._mapping)
+    different = {column.name for column in columns}
+    for constraint in table.constraints:
+        if isinstance(constraint, sa.UniqueConstraint):
+            different |= {column.name for column in constraint.columns}
+    different |= {c.name for c in table.columns if c.unique}
+    copies = [
+        row | {name: _another(row[name], number) for name in different}
+        for number in range(1, count + 1)
+    ]
+    for first in range(0, count, _PART):
+        connection.execute(sa.insert(table), copies[first : first + _PART])
+
+
+def _another(value: object, number: int) -> object:
+    if isinstance(value, int | float):
+        return value + number
+    if isinstance(value, bytes):
+        return value + b"%d" % number
+    return f"{value}~{number}"
