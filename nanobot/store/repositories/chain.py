@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
@@ -15,13 +16,30 @@ _s = schema.sessions
 _e = schema.entries
 
 _HEAD_HASH = sa.select(_s.c.head_hash).where(_s.c.key == sa.bindparam("k"))
-_WHOLE = (
+_ROWS = 5_000
+_LOWEST = -(2**62)
+_SOME = (
     sa.select(_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
     .add_columns(_e.c.digest, _e.c.hash)
-    .where(_e.c.session_key == sa.bindparam("k"))
+    .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq > sa.bindparam("after"))
     .order_by(_e.c.seq)
+    .limit(sa.bindparam("n"))
     .execution_options(yield_per=500)  # a log may be longer than memory
 )
+
+
+class ChainState(msgspec.Struct, frozen=True):
+    """How far a chain was walked. With `head`, a hash noted earlier, the walk also proves that the
+    log still contains that moment. `missing` are emptied entries that no other entry tells of yet.
+    """
+
+    key: str
+    head: bytes | None = None
+    link: bytes = log.GENESIS
+    count: int = 0
+    missing: frozenset[int] = frozenset()
+    contains_head: bool = False
+    ended: bool = False
 
 
 def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
@@ -35,11 +53,23 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
 
 def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
     """As `verify`, in a transaction that sees one state."""
-    chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
-    missing: set[int] = set()
-    with connection.execute(_WHOLE, {"k": key}) as rows:
-        for row in rows:
-            count += 1
+    state = ChainState(key, head)
+    while not state.ended:
+        state = continued(connection, state, _ROWS)
+    if head is not None and not state.contains_head:
+        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
+    return state.count
+
+
+def continued(connection: sa.Connection, state: ChainState, rows: int) -> ChainState:
+    """The walk, at most so many entries further. At the end the chain holds, and is whole. Raises
+    StoreCorrupt naming the first bad entry."""
+    key, chain, count = state.key, state.link, state.count
+    seen, missing = state.contains_head or state.head == chain, set(state.missing)
+    read = 0
+    with connection.execute(_SOME, {"k": key, "after": count or _LOWEST, "n": rows}) as found:
+        for row in found:
+            read, count = read + 1, count + 1
             chain = _following(chain, key, row)
             if row.seq != count or chain != row.hash:
                 raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
@@ -47,15 +77,15 @@ def verify_within(connection: sa.Connection, key: str, head: bytes | None = None
                 missing.add(row.seq)
             elif row.kind == "erased":
                 missing = _untold(missing, row.payload)
-            seen_head = seen_head or chain == head
-    if missing:
-        raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
-    kept = connection.scalar(_HEAD_HASH, {"k": key})
-    if chain != (log.GENESIS if kept is None else bytes(kept)):
-        raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
-    if not seen_head:
-        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
-    return count
+            seen = seen or chain == state.head
+    ended = read < rows
+    if ended:
+        if missing:
+            raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
+        kept = connection.scalar(_HEAD_HASH, {"k": key})
+        if chain != (log.GENESIS if kept is None else bytes(kept)):
+            raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
+    return ChainState(key, state.head, chain, count, frozenset(missing), seen, ended)
 
 
 def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
+from nanobot.memory.conversations import Filter
 from nanobot.messages import Address
-from nanobot.session.views import AuditView, ToolCallView
+from nanobot.session.views import AuditView, EntryView, SessionView, ToolCallView
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
 from nanobot.store.repositories import feedback as feedback_rows
+from nanobot.store.repositories import log_pages, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
-from nanobot.store.repositories import session_views, views
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _s = schema.sessions
 
-_ALL = 1_000_000_000
-
 
 class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
     counts = bare_verb(views.counts)
-    sessions = bare_verb(session_views.newest)
     session = bare_verb(session_views.one)
-    entries = bare_verb(views.entries)
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     runs = bare_verb(views.run_list)
     run = bare_verb(views.one_run)
@@ -50,14 +49,29 @@ class SqlRecords(SqlStore):
     judge = verb(feedback_rows.judge, "judge")
     feedback = bare_verb(feedback_rows.listing)
 
-    _chain = bare_verb(views.chain)
-    _contains = bare_verb(views.contains)
+    _log_page = bare_verb(log_pages.page)
+    _walked = bare_verb(log_pages.walked)
+    _some_keys = bare_verb(log_pages.keys)
     _some_chats = bare_verb(views.chats)
     _some_tool_calls = bare_verb(views.tool_calls)
 
     def __init__(self, database: Database, writer: StoreContext, eraser: Eraser) -> None:
         super().__init__(database, writer)
         self._eraser = eraser
+        self._lists = session_views.SessionLists(database, writer)
+
+    async def sessions(
+        self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
+    ) -> list[SessionView]:
+        which = Filter(unread=unread, find=find, once=once, archived=None)
+        return await self._lists.newest(which, limit, skip)
+
+    async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
+        entries, place = await self._log_page(key, after, limit, None)
+        while place is not None:
+            some, place = await self._log_page(key, after, limit - len(entries), place)
+            entries += some
+        return tuple(entries)
 
     async def delete(self, key: str) -> int:
         return await self._eraser.delete(key)
@@ -91,20 +105,34 @@ class SqlRecords(SqlStore):
 
     async def audit(self, session: str, head: str) -> list[AuditView]:
         """Walk the chains, a session at a time: others may write in between."""
-        keys = [session]
-        if not session:
-            keys = [
-                session_row.key for session_row in await self.sessions(limit=_ALL, unread=False)
-            ]
-        elif await self.session(session) is None:
-            raise UnknownId(f"there is no session {session}")
-        walked = [await self._chain(key) for key in keys]
-        if head:
-            digest = _bytes(head)
-            held = [await self._contains(key, digest) for key in keys]
-            if not any(held):
-                raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
+        sought = _bytes(head) if head else None
+        walked: list[AuditView] = []
+        found = False
+        async for key in self._audited(session):
+            walk = await self._walked(key, sought, None)
+            while walk is not None and not walk.state.ended:
+                walk = await self._walked(key, sought, walk)
+            if walk is not None:  # else it was removed meanwhile
+                state, found = walk.state, found or walk.state.contains_head
+                walked.append(
+                    AuditView(session_key=key, entries=state.count, head=state.link.hex())
+                )
+        if head and not found:
+            raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
         return walked
+
+    async def _audited(self, session: str) -> AsyncIterator[str]:
+        """The sessions to walk: that one, or all. Raises UnknownId."""
+        if session:
+            if await self.session(session) is None:
+                raise UnknownId(f"there is no session {session}")
+            yield session
+            return
+        after = ""
+        while keys := await self._some_keys(after):
+            after = keys[-1]
+            for key in keys:
+                yield key
 
 
 def _bytes(head: str) -> bytes:

@@ -15,6 +15,7 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories.one_shots import PATTERN
 from nanobot.store.search.log_words import SILENT
+from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import title_of
 
 _s = schema.sessions
@@ -43,37 +44,35 @@ _NEWEST = (_s.c.updated_at.desc(), _s.c.key)
 
 _LOOKED_THROUGH = 10_000
 """Of the latest so many sessions those are listed that have some words in them."""
+_LOOKED_AT = 1_000
+_MOST_NAMED = 1_000
+_AT_ONCE = 50
+"""Sessions that one transaction reads whole."""
 
 
-def newest(
-    connection: sa.Connection,
-    *,
-    limit: int,
-    unread: bool,
-    find: str = "",
-    once: bool = True,
-    skip: int = 0,
-) -> list[SessionView]:
-    """See Records.sessions."""
-    which = Filter(unread=unread, find=find, once=once, archived=None)
-    return _rows(connection, which, (), _NEWEST, limit, skip)
+def names(
+    connection: sa.Connection, which: Filter, wanted: Sequence[str], limit: int, skip: int
+) -> list[str]:
+    """The sessions that a filter lets through, the newest first; of those `wanted` if it has words
+    in it."""
+    return _names(connection, which, wanted, _NEWEST, limit, skip)
 
 
-def listed(
-    connection: sa.Connection, which: Filter, saying: Sequence[str], limit: int, skip: int
-) -> list[SessionView]:
-    """See Conversations.listed. `saying`: the sessions in which the words were said."""
-    return _rows(connection, which, saying, (_PINNED.desc(), *_NEWEST), limit, skip)
+def listed_names(
+    connection: sa.Connection, which: Filter, wanted: Sequence[str], limit: int, skip: int
+) -> list[str]:
+    """As `names`, the pinned ones first."""
+    return _names(connection, which, wanted, (_PINNED.desc(), *_NEWEST), limit, skip)
 
 
-def _rows(
+def _names(
     connection: sa.Connection,
     which: Filter,
-    saying: Sequence[str],
+    wanted: Sequence[str],
     order: Sequence[sa.ColumnElement[Any]],
     limit: int,
     skip: int,
-) -> list[SessionView]:
+) -> list[str]:
     # The keys alone first: the rest of a session costs a look at other tables.
     named = sa.select(_s.c.key).outerjoin(_m, _m.c.session_key == _s.c.key)
     named = named.order_by(*order).limit(limit).offset(skip)
@@ -87,12 +86,61 @@ def _rows(
     if which.keys is not None:
         named = named.where(_s.c.key.in_(which.keys))
     if which.find:
-        latest = sa.select(_s.c.key).order_by(*_NEWEST).limit(_LOOKED_THROUGH)
-        fits = [column.icontains(which.find, autoescape=True) for column in (_s.c.key, _s.c.title)]
-        by_name = sa.and_(_s.c.key.in_(latest), sa.or_(*fits))
-        named = named.where(sa.or_(by_name, _s.c.key.in_(saying)))
-    rows = connection.execute(_SESSIONS.where(_s.c.key.in_(named)).order_by(*order)).all()
-    return [_as_session(connection, row) for row in rows]
+        named = named.where(_s.c.key.in_(wanted))
+    return list(connection.scalars(named))
+
+
+def with_words(connection: sa.Connection, words: str, skip: int) -> tuple[list[str], int | None]:
+    """Which of some sessions have the words in name or title, the newest first; how many to skip
+    next, None at the end."""
+    query = sa.select(_s.c.key, _s.c.title).order_by(*_NEWEST).limit(_LOOKED_AT).offset(skip)
+    some = query.subquery()
+    fits = [column.icontains(words, autoescape=True) for column in (some.c.key, some.c.title)]
+    found = list(connection.scalars(sa.select(some.c.key).where(sa.or_(*fits))))
+    following = skip + _LOOKED_AT
+    reached = connection.scalar(sa.select(_s.c.key).order_by(*_NEWEST).limit(1).offset(following))
+    return found, None if reached is None or following >= _LOOKED_THROUGH else following
+
+
+def of_keys(connection: sa.Connection, keys: Sequence[str]) -> list[SessionView]:
+    """These sessions, as far as there are any, in this order."""
+    rows = {row.key: row for row in connection.execute(_SESSIONS.where(_s.c.key.in_(keys)))}
+    return [_as_session(connection, rows[key]) for key in keys if key in rows]
+
+
+class SessionLists(SqlStore):
+    """Lists of sessions, read in short transactions."""
+
+    _names = bare_verb(names)
+    _listed_names = bare_verb(listed_names)
+    _with_words = bare_verb(with_words)
+    _of_keys = bare_verb(of_keys)
+
+    async def newest(self, which: Filter, limit: int, skip: int) -> list[SessionView]:
+        """See Records.sessions."""
+        wanted = await self._wanted(which, ())
+        return await self._whole(await self._names(which, wanted, limit, skip))
+
+    async def listed(
+        self, which: Filter, saying: Sequence[str], limit: int, skip: int
+    ) -> list[SessionView]:
+        """See Conversations.listed. `saying`: the sessions in which the words were said."""
+        wanted = await self._wanted(which, saying)
+        return await self._whole(await self._listed_names(which, wanted, limit, skip))
+
+    async def _wanted(self, which: Filter, saying: Sequence[str]) -> list[str]:
+        wanted = dict.fromkeys(saying)
+        skip: int | None = 0 if which.find else None
+        while skip is not None and len(wanted) < _MOST_NAMED:
+            found, skip = await self._with_words(which.find, skip)
+            wanted |= dict.fromkeys(found)
+        return list(wanted)
+
+    async def _whole(self, names: Sequence[str]) -> list[SessionView]:
+        sessions: list[SessionView] = []
+        for first in range(0, len(names), _AT_ONCE):
+            sessions += await self._of_keys(names[first : first + _AT_ONCE])
+        return sessions
 
 
 def one(connection: sa.Connection, key: str) -> SessionView | None:

@@ -8,14 +8,11 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import RowUnreadable, StoreCorrupt
 from nanobot.messages import Address
-from nanobot.session.entries import GENESIS
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.views import (
-    AuditView,
     Counts,
     EntryView,
     OutboxView,
@@ -26,10 +23,9 @@ from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
-from nanobot.store.repositories.chain import verify
+from nanobot.store.repositories.log_pages import as_entry
 from nanobot.text import first_sentence
 
-_content = msgspec.json.Decoder(dict[str, Any])
 _s = schema.sessions
 _e = schema.entries
 _r = schema.runs
@@ -86,27 +82,6 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
     rows = connection.execute(query.where(_r.c.id < before) if before else query).all()
     addresses = [Address(channel, chat, thread) for _, of, chat, thread in rows if of == channel]
     return addresses, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
-
-
-def entries(
-    connection: sa.Connection, key: str, *, after: int, limit: int
-) -> tuple[EntryView, ...]:
-    query = (
-        sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
-        .where(_e.c.session_key == key, _e.c.seq > after)
-        .order_by(_e.c.seq)
-        .limit(limit)
-    )
-    return tuple(_as_entry(key, row) for row in connection.execute(query))
-
-
-def _as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
-    try:  # as it is stored
-        body = None if row.payload is None else _content.decode(row.payload)
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
-        message = f"entry {row.seq} of {key} cannot be read: {error}"
-        raise RowUnreadable(message, "entries", (key, row.seq)) from error
-    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
 
 
 def run_list(
@@ -238,7 +213,7 @@ def _of_run(
         for entry in rows:
             if entry.run_id == row.id:
                 if not kinds or entry.kind in kinds:
-                    yield _as_entry(row.session_key, entry)
+                    yield as_entry(row.session_key, entry)
             elif entry.kind == "user":
                 return
 
@@ -331,19 +306,3 @@ def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallV
             ms=body.get("ms", 0),
             message=message,
         )
-
-
-def chain(connection: sa.Connection, key: str) -> AuditView:
-    """A session whose chain was walked and holds; raises StoreCorrupt for one that does not."""
-    try:
-        count = verify(connection, key)
-    except TypeError:  # SQLite keeps text where bytes belong, if somebody writes some
-        raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
-    head = connection.scalar(sa.select(_s.c.head_hash).where(_s.c.key == key)) or GENESIS
-    return AuditView(session_key=key, entries=count, head=bytes(head).hex())
-
-
-def contains(connection: sa.Connection, key: str, head: bytes) -> bool:
-    """Whether a session's log was at `head` once."""
-    query = sa.select(_e.c.seq).where(_e.c.session_key == key, _e.c.hash == head).limit(1)
-    return connection.execute(query).first() is not None

@@ -31,12 +31,11 @@ class SqlConversations(SqlStore):
     runs = bare_verb(views.runs_within)
     names_file = bare_verb(blob_references.is_named)
 
-    _listed = bare_verb(session_views.listed)
-
     def __init__(
         self, database: Database, writer: StoreContext, redact: Callable[[str], str] = str
     ) -> None:
         super().__init__(database, writer)
+        self._lists = session_views.SessionLists(database, writer)
         self._search = LogSearch(database, redact)
         self.indexing = LogIndexing(database, writer, redact)
 
@@ -45,7 +44,7 @@ class SqlConversations(SqlStore):
         if which.find:
             for hit in await self.search(which.find, keys=which.keys, before=0, limit=_HITS):
                 found.setdefault(hit.session_key, hit.sentence)
-        rows = await self._listed(which, tuple(found), limit, skip)
+        rows = await self._lists.listed(which, tuple(found), limit, skip)
         return [
             msgspec.structs.replace(row, found=found[row.key]) if row.key in found else row
             for row in rows
