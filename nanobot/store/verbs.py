@@ -42,10 +42,10 @@ _CRASH_POINTS: dict[object, str] = {}
 _VERBS: list[object] = []
 
 
-def verbs_of(store: type) -> tuple[str, ...]:
-    """The names of a class's methods that are each one transaction."""
-    verbs = set(map(id, _VERBS))
-    return tuple(name for name, method in vars(store).items() if id(method) in verbs)
+def reading_verbs(store: type) -> tuple[str, ...]:
+    """The names of a class's verbs that a crash cannot tear: they write nothing of value."""
+    reading = {id(verb) for verb in _VERBS if verb not in _CRASH_POINTS}
+    return tuple(name for name, method in vars(store).items() if id(method) in reading)
 
 
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:

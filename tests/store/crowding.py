@@ -29,6 +29,15 @@ T = TypeVar("T")
 LONG = "telegram:long"
 """The session whose log has most of the entries."""
 _PART = 5_000
+_READABLE: dict[str, dict[str, object]] = {
+    "access_tokens": {"kind": "token", "role": "owner"},
+    "pairings": {"role": "member", "state": "approved"},
+    "outbound_parts": {"file": None, "payload": b"{}"},
+    "memories": {"scope": "scope", "state": "active", "kind": "note", "provenance": b"{}"},
+    "approval_rules": {"role": "owner"},
+    "approvals": {"state": "approved"},
+}
+"""Columns whose values are read as more than text or numbers."""
 _VARIED = {"entries", "meta", "sessions", "channel_leases", "log_words"}
 
 
@@ -138,7 +147,7 @@ def _long_log(connection: sa.Connection, count: int) -> None:
     connection.execute(
         sa.update(schema.sessions)
         .where(schema.sessions.c.key == LONG)
-        .values(head_seq=count, head_hash=head)
+        .values(head_seq=count, head_hash=head, window_from=count - 200)
     )
 
 
@@ -147,7 +156,8 @@ def _copy(connection: sa.Connection, table: sa.Table, count: int) -> None:
     columns = list(table.primary_key.columns)
     template = connection.execute(table.select().order_by(*(c.desc() for c in columns))).first()
     assert template is not None, table.name
-    row = dict(template._mapping)
+    row = dict(template._mapping) | _READABLE.get(table.name, {})
+    connection.execute(table.delete().where(columns[0] == template._mapping[columns[0].name]))
     different = {column.name for column in columns}
     for constraint in table.constraints:
         if isinstance(constraint, sa.UniqueConstraint):

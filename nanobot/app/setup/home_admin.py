@@ -132,10 +132,14 @@ class LocalHome:
     # Health
 
     async def examine(self, *, fix: bool) -> list[Finding]:
-        from nanobot.app.doctor.checks import every_finding  # noqa: PLC0415
+        def examined() -> list[Finding]:
+            # The imports as well: they take most of a first examination.
+            from nanobot.app.doctor.checks import every_finding  # noqa: PLC0415
+
+            return asyncio.run(every_finding(self._environ, fix=fix))
 
         # On a thread and a loop of its own: much of it waits for the disk.
-        return await asyncio.to_thread(lambda: asyncio.run(every_finding(self._environ, fix=fix)))
+        return await asyncio.to_thread(examined)
 
     def restart(self) -> None:
         if self._restart is None:

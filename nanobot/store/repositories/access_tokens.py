@@ -19,6 +19,7 @@ from nanobot.store.verbs import transaction
 BROWSER_OF = " (browser"
 """What stands behind a token's name in that of a browser that was logged in with it."""
 
+_AT_ONCE = 200
 _a = schema.access_tokens
 _s = schema.push_subscriptions
 _MOST = 1_000
@@ -73,10 +74,20 @@ class SqlAccessTokens:
     def used(self, connection: sa.Connection, digest: str, at: float) -> None:
         connection.execute(sa.update(_a).where(_a.c.digest == digest).values(used_at=at))
 
-    @transaction()
-    def listed(self, connection: sa.Connection) -> list[AccessToken]:
+    async def listed(self) -> list[AccessToken]:
         """All of them, the newest first."""
-        query = sa.select(_a).order_by(_a.c.made_at.desc(), _a.c.name)
+        tokens = await self._some(None)
+        some = tokens[:]
+        while some:
+            some = await self._some(tokens[-1].digest)
+            tokens += some
+        return sorted(tokens, key=lambda token: (-token.made_at, token.name))
+
+    @transaction()
+    def _some(self, connection: sa.Connection, after: str | None) -> list[AccessToken]:
+        query = sa.select(_a).order_by(_a.c.digest).limit(_AT_ONCE)
+        if after is not None:
+            query = query.where(_a.c.digest > after)
         return [as_struct(row, AccessToken) for row in connection.execute(query)]
 
     @transaction("remove_access_token")

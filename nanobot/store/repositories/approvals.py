@@ -14,19 +14,28 @@ _a = schema.approvals
 _u = schema.approval_rules
 _o = schema.outbound
 _p = schema.outbound_parts
-_LOOKED_AT = 1_000
+_AT_ONCE = 50
+_RULES = 500
 _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 
-def listing(connection: sa.Connection, *, session: str, state: str, limit: int) -> list[Approval]:
-    query = _ROW.order_by(_a.c.id.desc()).limit(limit)
+def listing(
+    connection: sa.Connection, session: str, state: str, limit: int, before: int | None
+) -> tuple[list[Approval], int | None]:
+    """Some approvals, the newest first, of those before one (None: of all); the last of them, None
+    at the end."""
+    most = min(limit, _AT_ONCE)
+    query = _ROW.order_by(_a.c.id.desc()).limit(most)
+    if before is not None:
+        query = query.where(_a.c.id < before)
     if session:
         query = query.where(_a.c.session_key == session)
     if state in {"open", *OPEN}:
         query = query.where(schema.APPROVAL_OPEN).order_by(None).order_by((_a.c.id + 0).desc())
     if state:
         query = query.where(_a.c.state.in_(OPEN if state == "open" else (state,)))
-    return [as_approval(row) for row in connection.execute(query)]
+    found = [as_approval(row) for row in connection.execute(query)]
+    return found, found[-1].id if len(found) == most else None
 
 
 def one(connection: sa.Connection, number: int) -> Approval | None:
@@ -34,22 +43,31 @@ def one(connection: sa.Connection, number: int) -> Approval | None:
     return None if row is None else as_approval(row)
 
 
-def asked_by(connection: sa.Connection, chat: Address, message_id: str) -> Approval | None:
-    opened = _ROW.where(schema.APPROVAL_OPEN).order_by((_a.c.id + 0).desc()).limit(_LOOKED_AT)
+def asked_by(
+    connection: sa.Connection, chat: Address, message_id: str, before: int | None
+) -> tuple[Approval | None, int | None]:
+    """The open approval, among some of those before one (None: the newest), that a message asks
+    for; the last of these, None at the end."""
+    opened, following = listing(connection, "", "open", _AT_ONCE, before)
     asking = {
         APPROVALS.of(approval.id, to): approval
-        for approval in map(as_approval, connection.execute(opened).all())
+        for approval in opened
         for to in approval.asked_in
         if (to.channel, to.chat_id) == (chat.channel, chat.chat_id)
     }
     sent = sa.select(_o.c.key).join(_p, _p.c.outbound_id == _o.c.id)
     key = connection.scalar(sent.where(_o.c.key.in_(asking), _p.c.receipt == message_id))
-    return asking.get(key or "")
+    return asking.get(key or ""), following
 
 
-def rules(connection: sa.Connection) -> list[RuleView]:
-    rows = connection.execute(sa.select(_u).order_by(_u.c.id.desc())).mappings()
-    return [RuleView(**row) for row in rows]
+def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView], int | None]:
+    """Some rules, the newest first, of those before one (None: of all); the last of them, None at
+    the end."""
+    query = sa.select(_u).order_by(_u.c.id.desc()).limit(_RULES)
+    if before is not None:
+        query = query.where(_u.c.id < before)
+    found = [RuleView(**row) for row in connection.execute(query).mappings()]
+    return found, found[-1].id if len(found) == _RULES else None
 
 
 def forget(connection: sa.Connection, number: int) -> bool:

@@ -48,20 +48,27 @@ def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | N
     return named(row[-1] for row in rows), following
 
 
-def is_named(connection: sa.Connection, key: str, chat: str, digest: str) -> bool:
-    """See Conversations.names_file."""
+def is_named(
+    connection: sa.Connection, key: str, chat: str, digest: str, place: Place
+) -> tuple[bool, Place | None]:
+    """Whether the next entries of a session's log, or the next messages of its chat of the page,
+    name a file; where to continue, None at the end. See Conversations.names_file."""
     _e, _o = schema.entries, schema.outbound
     name = f'"blob":"{digest}"'.encode()
-    entries = sa.select(_e.c.seq).where(
-        _e.c.session_key == key, _contains(connection, _e.c.payload, name)
-    )
-    messages = sa.select(_o.c.id).where(
-        *(_o.c.channel == WEB, _o.c.chat_id == chat, schema.OUTBOUND_FOR_CHAT),
-        _contains(connection, _o.c.body, name),
-    )
-    return any(
-        connection.execute(query.limit(1)).first() is not None for query in (entries, messages)
-    )
+    if place.holder == 0:
+        number, column, there = _e.c.seq, _e.c.payload, _e.c.session_key == key
+    else:
+        number, column = _o.c.id, _o.c.body
+        there = sa.and_(_o.c.channel == WEB, _o.c.chat_id == chat, schema.OUTBOUND_FOR_CHAT)
+    (after,) = place.after or (0,)
+    holds = sa.case((_contains(connection, column, name), 1), else_=0)
+    some = sa.select(number.label("n"), holds.label("named"))
+    rows = some.where(there, number > after).order_by(number).limit(_ROWS).subquery()
+    read = sa.select(sa.func.count(), sa.func.max(rows.c.n), sa.func.max(rows.c.named))
+    count, last, named = connection.execute(read).one()
+    if count == _ROWS:
+        return bool(named), Place(place.holder, (last,))
+    return bool(named), Place(1) if place.holder == 0 else None
 
 
 def _contains(

@@ -41,24 +41,20 @@ _AT_ONCE = 200
 
 
 def _listed(
-    connection: sa.Connection, *, state: str, by: str, limit: int, find: str = ""
-) -> list[Job]:
-    query = sa.select(_j)
-    if not find:
-        query = query.limit(limit)
+    connection: sa.Connection, *, state: str, by: str, limit: int, find: str, skip: int
+) -> tuple[list[Job], int | None]:
+    """The next jobs of a state that have the words, behind the first `skip`; how many to skip
+    then, None at the end. "others": those that are neither active nor removed."""
+    which = schema.JOB_ACTIVE if state == "active" else _j.c.state == state
+    if state == "others":
+        which = _j.c.state.not_in(("active", "removed"))
+    query = sa.select(_j).where(which).order_by(_j.c.next_due, _j.c.id).limit(_AT_ONCE)
     if by:
         query = query.where(_j.c.owner == by)
-    # What is due comes by its index; a sort of all jobs would read every one of them.
-    active = query.where(schema.JOB_ACTIVE).order_by(_j.c.next_due, _j.c.id)
-    others = query.order_by(_j.c.next_due, _j.c.id)
-    if state:
-        others = others.where(_j.c.state == state)
-    else:
-        others = others.where(_j.c.state.not_in(("active", "removed")))
-    queries = [active] if state == "active" else [others] if state else [active, others]
-    rows = (row for part in queries for row in connection.execute(part))
+    rows = connection.execute(query.offset(skip)).all()
     jobs = (shown_job(row) for row in rows if _may_mention(row, find))
-    return list(itertools.islice((job for job in jobs if _mentions(job, find)), limit))
+    found = list(itertools.islice((job for job in jobs if _mentions(job, find)), limit))
+    return found, skip + len(rows) if len(rows) == _AT_ONCE else None
 
 
 def _may_mention(row: Any, words: str) -> bool:
@@ -254,7 +250,7 @@ class SqlJobStore(SqlStore):
     add = verb(_add, "cron_add")
     system = verb(_system, "cron_system")
     find = bare_verb(_job_named)
-    listed = bare_verb(_listed)
+    _some_listed = bare_verb(_listed)
     changed = verb(_changed, "cron_change")
     fire = verb(firing.fire, "cron_fire")
     settle = verb(settling.settle, "cron_settle")
@@ -265,3 +261,16 @@ class SqlJobStore(SqlStore):
     realign = verb(_realign, "cron_realign")
     prune = verb(_prune, "cron_prune")
     depth = bare_verb(_depth)
+
+    async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
+        found: list[Job] = []
+        # What is due comes by its index; a sort of all jobs would read every one of them.
+        for each in (state,) if state else ("active", "others"):
+            skip: int | None = 0
+            while skip is not None and len(found) < limit:
+                wanted = limit - len(found)
+                some, skip = await self._some_listed(
+                    state=each, by=by, limit=wanted, find=find, skip=skip
+                )
+                found += some
+        return found

@@ -28,6 +28,7 @@ _VIEW = sa.select(
     *(_m.c.id, _m.c.scope, _m.c.text, _m.c.state, _m.c.kind, _m.c.provenance, _m.c.file),
     *(_m.c.created_at, _m.c.updated_at),
 )
+_SCOPES = 50
 _UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
@@ -197,9 +198,23 @@ class SqlMemoryStore(SqlStore):
         rows.sort(key=lambda row: -int(row.id))
         return [_view(row) for row in rows[:limit]]
 
+    async def scopes(self) -> list[str]:
+        scopes = await self._some_scopes(None)
+        while scopes and (some := await self._some_scopes(scopes[-1])):
+            scopes += some
+        return scopes
+
     @transaction()
-    def scopes(self, connection: sa.Connection) -> list[str]:
-        return list(connection.scalars(sa.select(_m.c.scope).distinct().order_by(_m.c.scope)))
+    def _some_scopes(self, connection: sa.Connection, after: str | None) -> list[str]:
+        # From one to the next by the index: DISTINCT would read every memory.
+        scopes: list[str] = []
+        while len(scopes) < _SCOPES:
+            query = sa.select(sa.func.min(_m.c.scope))
+            after = connection.scalar(query if after is None else query.where(_m.c.scope > after))
+            if after is None:
+                break
+            scopes.append(after)
+        return scopes
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         return await self._words.find(scope, terms, limit)

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.memory.conversations import Filter
 from nanobot.messages import Address
-from nanobot.session.views import AuditView, EntryView, SessionView, ToolCallView
+from nanobot.session.approvals import Approval, RuleView
+from nanobot.session.views import AuditView, EntryView, RunView, SessionView, ToolCallView
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import runs as journal_runs
@@ -30,7 +31,6 @@ class SqlRecords(SqlStore):
     counts = bare_verb(views.counts)
     session = bare_verb(session_views.one)
     mark_read = verb(outbox_rows.mark_read, "mark_read")
-    runs = bare_verb(views.run_list)
     run = bare_verb(views.one_run)
     run_ids = bare_verb(views.run_ids)
     run_entries = bare_verb(views.run_entries)
@@ -40,15 +40,15 @@ class SqlRecords(SqlStore):
     arrived = bare_verb(outbox_rows.arrived)
     retry = verb(outbox_rows.retry, "retry")
     drop = verb(outbox_rows.drop, "drop")
-    approvals = bare_verb(approval_rows.listing)
     approval = bare_verb(approval_rows.one)
-    asked_by = bare_verb(approval_rows.asked_by)
-    rules = bare_verb(approval_rows.rules)
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
 
     judge = verb(feedback_rows.judge, "judge")
     feedback = bare_verb(feedback_rows.listing)
 
+    _some_approvals = bare_verb(approval_rows.listing)
+    _some_asked_by = bare_verb(approval_rows.asked_by)
+    _some_rules = bare_verb(approval_rows.rules)
     _log_page = bare_verb(log_pages.page)
     _walked = bare_verb(log_pages.walked)
     _some_keys = bare_verb(log_pages.keys)
@@ -59,6 +59,7 @@ class SqlRecords(SqlStore):
         super().__init__(database, writer)
         self._eraser = eraser
         self._lists = session_views.SessionLists(database, writer)
+        self._run_lists = views.RunLists(database, writer)
 
     async def sessions(
         self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
@@ -72,6 +73,35 @@ class SqlRecords(SqlStore):
             some, place = await self._log_page(key, after, limit - len(entries), place)
             entries += some
         return tuple(entries)
+
+    async def runs(
+        self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""
+    ) -> list[RunView]:
+        lists = self._run_lists
+        return await lists.runs(session=session, state=state, limit=limit, kind=kind, find=find)
+
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        found: list[Approval] = []
+        before: int | None = None
+        while len(found) < limit:
+            some, before = await self._some_approvals(session, state, limit - len(found), before)
+            found += some
+            if before is None:
+                break
+        return found
+
+    async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
+        found, before = await self._some_asked_by(chat, message_id, None)
+        while found is None and before is not None:
+            found, before = await self._some_asked_by(chat, message_id, before)
+        return found
+
+    async def rules(self) -> list[RuleView]:
+        found, before = await self._some_rules(None)
+        while before is not None:
+            some, before = await self._some_rules(before)
+            found += some
+        return found
 
     async def delete(self, key: str) -> int:
         return await self._eraser.delete(key)

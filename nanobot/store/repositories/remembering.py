@@ -46,8 +46,7 @@ class SqlRemembering(SqlAfterRuns):
     def exchanges(self, connection: sa.Connection, due: DueSession) -> Exchanges:
         window = connection.scalar(sa.select(_s.c.window_from).where(_s.c.key == due.session_key))
         start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
-        entries = log.read(connection, due.session_key, start)
-        within = tuple(entry for entry in entries if entry.seq <= due.head)
+        within = log.read(connection, due.session_key, start, due.head + 1)
         ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
         spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
         return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))

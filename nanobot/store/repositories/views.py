@@ -24,6 +24,7 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.log_pages import as_entry
+from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import first_sentence
 
 _s = schema.sessions
@@ -38,12 +39,15 @@ _MOST_ENTRIES = 5_000
 _ABOUT = 80
 _LOOKED_THROUGH = 10_000
 """Of the latest so many runs those are listed that have some words in them."""
+_LOOKED_AT = 500
+_AT_ONCE = 25
+"""Runs that one transaction reads with their messages."""
 _MOST_KEYS = 1_000
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 MOST_RUNS = 1_000
 """Runs that are looked through for tool calls."""
-RUNS_AT_ONCE = 100
+RUNS_AT_ONCE = 25
 
 
 def counts(connection: sa.Connection) -> Counts:
@@ -84,32 +88,28 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
     return addresses, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
 
 
-def run_list(
+def run_names(  # noqa: PLR0913 - see Conversations.runs
     connection: sa.Connection,
     *,
     session: str,
     state: str,
     limit: int,
-    kind: str = "",
-    find: str = "",
-) -> list[RunView]:
-    return runs_within(connection, session=session, state=state, limit=limit, kind=kind, find=find)
-
-
-def runs_within(  # noqa: PLR0913 - see Conversations.runs
-    connection: sa.Connection,
-    *,
-    session: str,
-    state: str,
-    limit: int,
-    kind: str = "",
-    find: str = "",
-    within: Sequence[str] | None = None,
-) -> list[RunView]:
-    query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
+    kind: str,
+    find: str,
+    within: Sequence[str] | None,
+    before: str,
+) -> tuple[list[str], str | None]:
+    """The ids of such runs, the newest first; with words to find those among some of the runs
+    before a run ("": the newest), and the last of these, None at the end."""
+    query = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(limit)
+    following: str | None = None
     if find:
-        latest = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(_LOOKED_THROUGH)
-        query = query.where(_r.c.id.in_(latest), _mentions(find))
+        latest = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(_LOOKED_AT)
+        ids = list(connection.scalars(latest.where(_r.c.id < before) if before else latest))
+        if not ids:
+            return [], None
+        following = ids[-1] if len(ids) == _LOOKED_AT else None
+        query = query.where(_r.c.id.between(ids[-1], ids[0]), _mentions(find))
     if kind:
         query = query.where(_r.c.kind == kind)
     if state == "live":
@@ -123,10 +123,54 @@ def runs_within(  # noqa: PLR0913 - see Conversations.runs
         there = [_named(column, within) for column in (_r.c.session_key, _r.c.parent_session)]
         query = query.where(sa.or_(*there))
     if not session:
-        rows = connection.execute(query).all()
-    else:
-        rows = _of_session(connection, query, session, limit, children=True)
-    return [_as_run(connection, row) for row in rows]
+        return list(connection.scalars(query)), following
+    rows = _of_session(connection, query, session, limit, children=True)
+    return [row.id for row in rows], following
+
+
+def runs_of(connection: sa.Connection, ids: Sequence[str]) -> list[RunView]:
+    """These runs, as far as there are any, in this order."""
+    rows = {row.id: row for row in connection.execute(sa.select(_r).where(_r.c.id.in_(ids)))}
+    return [_as_run(connection, rows[each]) for each in ids if each in rows]
+
+
+class RunLists(SqlStore):
+    """Lists of runs, read in short transactions."""
+
+    _names = bare_verb(run_names)
+    _runs_of = bare_verb(runs_of)
+
+    async def runs(
+        self,
+        *,
+        session: str,
+        state: str,
+        limit: int,
+        kind: str = "",
+        find: str = "",
+        within: Sequence[str] | None = None,
+    ) -> list[RunView]:
+        """See Conversations.runs."""
+        names: list[str] = []
+        before = ""
+        for _ in range(_LOOKED_THROUGH // _LOOKED_AT):
+            some, following = await self._names(
+                session=session,
+                state=state,
+                limit=limit - len(names),
+                kind=kind,
+                find=find,
+                within=within,
+                before=before,
+            )
+            names += some
+            if following is None or len(names) >= limit:
+                break
+            before = following
+        found: list[RunView] = []
+        for first in range(0, len(names), _AT_ONCE):
+            found += await self._runs_of(names[first : first + _AT_ONCE])
+        return found
 
 
 def _mentions(words: str) -> sa.ColumnElement[bool]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 from nanobot.memory.conversations import Filter, SearchHit
-from nanobot.session.views import SessionView
+from nanobot.session.views import RunView, SessionView
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import blob_references, session_views, views
 from nanobot.store.search.indexing import LogIndexing
@@ -28,13 +28,13 @@ class SqlConversations(SqlStore):
     archive = bare_verb(session_views.archive, "set_archived")
 
     keys = bare_verb(views.keys_of)
-    runs = bare_verb(views.runs_within)
-    names_file = bare_verb(blob_references.is_named)
+    _names_file = bare_verb(blob_references.is_named)
 
     def __init__(
         self, database: Database, writer: StoreContext, redact: Callable[[str], str] = str
     ) -> None:
         super().__init__(database, writer)
+        self._run_lists = views.RunLists(database, writer)
         self._lists = session_views.SessionLists(database, writer)
         self._search = LogSearch(database, redact)
         self.indexing = LogIndexing(database, writer, redact)
@@ -49,6 +49,28 @@ class SqlConversations(SqlStore):
             msgspec.structs.replace(row, found=found[row.key]) if row.key in found else row
             for row in rows
         ]
+
+    async def runs(
+        self,
+        *,
+        session: str,
+        state: str,
+        limit: int,
+        kind: str = "",
+        find: str = "",
+        within: Sequence[str] | None = None,
+    ) -> list[RunView]:
+        return await self._run_lists.runs(
+            session=session, state=state, limit=limit, kind=kind, find=find, within=within
+        )
+
+    async def names_file(self, key: str, chat: str, digest: str) -> bool:
+        place: blob_references.Place | None = blob_references.Place()
+        while place is not None:
+            named, place = await self._names_file(key, chat, digest, place)
+            if named:
+                return True
+        return False
 
     async def search(
         self, query: str, *, keys: Collection[str] | None, before: int, limit: int

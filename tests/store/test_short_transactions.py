@@ -1,0 +1,206 @@
+"""No reading transaction grows with the store: nobody waits for a list or an export of another."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import nanobot.store
+from nanobot.agent.budgets import Account
+from nanobot.agent.stages.remember import DueSession
+from nanobot.errors import NanobotError, UnknownId
+from nanobot.memory.conversations import Filter
+from nanobot.messages import Address, Sender
+from nanobot.store.database.migrate import prepare
+from nanobot.store.repositories import blob_references
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.search.query import parsed
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import reading_verbs
+from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
+from tests.store.home import Home, in_memory
+from tests.store.making import KEY, answered, begun
+
+CHAT = Address("telegram", "7")
+SECONDS = 0.020
+ROWS, STEPS = 2_100, 60_000
+"""What a transaction may read. Both are counted, so a busy machine changes neither."""
+
+GIVEN: dict[str, Any] = {
+    **dict.fromkeys(("key", "session", "session_key"), LONG),
+    **dict.fromkeys(("after", "skip", "seq"), 0),
+    **dict.fromkeys(("state", "kind", "before", "by", "prefix", "name", "parent_id"), ""),
+    **dict.fromkeys(("number", "identity"), 5),
+    **dict.fromkeys(("cutoff", "now", "at"), 2e9),
+    **dict.fromkeys(("quiet_seconds", "silent_for", "since"), 0.0),
+    **dict.fromkeys(("within", "scopes", "job_id", "place", "parent", "head", "walk"), None),
+    **dict.fromkeys(("address", "chat"), CHAT),
+    "channel": "telegram",
+    "limit": 1_000,
+    "count": 20,
+    "find": "word",
+    "words": "word",
+    "run_id": "long-5",
+    "digest": "x" * 64,
+    "day": "2026-01-01",
+    "model": "m",
+    "scope": "scope",
+    "sender_id": "1",
+    "person": "telegram:1",
+    "which": Filter(find="word"),
+    "wanted": [f"telegram:{number}" for number in range(1_000)],
+    "chats": ["telegram:7"],
+    "marks": ["a", "b"],
+    "message_id": "1",
+    "message_ids": ("1", "2"),
+    "keys": [LONG],
+    "names": ["x"],
+    "endpoint": "https://push.test/1",
+    "sender": Sender("1", "Somebody"),
+    "ids": ["r0", "r1"],
+    "scores": [(1, 1.0)],
+    "who": {},
+    "due": DueSession(session_key=LONG, remembered_seq=0, head=5_000, model=None),
+}
+"""What a reading verb is asked for, by the names of its parameters. A new name needs a line."""
+APART: dict[str, dict[str, Any]] = {
+    "SqlJobStore.find": {"which": "no such job"},
+    "SqlJobStore._some_listed": {"state": "others"},
+    "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
+    "Eraser._erase_quotes": {"names": []},
+    "Eraser._search": {"place": blob_references.Place()},
+    "LogSearch._find": {"wanted": parsed("word long"), "keys": None, "before": 0},
+    "LogIndexing._behind": {"after": ""},
+    "Retention._due": {"after": ""},
+    "SqlRecords._some_keys": {"after": ""},
+    "SqlAccessTokens._some": {"after": None},
+    "SqlMemoryStore._some_scopes": {"after": None},
+    "SqlMemoryStore.by_digest": {"digest": b"x"},
+    "SqlRecords._some_approvals": {"before": None},
+    "SqlRecords._some_asked_by": {"before": None},
+    "SqlRecords._some_rules": {"before": None},
+    "SqlUsageStore.standing": {"who": Account(person="", chat="", job="", model="m")},
+    "SqlUsageStore.rows": {"by": "day", "since": "2026-01-01"},
+}
+
+
+def stores() -> Iterator[type]:
+    """Every class of the store that has reading verbs."""
+    for module in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store."):
+        if ".migrations." in module.name:
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            ours = inspect.isclass(value) and value.__module__ == module.name
+            if ours and reading_verbs(value):
+                yield value
+
+
+VERBS = sorted(
+    (f"{store.__name__}.{name}", store, name) for store in stores() for name in reading_verbs(store)
+)
+ELSEWHERE = {"SqlJournal.ready"}
+"""What has tests of its own."""
+
+
+class Crowded:
+    """A store with many rows that tells what a call of one of its verbs takes."""
+
+    def __init__(self) -> None:
+        self.home = Home(_metered, shared=False)
+
+    async def cost(self, name: str, store: type, verb: str) -> Cost:
+        """Of one transaction."""
+        method = getattr(store, verb)
+        asked = [
+            each
+            for each in inspect.signature(inspect.unwrap(method)).parameters.values()
+            if each.name not in {"self", "connection", "writer", "_"}
+        ]
+        given = GIVEN | APART.get(name, {})
+        unknown = [each.name for each in asked if each.name not in given]
+        assert not unknown, f"say in GIVEN what {name} is called with: {unknown}"
+        positional = [given[each.name] for each in asked if each.kind != each.KEYWORD_ONLY]
+        named = {each.name: given[each.name] for each in asked if each.kind == each.KEYWORD_ONLY}
+        database = self.home.database
+        assert isinstance(database, MeteredDatabase)
+        writer = StoreContext(self.home.clock, self.home.ids, "us")
+        instance: Any = object.__new__(store)
+        vars(instance).update(database=database, writer=writer, _channels=(("telegram",),))
+        cheapest = Cost(seconds=float("inf"))
+        for _ in range(3):
+            database.costs.clear()
+            with suppress(NanobotError):
+                await method(instance, *positional, **named)
+            assert len(database.costs) == 1
+            cheapest = min(cheapest, database.costs[0], key=lambda cost: cost.seconds)
+        return cheapest
+
+    async def too_long(self, *, timed: bool) -> dict[str, Cost]:
+        """The verbs that read more in a transaction than they may."""
+        found = {}
+        for name, store, verb in VERBS:
+            cost = await self.cost(name, store, verb)
+            many = cost.rows > ROWS or cost.steps > STEPS
+            if name not in ELSEWHERE and (cost.seconds > SECONDS if timed else many):
+                found[name] = cost
+        return found
+
+
+def _metered() -> MeteredDatabase:
+    database = MeteredDatabase()
+    database.run_now(prepare)
+    return database
+
+
+async def test_no_reading_verb_reads_more_in_one_transaction_where_there_is_more() -> None:
+    crowded = Crowded()
+    await crowd(crowded.home, 6_000, 2_500)
+    assert await crowded.too_long(timed=False) == {}
+    await crowded.home.database.close()
+
+
+@pytest.mark.slow
+async def test_no_reading_verb_takes_20_ms_of_processor_among_100_000_entries() -> None:
+    crowded = Crowded()
+    await crowd(crowded.home, 100_000, 20_000)
+    assert await crowded.too_long(timed=True) == {}
+    await crowded.home.database.close()
+
+
+@in_memory
+async def test_an_export_in_pages_is_the_log_as_it_was_when_it_began(home: Home) -> None:
+    await _long_log(home)
+    records = home.records()
+    whole = await records.entries(KEY, after=0, limit=100_000)
+    reading = SqlRecords._log_page
+    some, place = await reading(records, KEY, 0, 100_000, None)
+    await answered(home.journal(), await begun(home.journal(), "later"), "later")
+    while place is not None:
+        more, place = await reading(records, KEY, 0, 100_000, place)
+        some += more
+    assert len(some) == 202
+    assert tuple(some) == whole
+
+
+@in_memory
+async def test_an_export_ends_where_the_conversation_is_removed_meanwhile(home: Home) -> None:
+    await _long_log(home)
+    records = home.records()
+    reading = SqlRecords._log_page
+    _, place = await reading(records, KEY, 0, 100_000, None)
+    await records.delete(KEY)
+    await _long_log(home)
+    with pytest.raises(UnknownId, match="removed while it was being read"):
+        await reading(records, KEY, 0, 100_000, place)
+
+
+async def _long_log(home: Home) -> None:
+    for number in range(101):
+        claimed = await begun(home.journal(), home.ids.run_id())
+        await answered(home.journal(), claimed, f"answer {number}")
