@@ -189,6 +189,12 @@ def _alone(text: str) -> dict[str, Any]:
     }
 
 
+NOT_KEPT = _alone(
+    "I could not keep this: the disk or the database takes nothing now. Do it again later."
+)
+"""The answer to a press or a command that was not committed."""
+
+
 def alone(message: dict[str, Any]) -> dict[str, Any]:
     """The message as only one person sees it."""
     return message | {"flags": message.get("flags", 0) | _EPHEMERAL}

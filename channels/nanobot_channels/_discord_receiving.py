@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
 from loguru import logger
 
-from nanobot.errors import ChannelDown, DeliveryError
+from nanobot.errors import ChannelDown, DeliveryError, StoreError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._discord_channels import ChannelDirectory
@@ -17,6 +18,7 @@ from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_history import History
 from nanobot_channels._discord_http import DiscordHttp, Refusal, receiving_error
 from nanobot_channels._discord_interactions import (
+    NOT_KEPT,
     Interaction,
     acknowledgement,
     interaction_message,
@@ -173,7 +175,18 @@ class Receiver:
                     logger.warning("{}: {} {} skipped: {}", self._name, event, number, error)
                 except (Refusal, DeliveryError) as error:
                     raise receiving_error(self._name, error) from error
+                except StoreError:
+                    await self._tell_of_presses()
+                    raise
                 self._events.popleft()
+
+    async def _tell_of_presses(self) -> None:
+        """Presses and commands have no history: people have to repeat those that were not kept."""
+        for event, data in list(self._events):
+            if event == "INTERACTION_CREATE":
+                with suppress(BadEvent, msgspec.ValidationError, Refusal, DeliveryError):
+                    press = parse_interaction(data)
+                    await self._http.answer_interaction(press.id, press.token, NOT_KEPT)
 
     async def _handle(self, event: str, data: Any) -> None:
         match event:

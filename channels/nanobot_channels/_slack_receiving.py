@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import msgspec
 from loguru import logger
 
-from nanobot.errors import ChannelDown
+from nanobot.errors import ChannelDown, StoreError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Intake
 from nanobot.system import Backoff
@@ -49,6 +50,7 @@ PROMPTS = (
 _TRIES = 5
 _MOST_REACTING = 100
 _BACKOFF = Backoff(1.0, 16.0)
+_NOT_KEPT = "I could not keep this: the disk or the database takes nothing now. Do it again later."
 _MESSAGES = {"message", "app_mention"}
 
 _Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
@@ -163,8 +165,21 @@ class Receiver:
         if message is None:
             _finish(done)
         elif not self._hold(_HeldMessage(message, done)):
-            await self._admit([message])
+            try:
+                await self._admit([message])
+            except StoreError:
+                await self._tell_of_press(message)
+                raise
             _finish(done)
+
+    async def _tell_of_press(self, message: InboundMessage) -> None:
+        """Slack delivers no press and no command again: people have to repeat what was not kept."""
+        if not message.pressed and is_ts(message.message_id):
+            return
+        chat = message.address
+        place = {"channel": chat.chat_id, "thread_ts": chat.thread_id, "user": message.sender.id}
+        with suppress(ApiRefusal, NoAnswer):
+            await self._api.call("chat.postEphemeral", place | {"text": _NOT_KEPT})
 
     async def backfill(self) -> None:
         """Look up the outstanding places, those first where a live message waits. Raises what the
