@@ -226,7 +226,7 @@ class EmbeddedProvider(LLMProvider):
             yield answers[0]
 
     async def _one_answer(self, request: ModelRequest) -> AsyncGenerator[Delta]:
-        prepared = prepared_answer(request.messages)
+        prepared = prepared_answer(request.messages, self._own_model())
         if prepared is not None:
             yield TextDelta(prepared)
             yield Completion(text=prepared, usage=Usage())
@@ -254,6 +254,12 @@ class EmbeddedProvider(LLMProvider):
                 else:
                     return
                 yield Retrying(0.0, "the embedded model stopped and starts again")
+
+    def _own_model(self) -> str:
+        """The file that answers, if it does not come with nanobot."""
+        weights = find_weights(self._home, self._model)
+        own = weights is not None and weights.parent == self._home / "models"
+        return f"`{weights.stem}`" if weights is not None and own else ""
 
     async def close(self) -> None:
         child, self._child = self._child, None

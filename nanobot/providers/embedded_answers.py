@@ -54,8 +54,9 @@ _PREPARED = {
 }
 
 
-def prepared_answer(messages: tuple[ChatMessage, ...]) -> str | None:
-    """The answer to what was said last, where the model is not to be asked; else None."""
+def prepared_answer(messages: tuple[ChatMessage, ...], model: str = "") -> str | None:
+    """The answer to what was said last, where the model is not to be asked; else None. `model` is
+    the one that answers otherwise; "": that which comes with nanobot."""
     last = messages[-1] if messages else ChatMessage(role="system")
     if last.role != "user":
         return None
@@ -69,8 +70,8 @@ def prepared_answer(messages: tuple[ChatMessage, ...]) -> str | None:
     opening = match[0] if match else ""
     for words in (text, text[len(opening) :]):
         if topic := topic_of(words):
-            return topic.answer
+            return topic.naming(model)
         for name, questions in _PREPARED.items():
             if questions.fullmatch(words):
-                return topics(language_of(text))[name].answer
+                return topics(language_of(text))[name].naming(model)
     return None

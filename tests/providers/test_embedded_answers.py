@@ -116,7 +116,7 @@ def test_sixty_questions_and_more_in_both_languages() -> None:
 @pytest.mark.parametrize(("topic", "question"), CASES, ids=[question for _, question in CASES])
 def test_a_question_is_answered_by_its_topic_in_its_language(topic: str, question: str) -> None:
     language, name = topic.split()
-    assert prepared_answer(ask(question).messages) == topics(language)[name].answer
+    assert prepared_answer(ask(question).messages) == topics(language)[name].naming("")
 
 
 @pytest.mark.parametrize("question", ORDINARY)
@@ -143,7 +143,7 @@ async def test_messages_typed_one_after_the_other_are_all_answered(tmp_path: Pat
     ]
     english, chinese = topics("en"), topics("zh")
     expected = "\n\n".join(
-        [english["cost"].answer, chinese["files"].answer, english["welcome"].answer]
+        [each.naming("") for each in (english["cost"], chinese["files"], english["welcome"])]
     )
     assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == expected
     (completion,) = [delta for delta in deltas if isinstance(delta, Completion)]
@@ -165,3 +165,26 @@ async def test_a_question_among_others_reaches_the_real_model(tmp_path: Path) ->
     assert answer.text.startswith(topics("en")["cost"].answer)
     assert answer.usage is not None
     assert answer.usage.completion_tokens > 0
+
+
+@pytest.mark.parametrize("question", ["hello", "What model are you?", "你好", "你是什么模型"])
+@pytest.mark.parametrize(
+    ("configured", "named"), [("mistral-tiny", "mistral-tiny"), ("smollm2", "SmolLM2")]
+)
+async def test_the_model_that_is_named_is_the_one_that_answers(
+    tmp_path: Path, question: str, configured: str, named: str
+) -> None:
+    if named != "SmolLM2":
+        (tmp_path / "models").mkdir()
+        (tmp_path / "models" / f"{named}.gguf").touch()
+    provider = EmbeddedProvider(tmp_path, clock=ManualClock(), model=configured)
+    answer = (await provider.chat(ask(question))).text
+    assert named in answer
+    assert ("SmolLM2" in answer) == (named == "SmolLM2")
+
+
+def test_no_answer_is_left_with_a_gap() -> None:
+    for topic in (*topics("en").values(), *topics("zh").values()):
+        for model in ("", "other"):
+            assert not re.search(r"[{}]", topic.naming(model))
+            assert model == "" or "SmolLM2" not in topic.naming(model)

@@ -1,6 +1,7 @@
 """Prepared answers to what newcomers ask of nanobot itself, a Markdown file for each language: the
 embedded model would make up prices, promises of privacy and commands. A line that begins with `? `
-is a pattern of questions, over text in lower case without punctuation."""
+is a pattern of questions, over text in lower case without punctuation; `{model}` is the model that
+answers all other questions."""
 
 from __future__ import annotations
 
@@ -25,6 +26,10 @@ _WORDS = {
     "{provider}": r"(?:openai|anthropic|claude|gemini|google|openrouter|deepseek|ollama|lm studio|"
     r"gpt|chatgpt)",
 }
+_SHIPPED = {
+    "en": "SmolLM2 with 135 million parameters, which comes with nanobot and is best in English",
+    "zh": "SmolLM2，1.35 亿参数，随 nanobot 附带，英文最好",
+}
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 
@@ -36,6 +41,11 @@ class Topic(NamedTuple):
     name: str
     questions: re.Pattern[str] | None
     answer: str
+    language: str
+
+    def naming(self, model: str) -> str:
+        """The answer, with the name of the model; "": that which comes with nanobot."""
+        return self.answer.replace("{model}", model or _SHIPPED[self.language])
 
 
 def language_of(text: str) -> str:
@@ -47,7 +57,7 @@ def language_of(text: str) -> str:
 def topics(language: str) -> dict[str, Topic]:
     """Every topic of a language by its name."""
     _, *parts = _HEAD.split((_FOLDER / f"{language}.md").read_text("utf-8"))
-    return {name: _topic(name, body) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    return {name: _topic(name, body, language) for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def topic_of(text: str) -> Topic | None:
@@ -61,11 +71,11 @@ def topic_of(text: str) -> Topic | None:
     return None
 
 
-def _topic(name: str, body: str) -> Topic:
+def _topic(name: str, body: str, language: str) -> Topic:
     lines = body.strip().split("\n")
     patterns = [line.removeprefix("? ") for line in lines if line.startswith("? ")]
     answer = "\n".join(line for line in lines if not line.startswith("? ")).strip()
     whole = "|".join(patterns)
     for word, pattern in _WORDS.items():
         whole = whole.replace(word, pattern)
-    return Topic(name, re.compile(whole) if patterns else None, answer)
+    return Topic(name, re.compile(whole) if patterns else None, answer, language)
