@@ -1,5 +1,6 @@
 """schemathesis makes requests of the description of the API, right and wrong ones, and holds the
-answers of a whole gateway against it."""
+answers of a whole gateway against it. No operation is left out: those that were asked are compared
+with those of the description."""
 
 from __future__ import annotations
 
@@ -14,16 +15,27 @@ from typing import Any
 import pytest
 
 from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.doubles.openai_server import OpenAIServer
 from tests.pictures import png
+from tests.process.harness import COMMAND, PATIENCE, World
+from tests.process.sharing import free_port
 from tests.server.housing import TOKEN, House, house
 from tests.server.test_streams import reading
 
 _PROXY = 'trusted_proxies = ["127.0.0.1"]'
+_MODEL = """
+[agent]
+model = "test/scripted"
+[providers.test]
+api_base = "{}"
+"""
+"""What `models try` and the doctor ask: the embedded one would start anew with each request."""
+_SECONDS = 60
 _HERE = Path(__file__).parent
 
-# What ends the gateway, or asks platforms outside; and the two streams that never end:
-# test_streams and test_openapi in tests/server hold their events against the same description.
-_LEFT_OUT = ("restart", "doctor", "channels_connect", "events", "session_events")
+_SCHEMATHESIS = str(Path(sys.executable).parent / "schemathesis")
+# Streams that never end are closed after their first event.
+_OPTIONS = "max-stream-events = 1\n"
 
 # That what fits the schema is done: a schedule, the name of a zone, a key of the configuration and
 # the like are texts that their own parsers judge. And objects of others: everything is an owner's.
@@ -88,26 +100,25 @@ async def furnish(served: House) -> dict[str, dict[str, Any]]:
     }
 
 
-async def run_schemathesis(served: House, folder: Path, seed: int, *options: str) -> str:
-    """Run its command; what it said, where nothing was wrong."""
-    known = json.dumps(await furnish(served))
+async def run_schemathesis(
+    url: str, folder: Path, *options: str, **environ: str
+) -> dict[str, set[int]]:
+    """Run its command, where nothing was wrong; the statuses of the answers by operation."""
+    asked = folder / "asked.txt"
+    asked.touch()
+    (folder / "schemathesis.toml").write_text(_OPTIONS)
     names = ("PATH", "HOME", "LANG", "PYTHONPYCACHEPREFIX")
     process = await asyncio.create_subprocess_exec(
-        *(str(Path(sys.executable).parent / "schemathesis"), "run", f"{served.url}/openapi.json"),
-        *("--header", f"Authorization: Bearer {TOKEN}", "--seed", str(seed)),
-        *(part for name in _LEFT_OUT for part in ("--exclude-operation-id", name)),
-        *(
-            "--checks",
-            "all",
-            "--exclude-checks",
-            ",".join(_UNFIT),
-            "--continue-on-failure",
-            "--no-color",
-        ),
+        *(_SCHEMATHESIS, "run", f"{url}/openapi.json"),
+        *("--header", f"Authorization: Bearer {TOKEN}", "--checks", "all"),
+        *("--exclude-checks", ",".join(_UNFIT), "--continue-on-failure", "--no-color"),
         *("--generation-database", "none", "--warnings", "off", *options),
+        f"--max-response-time={_SECONDS}",
         cwd=folder,
         env={name: os.environ[name] for name in names if name in os.environ}
-        | {"KNOWN_THINGS": known, "PYTHONPATH": str(_HERE), "SCHEMATHESIS_HOOKS": "openapi_hooks"},
+        | {"PYTHONPATH": str(_HERE), "SCHEMATHESIS_HOOKS": "openapi_hooks", "ASKED": str(asked)}
+        | {"KNOWN_THINGS": "{}"}
+        | environ,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
@@ -119,15 +130,34 @@ async def run_schemathesis(served: House, folder: Path, seed: int, *options: str
         await process.wait()
         raise
     assert process.returncode == 0, output.decode(errors="replace")[-20_000:]
-    return output.decode()
+    # It reads the description before it asks for anything, and leaves that out of what it asks.
+    answered = {"GET /openapi.json": {200}}
+    for line in asked.read_text().splitlines():
+        label, _, status = line.rpartition(" ")
+        answered.setdefault(label, set()).add(int(status))
+    return answered
+
+
+async def the_description_holds(tmp_path: Path, *options: str) -> None:
+    """Ask everything that the description has, of a gateway that has something of each kind."""
+    async with (
+        OpenAIServer() as server,
+        house(tmp_path / "home", model(), _PROXY + _MODEL.format(server.base_url)) as served,
+    ):
+        known = json.dumps(await furnish(served))
+        answered = await run_schemathesis(served.url, tmp_path, *options, KNOWN_THINGS=known)
+        _, description = await (await served.owner()).get("/openapi.json")
+    described = {
+        f"{method.upper()} {path}" for path, item in description["paths"].items() for method in item
+    }
+    assert described - answered.keys() == set()
+    assert len(served.restarts) > 0
 
 
 @pytest.mark.process
 @pytest.mark.timeout(400)
 async def test_the_api_is_what_its_description_says(tmp_path: Path) -> None:
-    async with house(tmp_path / "home", model(), web=_PROXY) as served:
-        output = await run_schemathesis(served, tmp_path, 1, "--max-examples=1")
-    assert "Coverage" in output
+    await the_description_holds(tmp_path, "--seed=1", "--max-examples=1")
 
 
 @pytest.mark.slow
@@ -135,5 +165,35 @@ async def test_the_api_is_what_its_description_says(tmp_path: Path) -> None:
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_api_is_what_its_description_says_for_long(tmp_path: Path, seed: int) -> None:
-    async with house(tmp_path / "home", model(), web=_PROXY) as served:
-        await run_schemathesis(served, tmp_path, seed, "--max-examples=40")
+    await the_description_holds(tmp_path, f"--seed={seed}", "--max-examples=40")
+
+
+@pytest.mark.process
+@pytest.mark.timeout(300)
+async def test_a_gateway_that_is_told_to_starts_again_whatever_else_it_is_told(
+    world: World,
+) -> None:
+    port = free_port()
+    world.configure(more=f'[web]\nport = {port}\ntoken = "{TOKEN}"\n{_PROXY}')
+    url = f"http://127.0.0.1:{port}"
+    # Not from the nest: what is forked there would start the nest again.
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "gateway", env=world.environ(), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            assert (await process.stdout.readline()).startswith(b"ready ")
+        answered = await run_schemathesis(
+            *(url, world.home.parent, "--seed=1", "--max-examples=1", "--phases=fuzzing"),
+            "--include-operation-id=restart",
+            STARTS_AGAIN=f"{url}/readyz",
+        )
+    finally:
+        process.send_signal(signal.SIGTERM)
+        lines = (await process.stdout.read()).decode().splitlines()
+        assert await process.wait() == 0
+    assert 200 in answered["POST /api/restart"]
+    assert [line.split()[1] for line in lines if line.startswith("ready ")] == [
+        f"pid={process.pid}"
+    ]

@@ -49,7 +49,11 @@ class Client:
 class House:
     """A gateway that is served, and who may ask it."""
 
-    def __init__(self, parts: Parts, provider: ScriptedProvider, home: Path) -> None:
+    def __init__(
+        self, parts: Parts, provider: ScriptedProvider, home: Path, restarts: list[str]
+    ) -> None:
+        self.restarts = restarts
+        """One for each time that it was to start again, which it does not do here."""
         self.parts = parts
         self.provider = provider
         self.home = home
@@ -111,15 +115,17 @@ async def house(
     _configure(home, web)
     environ = {"NANOBOT_HOME": str(home)}
     provider = provider or ScriptedProvider()
+    restarts: list[str] = []
     gateway = Gateway(
         load(environ),
         environ,
         channels=False,
         page=True,
         program=None if configured_models else Program(provider=OneProvider(provider)),
+        restart=lambda: restarts.append("wanted"),
     )
     async with (
         gateway.serving("a test", lambda _line: None) as parts,
-        House(parts, provider, home) as opened,
+        House(parts, provider, home, restarts) as opened,
     ):
         yield opened
