@@ -57,7 +57,10 @@ def language_of(text: str) -> str:
 def topics(language: str) -> dict[str, Topic]:
     """Every topic of a language by its name."""
     _, *parts = _HEAD.split((_FOLDER / f"{language}.md").read_text("utf-8"))
-    return {name: _topic(name, body, language) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        name: _topic(name, body, language)
+        for name, body in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def topic_of(text: str) -> Topic | None:
