@@ -114,7 +114,7 @@ class ToolExecutor:
             elif decision.verdict is Verdict.DENY:
                 why = f"not executed: {pending.call.name} is not allowed here: {decision.why}"
                 pending = msgspec.structs.replace(pending, refusal=why)
-            elif decision.configured:
+            elif decision.configured or decision.typed:
                 pending = msgspec.structs.replace(pending, approved=True)
             await self._call_one(active, pending, batch)
         await self._side_by_side(active, together, batch)

@@ -155,6 +155,13 @@ class _Call(Arguments, frozen=True, kw_only=True):
     channel: Annotated[str, Meta(description="Where.")] = ""
     chat: Annotated[str, Meta(description="The chat in which the call would be made.")] = ""
     tainted: Annotated[bool, Meta(description="As if the run had seen untrusted content.")] = False
+    spoken: Annotated[
+        str,
+        Meta(
+            description="Who spoke into what the run sees, as a list: owner, member, guest, "
+            "program, passed-on, tool, outside."
+        ),
+    ] = ""
 
 
 @operation("policy explain", reads=True, example="exec rm -r build")

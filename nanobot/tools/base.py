@@ -19,6 +19,7 @@ from nanobot.messages import (
     Role,
 )
 from nanobot.session.entries import Entry
+from nanobot.session.labelling import rights
 from nanobot.session.store_write import StoreWrite
 
 
@@ -62,7 +63,12 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def trusted(self) -> bool:
         """Whether nobody but an owner can be behind what is asked for."""
-        return self.role is Role.OWNER and not self.tainted
+        return self.rights is Role.OWNER and not self.tainted
+
+    @property
+    def rights(self) -> Role:
+        """The role that calls are judged by: that of the least of those who spoke here."""
+        return rights(self.label, self.role)
 
     @property
     def alone(self) -> bool:

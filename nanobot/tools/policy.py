@@ -54,7 +54,10 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     somebody outside; `host`: to whom, if that is known. `reached`: the file that `path` leads to,
     links followed. `risky`: nothing is known that makes it harmless. `foreign`: the tool is an MCP
     server's or a package's. `danger`: what is dangerous about this very call, if anything.
-    `unusual`: why a person has to agree to it, if the tool says so."""
+    `unusual`: why a person has to agree to it, if the tool says so. `typed`: a person typed it in
+    the message that the run answers. `asked_by`: the piece from outside that asks for it, if one is
+    known. `carries`: whose private words it would bring to the host `to`, which nobody named.
+    `joined_by_members`: members or guests spoke into what an owner's run sees."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -71,16 +74,23 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     unusual: str = ""
     risky: bool = False
     foreign: bool = False
+    typed: bool = False
+    asked_by: str = ""
+    carries: str = ""
+    to: str = ""
+    joined_by_members: bool = False
 
 
 class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, the name of the rule that decided, and its reason as it ends a sentence that
-    begins with "because". `configured`: a rule of the configuration it is."""
+    begins with "because". `configured`: a rule of the configuration it is. `typed`: it is allowed
+    since a person typed it."""
 
     verdict: Verdict
     rule: str
     why: str
     configured: bool = False
+    typed: bool = False
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +110,8 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     unusual: bool | None = None
     risky: bool | None = None
     foreign: bool | None = None
+    typed: bool | None = None
+    leaks: bool | None = None
 
     def matches(self, call: PolicyInput) -> bool:
         facts = (
@@ -111,6 +123,8 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.unusual, bool(call.unusual)),
             (self.risky, call.risky),
             (self.foreign, call.foreign),
+            (self.typed, call.typed),
+            (self.leaks, bool(call.carries)),
         )
         return (
             any(fnmatchcase(call.tool, tool) for tool in self.tools)
@@ -123,7 +137,15 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         """The reason for this call: its own, where the rule is about that."""
         if self.dangerous:
             return call.danger
-        return call.unusual if self.unusual else self.why
+        why = call.unusual if self.unusual else self.why
+        if call.asked_by and (self.tainted or (self.leaks and call.tainted)):
+            why = f"{call.asked_by} asks for it"
+        if call.carries:
+            sends = f"it would send words of {call.carries} to {call.to}, which nobody named"
+            return sends if self.leaks and why == self.why else f"{why}, and {sends}"
+        if call.joined_by_members and self.roles == _MEMBER:
+            return f"{why}, and others than owners speak in this conversation"
+        return why
 
 
 _WRITERS = ("write_file", "edit_file")
@@ -139,9 +161,16 @@ DEFAULTS: tuple[_Rule, ...] = (
     _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
     _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
     _Rule(
+        name="private words",
+        leaks=True,
+        verdict=_ASK,
+        why="it would send private words to a host that nobody named",
+    ),
+    _Rule(
         name="tainted: other chats",
         tools=("message",),
         tainted=True,
+        typed=False,
         elsewhere=True,
         verdict=_ASK,
         why=f"it writes to another chat, and {_SEEN}",
@@ -151,6 +180,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         tools=_WRITERS,
         paths=_STEERING,
         tainted=True,
+        typed=False,
         verdict=_ASK,
         why=f"this file tells me how to behave, and {_SEEN}",
     ),
@@ -158,6 +188,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         name="tainted: lasting effects",
         tools=("memory_save", "memory_forget", "cron", "spawn"),
         tainted=True,
+        typed=False,
         verdict=_ASK,
         why=f"it has effects beyond this answer, and {_SEEN}",
     ),
@@ -180,6 +211,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         name="tainted: the network",
         sends=True,
         tainted=True,
+        typed=False,
         verdict=_ASK,
         why=f"it may send what I have read to somebody outside, and {_SEEN}",
     ),
@@ -247,6 +279,8 @@ class Policy:
         """The verdict of the first rule that matches."""
         if among(call.host, self.settings.hosts):
             call = msgspec.structs.replace(call, sends=False)
+        if among(call.to, self.settings.hosts):
+            call = msgspec.structs.replace(call, carries="", to="")
         for number, rule in enumerate(self.settings.rules, 1):
             if _configured(rule, call):
                 why = rule.why or f"rule {number} of the configuration says so"

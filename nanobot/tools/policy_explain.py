@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, UsageError
+from nanobot.labels import Label, Speaker, of
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
@@ -14,7 +15,8 @@ from nanobot.tools.policy import Verdict
 if TYPE_CHECKING:
     from nanobot.tools.registry import ToolRegistry
 
-_OPTIONS = ("role", "channel", "chat", "tainted")
+_OPTIONS = ("role", "channel", "chat", "tainted", "spoken")
+_SPEAKERS = {speaker.name.lower().replace("_", "-"): speaker for speaker in Speaker}
 _ROLES = tuple(str(role) for role in Role)
 _YES = ("yes", "true", "on", "1")
 
@@ -39,6 +41,7 @@ class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
     channel: str = ""
     chat: str = ""
     tainted: bool = False
+    spoken: str = ""
 
 
 async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplanation:
@@ -46,6 +49,7 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
     question = _with_options(question)
     if question.role not in _ROLES:
         raise UsageError(f"role: {question.role[:40]!r} is not one of {', '.join(_ROLES)}")
+    label = _label(question.spoken)
     names = tools.arguments_of(question.tool)
     text = question.text.strip()
     if text and not text.startswith("{"):
@@ -61,7 +65,8 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
         sender_id="",
         role=Role(question.role),
         key="",
-        tainted=question.tainted,
+        tainted=question.tainted or label.tainted,
+        label=label,
     )
     decision = await tools.judge(question.tool, text, context)
     return PolicyExplanation(
@@ -71,6 +76,15 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
         rule=decision.rule,
         because=decision.why,
     )
+
+
+def _label(spoken: str) -> Label:
+    """The label of these speakers. Raises UsageError for one that there is not."""
+    names = [name for name in spoken.lower().replace("_", "-").split(",") if name]
+    for name in names:
+        if name not in _SPEAKERS:
+            raise UsageError(f"spoken: {name[:40]!r} is not one of {', '.join(_SPEAKERS)}")
+    return of(*(_SPEAKERS[name] for name in names))
 
 
 def _with_options(question: PolicyQuestion) -> PolicyQuestion:

@@ -41,6 +41,7 @@ from nanobot.tools.base import (
 )
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
+from nanobot.tools.judging import decided
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
@@ -191,7 +192,8 @@ class ToolRegistry:
         call = PolicyInput(
             tool=name,
             arguments=args.values if isinstance(args, RawArgs) else msgspec.to_builtins(args),
-            role=context.role,
+            role=context.rights,
+            joined_by_members=context.rights is not context.role,
             channel=context.address.channel,
             chat=context.address.chat_id,
             tainted=context.tainted,
@@ -205,7 +207,8 @@ class ToolRegistry:
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,
         )
-        decision = self.policy.judge(call)
+        out = tool.host is not None or tool.sends is not None or call.foreign
+        decision = decided(self.policy, call, context, goes_out=out)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
             return PolicyDecision(
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"

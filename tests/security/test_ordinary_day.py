@@ -1,12 +1,15 @@
 """An owner's ordinary day stays free of questions: forty usual requests on a whole gateway, with a
 scripted model and real tools, and at most two of them ask.
 
-A day is nine conversations of one chat; /new begins each, as people do when the topic changes.
+A day is nine conversations of one chat. In one test /new begins each, as people do when the topic
+changes; in the other nobody says /new, so that all after the first page is tainted.
 """
 
 from __future__ import annotations
 
 import json
+
+import pytest
 
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
@@ -103,8 +106,8 @@ def day(site: WebServer) -> list[list[tuple[str, Call]]]:
             ("Take the second away.", ("cron", {"action": "remove", "job_id": "2"})),
         ],
         [
-            ("Tell Bob that I am late.", message("2", "Ann is late.")),
-            ("And that I bring cake.", message("2", "She brings cake.")),
+            ("Tell Bob that I am late.", message("2", "I am late.")),
+            ("And that I bring cake.", message("2", "I bring cake.")),
             (
                 "Unpack this.",
                 run("mkdir -p box && tar -cf box.tar todo.md && tar -xf box.tar -C box"),
@@ -114,7 +117,7 @@ def day(site: WebServer) -> list[list[tuple[str, Call]]]:
             ("How is the weather in Bern?", ("web_search", {"query": "weather Bern tomorrow"})),
             ("Then I take the train. Remember that.", ("memory_save", {"text": "Takes trains"})),
         ],
-    ]  # the last asks, too
+    ]
 
 
 def remind(schedule: str, text: str) -> dict[str, object]:
@@ -125,7 +128,12 @@ def message(chat: str, text: str) -> Call:
     return "message", {"content": text, "channel": "telegram", "chat_id": chat}
 
 
-async def test_forty_usual_requests_ask_twice_at_most(world: World, site: WebServer) -> None:
+@pytest.mark.parametrize(
+    ("fresh", "expected"), [(True, ["Push it."]), (False, ["Install six, please.", "Push it."])]
+)
+async def test_forty_usual_requests_ask_twice_at_most(
+    world: World, site: WebServer, expected: list[str], *, fresh: bool
+) -> None:
     world.configure(more=SETTINGS.format(url=site.url(""), port=site.port))
     for path in ("/e-bikes", "/article", "/recipe"):
         site.page(path, b"<p>Something to read.")
@@ -139,7 +147,8 @@ async def test_forty_usual_requests_ask_twice_at_most(world: World, site: WebSer
     await world.answered(2, 1)
     puppet, questioned, requests = Puppet(world), list[str](), 0
     for conversation in day(site):
-        await puppet.say("/new")
+        if fresh:
+            await puppet.say("/new")
         for words, (tool, arguments) in conversation:
             requests += 1
             result = await puppet.use(tool, words, **arguments)
@@ -149,4 +158,4 @@ async def test_forty_usual_requests_ask_twice_at_most(world: World, site: WebSer
                 await puppet.decide(f"/deny {len(questioned)}")
     assert requests == 40
     assert len(questioned) <= MOST_QUESTIONS, questioned
-    assert questioned == ["Push it.", "Then I take the train. Remember that."]
+    assert questioned == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -303,6 +304,22 @@ def registry() -> ToolRegistry:
     return tools
 
 
+@pytest.mark.parametrize(
+    ("spoken", "expected"),
+    [("owner", "allow"), ("owner,member", "ask"), ("guest", "ask"), ("passed-on", "allow")],
+)
+async def test_it_says_what_those_who_spoke_change(spoken: str, expected: str) -> None:
+    tools = ToolRegistry()
+    tools.register(
+        msgspec.structs.replace(
+            exec_tool(Sandbox(Bubblewrap(None)), Path("/nowhere")), uncontained=None
+        )
+    )
+    explained = await explain(tools, PolicyQuestion(tool="exec", text=f"ls spoken={spoken}"))
+    assert explained.verdict == expected
+    assert ("others than owners" in explained.because) is (expected == "ask")
+
+
 async def test_it_says_which_rule_decides_about_a_call() -> None:
     explained = await explain(
         registry(), PolicyQuestion(tool="exec", text="git push role=member tainted=yes")
@@ -321,6 +338,7 @@ async def test_it_says_which_rule_decides_about_a_call() -> None:
     [
         (PolicyQuestion(tool="exce", text="x"), "Did you mean exec?"),
         (PolicyQuestion(tool="exec"), "command: required"),
+        (PolicyQuestion(tool="exec", text="ls spoken=owner,nobody"), "spoken: 'nobody' is not one"),
         (PolicyQuestion(tool="exec", text="{"), "cut-off JSON"),
         (
             PolicyQuestion(tool="exec", text="x role=king"),

@@ -1,0 +1,191 @@
+"""Which piece of a conversation asks for a call, and whose private words the call would carry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote_plus, urlsplit
+
+import msgspec
+
+from nanobot.labels import Privacy
+from nanobot.memory.terms import telling_terms, terms_of
+from nanobot.session.entries import (
+    Entry,
+    PostEntry,
+    RecallEntry,
+    ReplyEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from nanobot.session.labelling import label_of
+from nanobot.text import quoted
+
+_URL = re.compile(r"https?://[^\s'\"<>|;`]+", re.IGNORECASE)
+_NAMED = ("path", "url", "query", "command", "uri")
+_NAME_CHARS = 80
+_NAMES: dict[type[Any], str] = {
+    RecallEntry: "my memory",
+    SummaryEntry: "the summary of this conversation",
+    PostEntry: "an earlier message in this chat",
+}
+_SEQUENCE = 3
+"""So many words of a private text in a row are that text's."""
+_LONGEST_WORD, _LARGEST_NUMBER, _SHORTEST_CODE = 20, 4, 6
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Words of the piece `source` would reach `host`."""
+
+    source: str
+    host: str
+
+
+def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
+    """The line from outside that a call most resembles, as "line 3 of report.pdf"; empty if there
+    is none that holds most of its words."""
+    wanted = {term for text in _texts(arguments) for term in telling_terms(text)}
+    best, found = max(2, (len(wanted) + 1) // 2), ""
+    for entry in reversed(entries):
+        if not label_of(entry.body).tainted:
+            continue
+        for number, line in enumerate(_lines(getattr(entry.body, "text", "")), 1):
+            shared = len(wanted.intersection(telling_terms(line)))
+            if shared > best or (shared == best and not found):
+                best, found = shared, f"line {number} of {name_of(entry, entries)}"
+    return found
+
+
+def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried | None:
+    """The private piece whose words stand in an address that a call asks, at a host that nobody
+    named."""
+    for text in _texts(arguments):
+        for url in _URL.findall(text):
+            host, words = _parts(url)
+            if not host or _is_named(host, entries) or _is_found(url, entries):
+                continue
+            if source := _private(words, entries):
+                return Carried(source, host)
+    return None
+
+
+def name_of(entry: Entry, entries: Sequence[Entry]) -> str:
+    """A piece of a conversation as people know it."""
+    body = entry.body
+    if isinstance(body, ToolResultEntry):
+        return _asked(entry.run_id, body, entries) or body.name
+    if isinstance(body, UserEntry):
+        files = ", ".join(file.name for file in body.attachments if file.name)
+        return quoted(files, _NAME_CHARS) if files else "a message that was passed on"
+    return _NAMES.get(type(body), "this conversation")
+
+
+def _asked(run_id: str, result: ToolResultEntry, entries: Sequence[Entry]) -> str:
+    """What a call was about, by its arguments."""
+    replies = (e.body for e in entries if e.run_id == run_id and isinstance(e.body, ReplyEntry))
+    for reply in replies:
+        if reply.call == result.call and result.index < len(reply.tool_calls):
+            return _subject(reply.tool_calls[result.index].arguments)
+    return ""
+
+
+def _subject(arguments: str) -> str:
+    try:
+        values = msgspec.json.decode(arguments or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    if not isinstance(values, dict):
+        return ""
+    text = next((values[name] for name in _NAMED if isinstance(values.get(name), str)), "")
+    return quoted(text, _NAME_CHARS).strip("'\"") if text else ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines of what strangers wrote, without the frame around it."""
+    lines = text.splitlines()
+    begin = next((at + 1 for at, line in enumerate(lines) if line.startswith("<<<")), 0)
+    return lines[begin:]
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """The host of an address, and what else the address says."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        return "", ""
+    # A name below a host reaches those who serve the host.
+    said = [
+        " ".join(host.split(".")[:-2]),
+        parts.path,
+        parts.query,
+        parts.fragment,
+        parts.username or "",
+    ]
+    return host, unquote_plus(" ".join(said))
+
+
+def _is_named(host: str, entries: Sequence[Entry]) -> bool:
+    """Whether a person wrote the host."""
+    word = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", re.IGNORECASE)
+    messages = [e.body for e in entries if isinstance(e.body, UserEntry)]
+    return any(not label_of(body).tainted and word.search(body.text) for body in messages)
+
+
+def _is_found(url: str, entries: Sequence[Entry]) -> bool:
+    """Whether the whole address was read: then nothing was put into it."""
+    word = re.compile(rf"(?<![\w.-]){re.escape(url)}(?![\w/?&=#%-])")
+    return any(
+        word.search(getattr(entry.body, "text", ""))
+        for entry in entries
+        if not isinstance(entry.body, ReplyEntry)
+    )
+
+
+def _private(words: str, entries: Sequence[Entry]) -> str:
+    """The private piece that some words are from; empty if there is none."""
+    known: set[str] = set()
+    private = []
+    for entry in entries:
+        if isinstance(entry.body, UserEntry | PostEntry) or (
+            label_of(entry.body).privacy is Privacy.PUBLIC
+            and isinstance(entry.body, ToolResultEntry)
+        ):
+            known.update(telling_terms(getattr(entry.body, "text", "")))
+        elif label_of(entry.body).privacy >= Privacy.PERSON:
+            private.append(entry)
+    if not private:
+        return ""
+    terms = terms_of(words).split()
+    codes = {term for term in terms if _is_code(term)} - known
+    runs = [
+        f" {' '.join(run)} "
+        for run in (terms[at : at + _SEQUENCE] for at in range(len(terms) - _SEQUENCE + 1))
+        if not known.issuperset(run)
+    ]
+    if not codes and not runs:
+        return ""
+    for entry in private:
+        text = f" {terms_of(getattr(entry.body, 'text', ''))} "
+        if any(f" {code} " in text for code in codes) or any(run in text for run in runs):
+            return name_of(entry, entries)
+    return ""
+
+
+def _is_code(term: str) -> bool:
+    if term.isdecimal():
+        return len(term) > _LARGEST_NUMBER
+    return len(term) >= _SHORTEST_CODE and (not term.isalpha() or len(term) > _LONGEST_WORD)
