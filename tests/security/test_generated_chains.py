@@ -13,6 +13,7 @@ import asyncio
 import itertools
 import json
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -67,6 +68,18 @@ class Course:
 
     async def use(self, place: Place, tool: str, words: str = "Go on.", **more: object) -> str:
         return await Puppet(self.world, place.chat, place.owner).use(tool, words, **more)
+
+    async def run(self, place: Place, command: str, **more: bool) -> str:
+        """A command on the way to a sink. Where a guest has spoken an owner agrees to it."""
+        result = await self.use(place, "exec", "Go on.", command=command, **more)
+        number = re.search(r"#(\d+)", result) if result.startswith(QUESTION) else None
+        if number is None:
+            return result
+        requests, texts = len(self.world.model.requests), len(self.world.texts(place.chat))
+        self.world.telegram.say(place.owner, f"/approve {number[1]}")
+        await self.world.answered(place.chat, texts + 1)
+        ends = (request["messages"][-1] for request in self.world.model.requests[requests:])
+        return next(str(end["content"]) for end in ends if end["role"] == "tool")
 
 
 class LongCourse(Course):
@@ -162,7 +175,7 @@ async def written(course: Course, at: Place) -> Place:
 
 async def made(course: Course, at: Place) -> Place:
     line = f"mkdir -p {course.folder}; echo '{ORDER} {course.folder}' > {course.file}"
-    assert "exit code 0" in await course.use(at, "exec", command=line)
+    assert "exit code 0" in await course.run(at, line)
     assert ORDER in await course.use(course.there, "exec", command=f"cat {course.file}")
     return course.there
 
@@ -181,7 +194,7 @@ async def moved(course: Course, at: Place) -> Place:
 
 async def background(course: Course, at: Place) -> Place:
     line = f"mkdir -p {course.folder}; echo '{ORDER} {course.folder}' > {course.file}; sleep 600"
-    await course.use(at, "exec", command=line, background=True)
+    await course.run(at, line, background=True)
     kept = course.world.workspace / course.file
     await course.world.eventually(lambda: kept.exists() and bool(kept.stat().st_size))
     assert ORDER in await course.use(course.there, "read_file", path=course.file)
