@@ -26,3 +26,10 @@ async def test_who_leaves_a_channel_is_followed_at_once(home: Home) -> None:
 async def test_who_died_is_followed_when_the_lease_has_run_out(home: Home) -> None:
     assert await home.doomed().hold_channel("telegram")
     assert await home.journal("second").hold_channel("telegram")
+
+
+async def test_a_lease_from_before_the_clock_was_set_back_holds_nobody_off(home: Home) -> None:
+    first, second = home.journal("first"), home.journal("second")
+    assert await first.hold_channel("telegram")
+    await home.execute("UPDATE channel_leases SET until = until + 86400")
+    assert await second.hold_channel("telegram")

@@ -435,3 +435,11 @@ async def test_that_several_people_read_somewhere_is_known_also_to_runs_that_see
     asks = said("of a program", origin=Origin.API)
     await admit(journal, msgspec.structs.replace(asks, options=RunOptions(history=())))
     assert (await claim(journal, "r2")).shared
+
+
+async def test_a_lane_leased_before_the_clock_was_set_back_is_free(home: Home) -> None:
+    first = await begun(home.doomed(), "r1")
+    await home.execute("UPDATE sessions SET lease_until = lease_until + 86400")
+    taken = await claim(home.journal("them"))
+    assert taken.run.id == "r1"
+    assert taken.lane.token > first.lane.token
