@@ -76,6 +76,7 @@ class TelegramChannel:
         buttons=True,
         chat_rate=Rate(20, 60.0),
         bot_rate=Rate(30, 1.0),
+        shared=True,
     )
 
     def __init__(

@@ -71,6 +71,13 @@ class Gateway:
         self._with_channels = channels
         self._with_page = channels or page
 
+    async def reached(self) -> None:
+        """Wait for a database server that is being restarted, a minute at most."""
+        if self.config.database_url:
+            from nanobot.store.database.reaching import until_reached  # noqa: PLC0415 - of few
+
+            await until_reached(self.config.database_url, self._machine.clock)
+
     @asynccontextmanager
     async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
         """The operations over the store alone: within, no run starts, no channel is served and

@@ -64,6 +64,10 @@ class HostedChannels:
         ours = ("up", "down", "wedged")
         return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
 
+    def speaks(self) -> list[str]:
+        """The channels that several processes share whose chats are answered from here."""
+        return [host.name for host in self._hosts if host.shares and host.speaks]
+
     def is_up(self, channel: str) -> bool:
         """Whether receipts from it can be expected."""
         return any(host.name == channel and host.state == "up" for host in self._hosts)

@@ -84,6 +84,7 @@ def peers_of(
         drives=lambda: roles.worker and not worker.stopping,
         schedules=lambda: scheduler.schedules,
         serves=channels.serves,
+        speaks=channels.speaks,
         holds=store.writer.held.drives,
         partial=worker.partial,
         ended=ended,

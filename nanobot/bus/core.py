@@ -135,6 +135,7 @@ class Bus:
         self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
+        self._on_slowed: dict[str, Callable[[float], None]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
         self.abandoned = asyncio.Event()
         """Set when something may have been committed whose follow-up here was cancelled."""
@@ -168,7 +169,8 @@ class Bus:
             if admitted.fresh:
                 self.mail(admitted.session_key, admitted.inbound_id)
                 key, identity = admitted.session_key, admitted.inbound_id
-                self.peers.woken(key, admitted.kind, identity, admitted.held)
+                if self.peers.woken(key, admitted.kind, identity, admitted.held):
+                    continue
             else:  # whoever brought it first may have died before this
                 self.owed(admission.message.address)
             self.wake(admitted.session_key, admitted.kind, admitted.held)
@@ -285,6 +287,15 @@ class Bus:
         """As `owed`, told by a peer."""
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
+
+    def on_slowed(self, channel: str, call: Callable[[float], None]) -> None:
+        """`call` is told when another process was asked to slow the bot of a channel down."""
+        self._on_slowed[channel] = call
+
+    def slow_down(self, channel: str, seconds: float) -> None:
+        """A peer was; see Peers.slowed."""
+        if channel in self._on_slowed:
+            self._on_slowed[channel](seconds)
 
     def owed_chats(self, channel: str) -> WakeUps:
         """The chats of a channel that something became owed to since this was first called: what

@@ -11,11 +11,31 @@ class Peers:
     """None, here. Nothing of this blocks, and any of it may be lost: whoever needs it looks at the
     store, too."""
 
-    def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> None:
-        """A lane has something to do, in `held` seconds; 0: no message that came just now."""
+    def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> bool:
+        """A lane has something to do, in `held` seconds; 0: no message that came just now. True: it
+        is another process's turn to take it."""
+        return False
 
     def owed(self, address: Address) -> None:
         """A chat is owed something."""
+
+    def passed_on(self, address: Address, holder: str) -> None:
+        """A chat is owed something that `holder` is to send ("": the process that receives)."""
+
+    def speakers(self, channel: str) -> int:
+        """How many other processes send for the bot of a channel."""
+        return 0
+
+    def slowed(self, channel: str, seconds: float) -> None:
+        """The platform wants the bot to be left alone for so long (0: to be slower)."""
+
+    def draft_in(self, address: Address) -> str:
+        """What the draft says that another process shows in a chat; "" if nothing is known."""
+        return ""
+
+    def shows(self, run_id: str) -> bool:
+        """Whether the process that drives a run shows it in its chat, too."""
+        return False
 
     def stopped(self, run: Run) -> None:
         """A run was ended over the head of whoever drives it."""

@@ -103,7 +103,7 @@ class Activity:
 
     def _began(self, event: RunEvent) -> None:
         address = event.payload["address"]
-        if address.channel == self._channel:
+        if address.channel == self._channel and not self._bus.peers.shows(event.run_id):
             self.runs[event.run_id] = RunInProgress(
                 run_id=event.run_id,
                 address=address,

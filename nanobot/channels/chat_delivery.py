@@ -8,11 +8,8 @@ from typing import TypeVar
 import msgspec
 from loguru import logger
 
-from nanobot.channels.ages import Ages
-from nanobot.channels.moved_chats import MovedChats
-from nanobot.channels.outage import Outage
-from nanobot.channels.sender import PartSender
-from nanobot.channels.shared_chats import SharedChats
+from nanobot.channels.delivery_parts import DeliveryParts
+from nanobot.channels.repeats import REPEAT_LINE, marked, perhaps_several
 from nanobot.errors import (
     ChatGone,
     ChatMoved,
@@ -28,10 +25,9 @@ from nanobot.errors import (
     Uncertain,
 )
 from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import Clock, Confiding, OutboundPart
-from nanobot.session.journal import Journal
+from nanobot.ports import Confiding, OutboundPart
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
-from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.system import STORE_RETRY_SECONDS, until_stored
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
@@ -39,9 +35,7 @@ LOOKUPS = 10
 LOOKUP_SECONDS = 120.0
 """So often and so long a part in doubt is looked up where that fails; then it is repeated with a
 line that says so."""
-REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
-_ONE_MESSAGE = 1_500
 # What a process that ended was told to wait is by a clock that may have been set since.
 _LONGEST_INHERITED_WAIT = 60.0
 _FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
@@ -54,21 +48,6 @@ _FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
 T = TypeVar("T")
 
 
-class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all chats of a channel share. `shared`: other processes serve them, too."""
-
-    sender: PartSender
-    journal: Journal
-    clock: Clock
-    moved: MovedChats
-    ages: Ages
-    outage: Outage
-    release_preview: Callable[[str], Awaitable[None]]
-    backoff: Backoff
-    doubtful_backoff: Backoff
-    shared: SharedChats | None
-
-
 class ChatDelivery:
     """What one chat is owed, as long as it is owed anything."""
 
@@ -79,17 +58,23 @@ class ChatDelivery:
         self._clock = parts.clock
         self._parts = parts
         self._can = parts.sender.channel.capabilities
+        self._confiding = isinstance(parts.sender.channel, Confiding)
         self._waited_for = 0
         self._lookups = 0
         self._first_lookup = 0.0
         self._failures = 0
         self._recovered = False
+        self.elsewhere: str | None = None
+        """Set when another process is to speak to the chat: which ("": the one that receives)."""
 
     async def drain(self) -> None:
-        """Send what is owed, oldest first, until nothing is. Raises NobodyThere when it has to wait
-        for somebody to attach."""
+        """Send what is owed, oldest first, until nothing is or another process speaks to the chat.
+        Raises NobodyThere when it has to wait for somebody to attach."""
         row = await self._next()
         while row is not None:
+            if self._helping and row.message.only_for and self._confiding:
+                await self._hand_over()  # what it takes to tell one person came with their message
+                return
             try:
                 row = await self._send(row)
             except Fenced:
@@ -100,7 +85,18 @@ class ChatDelivery:
                 row = await self._next()
 
     async def _next(self) -> OutboundRow | None:
-        return await self._journal.next_outbound(self.address)
+        taken = await self._parts.leases.take(self.address)
+        if not taken.ours:
+            self.elsewhere = taken.holder
+        return taken.row
+
+    @property
+    def _helping(self) -> bool:
+        return self._parts.leases.helping
+
+    async def _hand_over(self) -> None:
+        await self._parts.leases.give(self.address)
+        self.elsewhere = ""
 
     async def _send(self, row: OutboundRow) -> OutboundRow | None:
         """One message from where its delivery stands. Returns the next one of the chat."""
@@ -137,10 +133,10 @@ class ChatDelivery:
             except Uncertain as uncertain:
                 logger.warning("{}: {} may be a repeat ({})", self, message.key, uncertain)
                 duplicate = True
-                if self._perhaps_several(message):
+                if perhaps_several(message, self._can):
                     ahead = [OutboundPart(text=REPEAT_LINE, key=f"{message.key}:r")]
                 else:
-                    message = _with_line(message)
+                    message = marked(message)
                     row = msgspec.structs.replace(row, message=message)
             except DeliveryError as error:
                 return await self._trouble(row, 0, error)
@@ -154,9 +150,9 @@ class ChatDelivery:
         earlier = await self._journal.outbound(row.message.replaces)
         parts = await self._sender.render(row.message)
         if earlier and earlier.duplicate_sends:  # what is marked stays so
-            marked = _with_line(row.message)
-            if len(rendered := await self._sender.render(marked)) == 1:
-                row, parts = msgspec.structs.replace(row, message=marked), rendered
+            again = marked(row.message)
+            if len(rendered := await self._sender.render(again)) == 1:
+                row, parts = msgspec.structs.replace(row, message=again), rendered
         stands = earlier.parts[0].receipt if earlier and len(earlier.parts) == 1 else None
         await self._journal.begin_send(_standing(row, stands), parts[:1], 0, duplicate=False)
         if stands is None or len(parts) != 1:
@@ -265,6 +261,10 @@ class ChatDelivery:
             logger.warning("{}: not sent ({}), again in {:.1f} s at most", self, error, delay)
             again = self._clock.now() + delay
             await self._stored(lambda: self._journal.defer(row, idx, again, str(error)))
+            if self._helping and requested is None:
+                self._parts.leases.rest()
+                await self._hand_over()
+                return None
         # By the monotonic clock: whoever sets the other one changes nothing about it.
         if requested is None and not self._recovered:
             harmless = isinstance(error, NotSent) or self._can.reconciles
@@ -285,8 +285,12 @@ class ChatDelivery:
 
     async def _has_moved(self, error: ChatMoved) -> bool:
         """Whether the chat is somewhere that was not known; what it is owed is sent there then."""
-        old = self._parts.moved.there(self.address).chat_id
-        return await self._stored(lambda: self._parts.moved.moved(old, error.chat_id))
+        moved = self._parts.moved
+        old = moved.there(self.address).chat_id
+        if await self._stored(lambda: moved.moved(old, error.chat_id)):
+            return True
+        await moved.load()  # another process may have been told
+        return moved.there(self.address).chat_id != old
 
     async def _bury(self, row: OutboundRow, scope: BuryScope, error: str) -> OutboundRow | None:
         dead = await self._stored(lambda: self._journal.bury(row, error, scope=scope))
@@ -321,7 +325,7 @@ class ChatDelivery:
     async def _look_up(self, row: OutboundRow, idx: int) -> str | None:
         """The message id of a part in doubt, None if it was not applied. Raises Uncertain when
         nobody can tell, NotSent when it is to be asked again, or why the chat is refused."""
-        confided = row.message.only_for and isinstance(self._sender.channel, Confiding)
+        confided = row.message.only_for and self._confiding
         if not self._can.reconciles or confided:  # no history shows what one person was told
             await self._clear()
             raise Uncertain("the platform cannot be asked")
@@ -361,17 +365,13 @@ class ChatDelivery:
         """The part with a last line that says it may be a repeat; where that line does not fit in,
         or the part is perhaps several messages there, it is sent ahead on its own."""
         alone = len(parts) == 1 and parts[0].file is None
-        if alone and not self._perhaps_several(message):
-            rendered = await self._sender.render(_with_line(message))
+        if alone and not perhaps_several(message, self._can):
+            rendered = await self._sender.render(marked(message))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
         await self._sender.send_of(message, line)
         return parts[idx]
-
-    def _perhaps_several(self, message: OutboundMessage) -> bool:
-        """Whether a part of it may be several messages: where that can be, nothing is looked up."""
-        return len(message.text) > _ONE_MESSAGE and not self._can.reconciles
 
     async def _receipt(
         self, row: OutboundRow, idx: int, receipt: str, begin: int | None
@@ -385,10 +385,6 @@ class ChatDelivery:
 
     def __str__(self) -> str:
         return str(self.address)
-
-
-def _with_line(message: OutboundMessage) -> OutboundMessage:
-    return msgspec.structs.replace(message, text=f"{message.text}\n\n{REPEAT_LINE}")
 
 
 def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:

@@ -14,7 +14,9 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.ages import Ages
-from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery, DeliveryParts
+from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery
+from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.delivery_parts import DeliveryParts
 from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
 from nanobot.channels.shared_chats import SharedChats
@@ -37,9 +39,11 @@ class Delivery:
         clock: Clock,
         rng: random.Random,
         release_preview: Callable[[str], Awaitable[None]],
+        leases: ChatLeases,
         shared: SharedChats | None = None,
     ) -> None:
         channel = sender.channel
+        self._leases = leases
         self._name = name
         self._bus = bus
         self._clock = clock
@@ -56,6 +60,7 @@ class Delivery:
             # some ten times in its 24 hours.
             doubtful_backoff=Backoff(0.5, MAX_AGE_SECONDS, 3.0, rng=rng),
             shared=shared,
+            leases=leases,
         )
         self._chats: dict[str, asyncio.Event] = {}
         self._parked: set[str] = set()
@@ -69,8 +74,9 @@ class Delivery:
         for address in await until_stored(
             lambda: journal.owed_chats(self._name), self._clock, what
         ):
-            self._bus.owed(address)
+            self._bus.deliver(address)
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._leases.keep(), name=f"{self._name}: its chats")
             while True:
                 chat = await owed.get()
                 self._parked.discard(chat)
@@ -107,9 +113,13 @@ class Delivery:
                     return
                 with boundary(f"delivery to {chat.address}") as caught:
                     try:
-                        await chat.drain()
+                        with self._leases.using(chat_id):
+                            await chat.drain()
                     except NobodyThere:
                         self._parked.add(chat_id)
+                if chat.elsewhere is not None:
+                    self._bus.peers.passed_on(chat.address, chat.elsewhere)
+                    return
                 if caught.error is not None:
                     await self._clock.sleep(STORE_RETRY_SECONDS)
                 elif not again.is_set():

@@ -12,9 +12,10 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.activity import Activity, RunInProgress
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.previews import PREVIEW_AFTER
 from nanobot.channels.sender import PartSender
-from nanobot.errors import DeliveryError, Refused
+from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
@@ -52,7 +53,9 @@ class Drafts:
         clock: Clock,
         activity: Activity,
         text_of: Callable[[str], str | None],
+        leases: ChatLeases,
     ) -> None:
+        self._leases = leases
         self._sender = sender
         self._clock = clock
         self._activity = activity
@@ -97,6 +100,11 @@ class Drafts:
     async def _follow(self, draft: _Draft) -> None:
         """Show one run until it ends."""
         run = draft.run
+        with self._leases.using(run.address.chat_id):
+            await self._shown(draft)
+
+    async def _shown(self, draft: _Draft) -> None:
+        run = draft.run
         try:
             while self._activity.runs.get(run.run_id) is run:
                 async with draft.busy:
@@ -119,10 +127,12 @@ class Drafts:
             return
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):  # the answer waits for it
+                if not await self._leases.speaks(run.address):
+                    return
                 await self._sender.draft(run.address, run.reply_key, part)
         except Refused:
             draft.over = True
-        except (DeliveryError, TimeoutError) as error:
+        except (DeliveryError, StoreError, TimeoutError) as error:
             logger.debug("{}: a draft could not be shown: {}", run.address, error)
         else:
             draft.shown, draft.at = part, self._clock.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -15,6 +15,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded, RunInProgress
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
@@ -23,6 +24,7 @@ from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.previews import Previews
+from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender
 from nanobot.channels.shared_chats import SharedChats
@@ -54,6 +56,7 @@ MISSED_HEARTBEATS = 2
 _LONGEST_BACKOFF = 60.0
 _LOOK_SECONDS = 2.0
 _INTAKE = "intake"
+_SERVED = frozenset({"up", "down", "wedged"})
 
 
 class _Silent(ChannelDown):
@@ -106,17 +109,25 @@ class ChannelHost:
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._sender = sender = PartSender(
-            channel, clock, self.moved, hosting.blobs, hosting.arrived
+            *(channel, clock, self.moved, hosting.blobs, hosting.arrived),
+            others=RatePeers(
+                lambda: bus.peers.speakers(name), lambda seconds: bus.peers.slowed(name, seconds)
+            ),
         )
+        if channel.capabilities.shared:
+            bus.on_slowed(name, sender.rates.heard)
+        can = channel.capabilities
+        self._leases = ChatLeases(name, bus.journal, clock, shared=hosting.shared and not can.waits)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
             self._previews = Previews(
-                sender, bus.journal, clock, self._activity, hosting.text_of, show_tools=tools
+                *(sender, bus.journal, clock, self._activity, hosting.text_of, self._leases),
+                show_tools=tools,
             )
         self._drafts: Drafts | None = None
         if hosting.preview and isinstance(channel, Drafting):
-            self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
+            self._drafts = Drafts(sender, clock, self._activity, hosting.text_of, self._leases)
         self._menus: Menus | None = None
         if isinstance(channel, Commanding) and hosting.menus.by_role:
             self._menus = Menus(name, channel, hosting.menus)
@@ -128,7 +139,9 @@ class ChannelHost:
         shared = None
         if hosting.shared and hosting.attended is not None:
             shared = SharedChats(clock, hosting.attended)
-        self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview, shared)
+        self._delivery = Delivery(
+            name, sender, bus, clock, rng, self._release_preview, self._leases, shared
+        )
         self._first_up = asyncio.Event()
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
@@ -159,47 +172,80 @@ class ChannelHost:
 
     async def run(self, intake: ChannelIntake) -> None:
         """Receive, fetch files, deliver and show work until cancelled. Where processes share a
-        store, only the one that holds the channel's lease does; who waits in front of a screen is
-        served by their own."""
+        store, only the one that holds the channel's lease receives, and it alone delivers unless
+        the channel is `shared`; who waits in front of a screen is served by their own."""
         if not self._hosting.shared or self._channel.capabilities.waits:
             await self._serve(intake)
-            return
-        lease = ChannelLease(self.name, self._bus.journal, self._clock)
+        elif not self.shares:
+            await self._in_turn(partial(self._serve, intake))
+        else:
+            await self.moved.load()
+            async with asyncio.TaskGroup() as tasks:
+                self._leases.helping = True
+                self._begin(tasks, self._speaking())
+                await self._in_turn(partial(self._listening, intake))
+
+    @property
+    def shares(self) -> bool:
+        """Whether several processes speak for it, each in chats of its own."""
+        return self._hosting.shared and self._channel.capabilities.shared
+
+    @property
+    def speaks(self) -> bool:
+        """Whether chats are answered from here."""
+        return self.state in _SERVED or (self.shares and self.state == "standby")
+
+    async def _in_turn(self, serve: Callable[[], Awaitable[None]]) -> None:
+        """Serve while the channel's lease is ours, and wait for it in between."""
+        shares = self.shares
+        lease = ChannelLease(self.name, self._bus.journal, self._clock, shares=shares)
         while True:
+            self._leases.helping = shares
             if not await lease.take():
                 self._settle("standby")
                 logger.info("{}: another process serves it; waiting", self.name)
                 await lease.wait()
-            await lease.holding(partial(self._serve, intake))
+            self._leases.helping = False
+            await lease.holding(serve)
 
     async def _serve(self, intake: ChannelIntake) -> None:
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
-            works = self._works(intake)
-            begun = begin_all(
-                tasks, {f"{self.name}: {n}": work for n, work in works.items()}, self._clock
-            )
-            self._receiving = dict(zip(works, begun, strict=True))[_INTAKE]
+            self._begin(tasks, self._speaking() | self._receiving_works(intake))
 
-    def _works(self, intake: ChannelIntake) -> Mapping[str, Work]:
-        """What is done while the channel is served, by name."""
-        channel, able = self._channel, self._channel.capabilities
+    async def _listening(self, intake: ChannelIntake) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            self._begin(tasks, self._receiving_works(intake))
+
+    def _begin(self, tasks: asyncio.TaskGroup, works: Mapping[str, Work]) -> None:
+        named = {f"{self.name}: {name}": work for name, work in works.items()}
+        begun = dict(zip(works, begin_all(tasks, named, self._clock), strict=True))
+        self._receiving = begun.get(_INTAKE, self._receiving)
+
+    def _speaking(self) -> dict[str, Work]:
+        """What delivers and shows work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
         if self._hosting.shared:
             works["outbox of other processes"] = self._poll_outbox
-        if self._fetcher is not None:
-            works["files"] = self._fetcher.run
-        works[_INTAKE] = partial(self._receive, intake)
+        typing = self._channel.capabilities.typing
         shown = [self._drafts, self._previews, self._reactions]
-        if able.typing or any(shown):
+        if typing or any(shown):
             works["activity"] = partial(self._activity.watch, self._ended)
-        if able.typing:
+        if typing:
             works["typing"] = self._show_typing
         for service in shown:
             if service is not None:
                 works[type(service).__name__.lower()] = service.run
-        if able.heartbeat is not None:
-            works["heartbeat"] = partial(self._watch_heart, able.heartbeat)
+        return works
+
+    def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
+        """What receives, and belongs to it."""
+        channel, works = self._channel, dict[str, Work]()
+        if self._fetcher is not None:
+            works["files"] = self._fetcher.run
+        works[_INTAKE] = partial(self._receive, intake)
+        if channel.capabilities.heartbeat is not None:
+            works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
         if isinstance(channel, Recalling):
             self._missed = MissedReactions(self.name, channel, intake, self.moved, self._clock)
             works["missed reactions"] = self._missed.run
@@ -213,11 +259,14 @@ class ChannelHost:
             await self._clock.sleep(_LOOK_SECONDS)
             with boundary(f"looking into the outbox of {self.name}"):
                 for address in await self._bus.journal.owed_chats(self.name):
-                    self._bus.owed(address)
+                    self._bus.deliver(address)
 
     def drafted(self, address: Address) -> str:
         """What stands in a chat as a draft; see intake.Host."""
-        return "" if self._drafts is None else self._drafts.text(address)
+        if self._drafts is None:
+            return ""
+        elsewhere = self._bus.peers.draft_in(address) if self._drafts.shown_in(address) else ""
+        return self._drafts.text(address) or elsewhere
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether a person of that chat can be told what nobody else sees."""
@@ -250,6 +299,7 @@ class ChannelHost:
                 async with asyncio.timeout(seconds):
                     await self._previews.rest()
         await self._delivery.flush(seconds)
+        await self._leases.leave()
 
     async def close(self) -> None:
         """Let go of the platform."""

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 2.0
 class Leases(Protocol):
     """The part of the Journal that knows who serves what."""
 
-    async def hold_channel(self, channel: str) -> bool:
+    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
         """See Journal."""
         ...
 
@@ -29,9 +29,11 @@ class Leases(Protocol):
 
 
 class ChannelLease:
-    """The right to serve one channel: waited for, kept, and given back."""
+    """The right to serve one channel: waited for, kept, and given back. `shares`: who has it lets
+    other processes speak to the chats."""
 
-    def __init__(self, channel: str, leases: Leases, clock: Clock) -> None:
+    def __init__(self, channel: str, leases: Leases, clock: Clock, *, shares: bool = False) -> None:
+        self._shares = shares
         self._channel = channel
         self._leases = leases
         self._clock = clock
@@ -40,7 +42,7 @@ class ChannelLease:
         """Whether the channel is ours now; False while another process has it, and while the store
         cannot tell."""
         with suppress(StoreError):
-            return await self._leases.hold_channel(self._channel)
+            return await self._leases.hold_channel(self._channel, shares=self._shares)
         return False
 
     async def wait(self) -> None:
@@ -55,7 +57,7 @@ class ChannelLease:
             await self._clock.sleep(CHANNEL.renew)
             began = self._clock.monotonic()
             try:
-                if not await self._leases.hold_channel(self._channel):
+                if not await self._leases.hold_channel(self._channel, shares=self._shares):
                     break
                 renewed = began
             except StoreError as error:

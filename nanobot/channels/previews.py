@@ -14,6 +14,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.activity import Activity, RunInProgress
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.sender import PartSender
 from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
@@ -57,16 +58,18 @@ class Previews:
     `text_of` gives what a run has said so far, None once it is not driven here.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
         sender: PartSender,
         journal: Journal,
         clock: Clock,
         activity: Activity,
         text_of: Callable[[str], str | None],
+        leases: ChatLeases,
         *,
         show_tools: bool = False,
     ) -> None:
+        self._leases = leases
         self._sender = sender
         self._journal = journal
         self._clock = clock
@@ -89,7 +92,7 @@ class Previews:
                         continue  # shown as a draft, or never to become the answer
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
-                        tasks.create_task(self._follow(run, preview), name=f"preview {run.run_id}")
+                        tasks.create_task(self._used(run, preview), name=f"preview {run.run_id}")
 
     def _stays(self, address: Address) -> bool:
         """Whether a preview there would stand beside the answer: no edits are taken."""
@@ -127,6 +130,10 @@ class Previews:
         for preview in list(self._previews.values()):
             async with preview.busy:
                 pass
+
+    async def _used(self, run: RunInProgress, preview: _Preview) -> None:
+        with self._leases.using(run.address.chat_id):
+            await self._follow(run, preview)
 
     async def _follow(self, run: RunInProgress, preview: _Preview) -> None:
         """Show one run until it ends or the platform says no."""
@@ -171,8 +178,8 @@ class Previews:
         if unchanged or not self._sender.rates.free(run.address.chat_id, edit=edit):
             return False
         try:
-            if preview.row is None and await self._journal.next_outbound(run.address) is not None:
-                return False  # what was owed before comes before
+            if not await self._may_show(run, preview):
+                return False
             shown = await self._show(run, preview, part, steps)
             preview.over = shown is None
         except (DeliveryError, StoreError) as error:
@@ -183,6 +190,14 @@ class Previews:
                 return False
         preview.shown, preview.steps = part, steps
         return True
+
+    async def _may_show(self, run: RunInProgress, preview: _Preview) -> bool:
+        """Whether nothing was owed before that comes before, and the chat is ours to speak to."""
+        if preview.row is None:
+            taken = await self._leases.take(run.address)
+            return taken.ours and taken.row is None
+        preview.over = not self._leases.ours(run.address.chat_id)
+        return not preview.over  # or another process may have sent the answer
 
     def _steps(self, run: RunInProgress, text: str) -> list[Step]:
         """What the run has done, with what its model says now at the end."""

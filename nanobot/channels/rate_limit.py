@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import msgspec
 
 from nanobot.errors import NotSent
 from nanobot.ports import Capabilities, Clock, Rate
@@ -15,6 +17,14 @@ MEMORY_SECONDS = 60.0
 
 LEFT_TO_ANSWERS = 3
 """Of the messages and edits that a chat takes at once: an answer may be as many."""
+
+
+class RatePeers(msgspec.Struct, frozen=True):
+    """The other processes that send for the same bot: how many there are, and how they are told
+    that the platform wants the bot to be left alone for some seconds."""
+
+    count: Callable[[], int] = lambda: 0
+    tell: Callable[[float], None] = lambda _seconds: None
 
 
 class _Bucket:
@@ -47,8 +57,8 @@ class _Bucket:
         due = max(self._closed, self._next) if self.slow(now) else self._closed
         return max(due - now, 0.0)
 
-    def took(self, now: float) -> None:
-        self._next = now + self._gap
+    def took(self, now: float, share: int = 1) -> None:
+        self._next = now + self._gap * share
 
 
 class RateLimiter:
@@ -58,11 +68,19 @@ class RateLimiter:
     a minute after. A complaint about the whole bot, or complaints about two chats within that
     minute, slow all of them down to `bot_rate`. Nobody who may send at once is kept waiting. `free`
     says whether previews and typing would take what answers need: where several messages go in the
-    period of a chat's rate, edited previews leave the last three of them.
+    period of a chat's rate, edited previews leave the last three of them. Where other processes
+    send for the same bot, each keeps to its share of what the whole bot may, and hears of a
+    complaint about it.
     """
 
-    def __init__(self, clock: Clock, rates: Capabilities) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        rates: Capabilities,
+        others: RatePeers = RatePeers(),  # noqa: B008 - frozen
+    ) -> None:
         self._clock = clock
+        self._others = others
         self._chat_rate = rates.chat_rate
         self._edit_rate = rates.edit_rate
         self._bot = _Bucket(rates.bot_rate)
@@ -79,7 +97,7 @@ class RateLimiter:
                 await self._clock.sleep(wait)
         now = self._clock.monotonic()
         for bucket in self._buckets(chat):
-            bucket.took(now)
+            bucket.took(now, self._senders if bucket is self._bot else 1)
         if edit and self._edit_rate is not None:
             self._edits.append(now)
         if self._shared is not None:
@@ -95,7 +113,11 @@ class RateLimiter:
             return False
         if edit and self._shared is not None and self._crowded(chat, now, self._shared):
             return False
-        return not edit or self._edit_rate is None or self._edited(now) < self._edit_rate.count / 2
+        return (
+            not edit
+            or self._edit_rate is None
+            or (self._edited(now) < self._edit_rate.count / 2 / self._senders)
+        )
 
     def complained(self, chat: str, error: NotSent) -> None:
         """The platform asked to be left alone, for a while if it did not say for how long."""
@@ -104,6 +126,7 @@ class RateLimiter:
         now = self._clock.monotonic()
         if error.scope == "bot":
             self._bot.complained(now, error.retry_after)
+            self._others.tell(error.retry_after)
             return
         self._chats = {
             name: bucket
@@ -112,7 +135,22 @@ class RateLimiter:
         }
         if any(name != chat for name in self._chats):
             self._bot.slow_down(now)
+            self._others.tell(0.0)
         self._chats.setdefault(chat, _Bucket(self._chat_rate)).complained(now, error.retry_after)
+
+    def heard(self, seconds: float) -> None:
+        """Another process that sends for this bot was asked to leave it alone for so long (0: to be
+        slower)."""
+        now = self._clock.monotonic()
+        if seconds > 0:
+            self._bot.complained(now, seconds)
+        else:
+            self._bot.slow_down(now)
+
+    @property
+    def _senders(self) -> int:
+        """The processes that share what the bot may send."""
+        return 1 + self._others.count()
 
     def _note(self, chat: str, now: float, rate: Rate) -> None:
         """Something went to this chat; where nothing did for a while is forgotten."""

@@ -14,7 +14,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved_chats import MovedChats
-from nanobot.channels.rate_limit import RateLimiter
+from nanobot.channels.rate_limit import RateLimiter, RatePeers
 from nanobot.errors import (
     DeliveryError,
     FormRefused,
@@ -60,8 +60,9 @@ class PartSender:
         moved: MovedChats,
         blobs: BlobReader | None = None,
         arrived: Arrived | None = None,
+        others: RatePeers = RatePeers(),  # noqa: B008 - frozen
     ) -> None:
-        self.rates = RateLimiter(clock, channel.capabilities)
+        self.rates = RateLimiter(clock, channel.capabilities, others)
         self.channel = self._channel = channel
         self.moved = moved
         self._blobs = blobs

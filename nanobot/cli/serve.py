@@ -76,8 +76,10 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
         _ready(line)
         is_ready.set()
 
+    gateway = Gateway(config, environ, roles=roles, restart=restart)
+    if not await _reached(gateway, stop):
+        return False
     async with asyncio.TaskGroup() as tasks:
-        gateway = Gateway(config, environ, roles=roles, restart=restart)
         async with gateway.serving("nanobot gateway", ready) as parts:
             works = {
                 "link to the page": partial(_invite, parts, is_ready),
@@ -89,6 +91,16 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
         for task in beside:
             task.cancel()
     return again.is_set()
+
+
+async def _reached(gateway: Gateway, stop: asyncio.Event) -> bool:
+    """Wait for its database server; whether it is to serve, and was not told to stop meanwhile."""
+    async with asyncio.TaskGroup() as tasks:
+        both = [tasks.create_task(gateway.reached()), tasks.create_task(stop.wait())]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for task in both:
+            task.cancel()
+    return not stop.is_set()
 
 
 async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:

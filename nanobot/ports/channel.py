@@ -40,7 +40,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     long as all is well; after twice that the channel is started again. `discreet`: a stranger who
     cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
     chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
-    becomes a file, where the channel is Filing (0: never).
+    becomes a file, where the channel is Filing (0: never). `shared`: several processes may send for
+    the same account, each with an adapter of its own, of which one receives.
 
     More of it is said by what else an adapter is: Probing, Editing, Deleting, Drafting, Streaming,
     Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding.
@@ -57,6 +58,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     discreet: bool = False
     threads: bool = False
     code_limit: int = 4_000
+    shared: bool = False
 
 
 class Intake(Protocol):

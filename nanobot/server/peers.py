@@ -32,6 +32,7 @@ from nanobot.server.signals import (
     Packer,
     Piece,
     Signal,
+    Slowed,
     Stopped,
     Unpacker,
     Watches,
@@ -41,7 +42,7 @@ from nanobot.server.signals import (
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
-from nanobot.store.database.notices import MAX_BYTES, Notices
+from nanobot.store.database.notices import MAX_BYTES, Notices, name_of
 from nanobot.supervision import Work, begin_all
 
 HEARTBEAT_SECONDS = 2.0
@@ -58,12 +59,13 @@ _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 
 class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     """What this process does and knows: whether it drives lanes and fires jobs now, which channels
-    it serves, whether it has a lane in hand, what a run here has said, and whether a run is over.
-    `jobs_changed` is called when jobs have changed elsewhere."""
+    it serves, which shared ones it answers for, whether it has a lane in hand, what a run here has
+    said, and whether a run is over. `jobs_changed` is called when jobs have changed elsewhere."""
 
     drives: Callable[[], bool]
     schedules: Callable[[], bool]
     serves: Callable[[], Collection[str]]
+    speaks: Callable[[], Collection[str]]
     holds: Callable[[str], bool]
     partial: Callable[[str], ReplyEntry | None]
     ended: Callable[[str], Awaitable[bool]]
@@ -116,20 +118,52 @@ class PeerProcesses(Peers):
 
     # bus.peers.Peers
 
-    def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> None:
+    def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> bool:
         key = ("woken", session_key)
         _, before = self._waiting.get(key, ("", None))
         if isinstance(before, Woken):
             inbound_id = max(inbound_id, before.inbound_id)
-        if self.presence.drive():
-            free = not self._this.drives()
-            self._put(key, "", Woken(session_key, kind, inbound_id, held, free))
+        if not self.presence.drive():
+            return False
+        own = self._this.drives()
+        turn = own and (self._this.holds(session_key) or self.presence.first_for(session_key))
+        self._put(key, "", Woken(session_key, kind, inbound_id, held, not turn))
+        return own and not turn
 
     def owed(self, address: Address) -> None:
-        channel, chat_id = address.channel, address.chat_id
+        channel = address.channel
+        if channel in self._this.speaks():
+            return  # it is sent from here, or passed on
         for name, peer in self.presence.alive().items():
             if peer.delivers(channel):
-                self._put(("owed", name, channel, chat_id), name, Owed(channel, chat_id))
+                self._pass_on(name, address)
+
+    def passed_on(self, address: Address, holder: str) -> None:
+        if holder:
+            self._pass_on(name_of(holder), address)
+            return
+        for name, peer in self.presence.alive().items():
+            if peer.delivers(address.channel):
+                self._pass_on(name, address)
+
+    def _pass_on(self, name: str, address: Address) -> None:
+        key = ("owed", name, address.channel, address.chat_id)
+        self._put(key, name, Owed(address.channel, address.chat_id))
+
+    def speakers(self, channel: str) -> int:
+        if channel not in self._this.speaks():
+            return 0
+        return sum(channel in peer.here.speaks for peer in self.presence.alive().values())
+
+    def slowed(self, channel: str, seconds: float) -> None:
+        if self.speakers(channel):
+            self._put(("slowed", channel), "", Slowed(channel, seconds))
+
+    def draft_in(self, address: Address) -> str:
+        return self.runs.said_in(address)
+
+    def shows(self, run_id: str) -> bool:
+        return self.runs.shown_there(run_id)
 
     def stopped(self, run: Run) -> None:
         if self.presence.alive():
@@ -156,7 +190,8 @@ class PeerProcesses(Peers):
             elif (channel in peer.here.serves and event.kind in _SHOWN) or (
                 peer.here.schedules and event.kind is EventKind.END
             ):
-                self._say(name, Emitted(brief(event), whole=False))
+                there = channel in self._this.speaks()
+                self._say(name, Emitted(brief(event), whole=False, shown=there))
 
     def _channel_of(self, event: RunEvent) -> str:
         """The channel that a run answers to, which its first event says."""
@@ -261,7 +296,13 @@ class PeerProcesses(Peers):
 
     def _here(self) -> Here:
         able = self._this
-        return Here(self._notices.own, able.drives(), able.schedules(), tuple(able.serves()))
+        return Here(
+            self._notices.own,
+            able.drives(),
+            able.schedules(),
+            tuple(able.serves()),
+            speaks=tuple(able.speaks()),
+        )
 
     # What is heard
 
@@ -283,6 +324,8 @@ class PeerProcesses(Peers):
                 self._bus.deliver(Address(channel, chat_id))
             case Stopped(run):
                 self._bus.let_go(run)
+            case Slowed(channel, seconds):
+                self._bus.slow_down(channel, seconds)
             case Changed():
                 self._this.jobs_changed()
             case Emitted():
@@ -294,7 +337,9 @@ class PeerProcesses(Peers):
         news = self.presence.take(sender, signal)
         for event in self._local.all() if news else ():
             if self._channels.get(event.run_id) in news:
-                self._say(sender, Emitted(brief(event), whole=False, anew=True))
+                there = self._channels.get(event.run_id) in self._this.speaks()
+                again = Emitted(brief(event), whole=False, anew=True, shown=there)
+                self._say(sender, again)
         if isinstance(signal, Gone):
             self._unpacker.forget(sender)
         elif isinstance(signal, Here) and signal.asks:
@@ -331,7 +376,7 @@ class PeerProcesses(Peers):
 
     def _take_event(self, signal: Emitted) -> None:
         event, watched = signal.event, signal.event.session_key in self._bus.sessions_watched()
-        news = self.runs.note(event, self._clock.monotonic(), anew=signal.anew)
+        news = self.runs.note(event, self._clock.monotonic(), anew=signal.anew, there=signal.shown)
         if watched and not signal.whole:
             return  # whoever watches the session gets it whole, or finds the end in the store
         if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
-from nanobot.messages import EventKind, RunEvent
+from nanobot.messages import Address, EventKind, RunEvent
 from nanobot.session.entries import ReplyEntry
 
 FOLLOW_AFTER = 0.7
@@ -16,9 +16,12 @@ DOUBT_AFTER = 10.0
 
 
 class RemoteRun:
-    """One run. `shown`: in a chat that is served here; `followed`: what it says was asked for."""
+    """One run. `shown`: in a chat that is served here; `there`: by the process that drives it;
+    `followed`: what it says was asked for."""
 
-    def __init__(self, event: RunEvent, now: float, *, shown: bool) -> None:
+    def __init__(self, event: RunEvent, now: float, *, shown: bool, there: bool) -> None:
+        self.there = there
+        self.address = event.payload.get("address")
         self.session_key = event.session_key
         self.since = self.heard = now
         self.shown = shown
@@ -58,6 +61,16 @@ class RemoteRuns:
                 return ReplyEntry(call=run.model_call, text=run.text, partial=True)
         return None
 
+    def shown_there(self, run_id: str) -> bool:
+        """Whether the process that drives a run shows it in its chat."""
+        run = self._runs.get(run_id)
+        return run is not None and run.there
+
+    def said_in(self, address: Address) -> str:
+        """What a run says that is shown in that chat by the process that drives it."""
+        said = (run.text for run in self._runs.values() if run.there and run.address == address)
+        return next(said, "")
+
     def followed(self) -> list[str]:
         """The sessions whose runs are shown in chats here."""
         return [run.session_key for run in self._runs.values() if run.followed]
@@ -84,7 +97,9 @@ class RemoteRuns:
         """It is driven here now, or by nobody."""
         self._runs.pop(run_id, None)
 
-    def note(self, event: RunEvent, now: float, *, anew: bool) -> RunEvent | None:
+    def note(
+        self, event: RunEvent, now: float, *, anew: bool, there: bool = False
+    ) -> RunEvent | None:
         """Take an event in; returns what of it is news here."""
         remote = self._runs.get(event.run_id)
         state = event.payload.get("state")
@@ -97,7 +112,7 @@ class RemoteRuns:
                 return None
             address = event.payload.get("address")
             shown = address is not None and address.channel in self._serves()
-            self._runs[event.run_id] = RemoteRun(event, now, shown=shown)
+            self._runs[event.run_id] = RemoteRun(event, now, shown=shown, there=there)
         elif remote is None:
             return event
         elif event.kind is EventKind.MODEL_DELTA and "text" in event.payload:

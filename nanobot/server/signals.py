@@ -17,13 +17,14 @@ _SHORT = 200
 
 class Here(msgspec.Struct, frozen=True, array_like=True, tag="h"):
     """A process lives: whether it drives lanes and fires jobs, which channels it serves. `asks`:
-    it wants to hear the same of the others."""
+    it wants to hear the same of the others. `speaks`: the shared channels that it answers for."""
 
     peer: str
     drives: bool
     schedules: bool
     serves: tuple[str, ...]
     asks: bool = False
+    speaks: tuple[str, ...] = ()
 
 
 class Gone(msgspec.Struct, frozen=True, array_like=True, tag="g"):
@@ -63,17 +64,25 @@ class Stopped(msgspec.Struct, frozen=True, array_like=True, tag="s"):
     run: Run
 
 
+class Slowed(msgspec.Struct, frozen=True, array_like=True, tag="l"):
+    """The platform of a channel wants its bot to be left alone for so long (0: to be slower)."""
+
+    channel: str
+    seconds: float
+
+
 class Changed(msgspec.Struct, frozen=True, array_like=True, tag="j"):
     """Jobs have changed."""
 
 
 class Emitted(msgspec.Struct, frozen=True, array_like=True, tag="e"):
     """A run came so far. `whole`: nothing was left out of the event; `anew`: it was told before,
-    to others."""
+    to others; `shown`: its sender shows the run in its chat."""
 
     event: RunEvent
     whole: bool = True
     anew: bool = False
+    shown: bool = False
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True, tag="p"):
@@ -85,7 +94,9 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, tag="p"):
     data: str
 
 
-Signal: TypeAlias = Here | Gone | Watches | Woken | Owed | Stopped | Changed | Emitted | Piece
+Signal: TypeAlias = (
+    Here | Gone | Watches | Woken | Owed | Stopped | Slowed | Changed | Emitted | Piece
+)
 
 _notices = msgspec.json.Decoder(tuple[str, list[msgspec.Raw]])
 _signals: msgspec.json.Decoder[Signal] = msgspec.json.Decoder(Signal)

@@ -17,7 +17,7 @@ from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, P
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
-from nanobot.session.outbox import BuryScope, OutboundRow
+from nanobot.session.outbox import BuryScope, OutboundRow, Taken
 from nanobot.session.runs import (
     Claim,
     Ending,
@@ -70,11 +70,26 @@ class Outgoing(Protocol):
         ...
 
     async def owed_chats(self, channel: str) -> list[Address]:
-        """Every chat of a channel with something unsent, oldest first."""
+        """Every chat of a channel with something unsent, oldest first, but those that other
+        processes speak to."""
         ...
 
     async def next_outbound(self, address: Address) -> OutboundRow | None:
         """The oldest unsent message of a chat, with its parts."""
+        ...
+
+    async def take_chat(self, address: Address, *, helping: bool) -> Taken:
+        """Speak to a chat, or go on speaking to it, for the time of a lease, unless another process
+        does; the verbs of its messages raise Fenced from then on once that has taken over.
+        `helping`: this one does not receive for the channel, and needs who does to share it."""
+        ...
+
+    async def renew_chats(self, addresses: Sequence[Address]) -> list[Address]:
+        """Go on speaking to these; returns those that are still ours."""
+        ...
+
+    async def leave_chats(self, addresses: Sequence[Address]) -> None:
+        """Let other processes speak to them at once. Nothing of them may be under way."""
         ...
 
     async def outbound(self, key: str) -> OutboundRow | None:
@@ -107,9 +122,9 @@ class Outgoing(Protocol):
         somebody there is admitted."""
         ...
 
-    async def hold_channel(self, channel: str) -> bool:
+    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
         """Serve a channel, or go on serving it, for the time of a lease; False while another
-        process that shares the store does."""
+        process that shares the store does. `shares`: others may speak to its chats."""
         ...
 
     async def leave_channel(self, channel: str) -> None:

@@ -24,3 +24,5 @@ def _lasting(seconds: float) -> LeaseTerms:
 LANE = _lasting(12.0)
 CHANNEL = _lasting(12.0)
 """While either runs out after a crash nobody is heard, or nobody answers."""
+CHAT = _lasting(9.0)
+"""While it runs out after a crash the chat gets nothing. It is renewed only while it is used."""

@@ -42,6 +42,18 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
         return first if first is not None and first.state == "preview" else None
 
 
+class Taken(msgspec.Struct, frozen=True):
+    """What came of taking a chat: the oldest message that it is owed, where it is `ours`; else
+    `holder`, the process that speaks to it ("": unknown)."""
+
+    row: OutboundRow | None = None
+    holder: str | None = None
+
+    @property
+    def ours(self) -> bool:
+        return self.holder is None
+
+
 class PartRow(msgspec.Struct, frozen=True, kw_only=True):
     """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview.
     `began_at`: when the first send began whose outcome is not known."""

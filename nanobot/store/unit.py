@@ -187,6 +187,8 @@ class StoreContext:
         self.owner = owner
         self.lease = lease
         self.held = HeldLanes()
+        self.chats: set[str] = set()
+        """The chats that this process took by lease, by their names there."""
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
         parts = StoreHooks() if hooks is None else hooks(self)

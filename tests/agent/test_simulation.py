@@ -15,7 +15,7 @@ from loguru import logger
 
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import (
     ContextOverflow,
     ModelUnreachable,

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ModelUnreachable, StoreUnwritable
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import ToolResultEntry

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.loading import open_channel
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.ports import (
     Capabilities,

@@ -7,7 +7,7 @@ from collections import deque
 import msgspec
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ModelError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Role
 from nanobot.ports import Capabilities, OutboundPart

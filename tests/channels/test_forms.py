@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart

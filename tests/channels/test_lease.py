@@ -27,7 +27,7 @@ class Leases:
         self.broken = False
         self.held = False
 
-    async def hold_channel(self, channel: str) -> bool:
+    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
         if self.broken:
             raise StoreUnwritable("the database is gone")
         self.held = not self.other

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import NotSent, OutcomeUnknown
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.testing import gateway

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from nanobot.agent.settings import RunSettings
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
 from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import (
     ChatGone,
     ModelUnreachable,

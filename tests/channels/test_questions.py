@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

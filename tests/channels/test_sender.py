@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage

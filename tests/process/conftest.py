@@ -10,10 +10,11 @@ import pytest
 import pytest_asyncio
 
 from tests.process.harness import Nanobot, World, open_world
+from tests.process.own_server import own_server
 from tests.process.sharing import Cluster
 from tests.store.conftest import Postgres, postgres
 
-__all__ = ["postgres"]
+__all__ = ["own_server", "postgres"]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ import psutil
 import psycopg
 import sqlalchemy as sa
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import Body, decode
 from nanobot.store.repositories import chain
 from tests.doubles.openai_server import OpenAIServer

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from random import Random
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import UserEntry
 from tests.doubles.openai_server import Answer, Body, Fault, error_status
 from tests.process.harness import Nanobot, World

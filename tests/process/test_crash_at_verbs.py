@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.store.journal.journal import VERBS
 from tests.doubles.openai_server import Body

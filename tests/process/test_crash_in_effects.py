@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import ModelCallEntry, ToolResultEntry
 from tests.doubles.openai_server import Fault
 from tests.process.harness import PATIENCE, Nanobot, World

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from tests.doubles.discord_rules import IS_COMPONENTS_V2, shown_text
 from tests.doubles.discord_server import DM
 from tests.doubles.slack_rules import OLD_BLOCKS

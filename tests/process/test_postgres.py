@@ -18,6 +18,7 @@ from nanobot.triggers.webhooks.signatures import sign
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
 from tests.process.harness import World, open_world
+from tests.process.own_server import OwnServer
 from tests.store.conftest import Postgres
 
 SECRET = "It's a Secret to Everybody"
@@ -261,3 +262,29 @@ async def test_of_two_gateways_one_beats(both: tuple[World, World, MatrixServer]
 def beats_told(world: World, matrix: MatrixServer) -> int:
     """How often a chat was told of a beat."""
     return world.texts(1).count("It beats.") + matrix.texts(matrix.dm).count("It beats.")
+
+
+async def test_a_start_waits_for_a_server_that_is_being_restarted(
+    world: World, own_server: OwnServer
+) -> None:
+    world.database_url = own_server.url
+    world.configure()
+    assert await (await world.start()).stop() == 0
+    await own_server.stop()
+    gateway = await world.launch("gateway")
+    await world.eventually(lambda: "waiting for PostgreSQL at" in world.log)
+    await own_server.start()
+    await gateway.ready()
+    assert await gateway.stop() == 0
+
+
+async def test_a_start_that_waits_for_a_server_can_be_ended(
+    world: World, own_server: OwnServer
+) -> None:
+    world.database_url = own_server.url
+    world.configure()
+    await own_server.stop()
+    gateway = await world.launch("gateway")
+    await world.eventually(lambda: "waiting for PostgreSQL at" in world.log)
+    await gateway.stop()
+    assert not gateway.running

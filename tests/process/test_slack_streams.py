@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.store.journal.previews import STOPPED_LINE
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer

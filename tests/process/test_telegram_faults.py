@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from tests.process.harness import PATIENCE, World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,7 +10,7 @@ from random import Random
 
 import aiohttp
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.triggers.webhooks.signatures import sign
 from tests.doubles.telegram_server import TelegramServer

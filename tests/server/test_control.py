@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from nanobot.bus.gate import Gate
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import ChannelHost
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import TERMINAL

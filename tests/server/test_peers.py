@@ -152,6 +152,7 @@ async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> 
         drives=lambda: True,
         schedules=lambda: False,
         serves=set,
+        speaks=set,
         holds=lambda _: True,
         partial=lambda _: None,
         ended=never_ends,

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nanobot.app.trigger_plans import plan_of
 from nanobot.app.triggers import triggers_of
 from nanobot.app.webhooks import webhooks_of
-from nanobot.channels.chat_delivery import REPEAT_LINE
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins import Plugins

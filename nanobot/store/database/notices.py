@@ -27,12 +27,17 @@ _SEND = sa.text(
 _SCHEMA = sa.text("SELECT coalesce(current_schema(), '')")
 
 
+def name_of(owner: str) -> str:
+    """A process's name to the others, by that of its leases."""
+    return hashlib.blake2b(owner.encode(), digest_size=6).hexdigest()
+
+
 class Notices:
     """What is sent to everybody comes back to the sender, too. Sending is a transaction of its own:
     at its commit PostgreSQL takes a lock that all senders of a server wait for."""
 
     def __init__(self, database: PostgresDatabase, owner: str) -> None:
-        self.own = hashlib.blake2b(owner.encode(), digest_size=6).hexdigest()
+        self.own = name_of(owner)
         """This process's name to the others."""
         self.sent = 0
         self._database = database

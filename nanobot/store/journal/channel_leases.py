@@ -6,22 +6,35 @@ import sqlalchemy as sa
 
 from nanobot.session.lease import CHANNEL
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.dialect import insert_ignore, insert_or_set
+from nanobot.store.journal import chat_leases
 from nanobot.store.unit import StoreContext, store_now
 
 _l = schema.channel_leases
 
 
-def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
+def hold(
+    connection: sa.Connection, writer: StoreContext, channel: str, *, shares: bool = False
+) -> bool:
     if writer.lease is None:
         return True
     now = store_now(connection, writer)
+    held = _hold(connection, writer.owner, channel, (now, now + min(writer.lease, CHANNEL.seconds)))
+    if held and shares:
+        name = chat_leases.shared_name(channel)
+        insert_or_set(connection, _l, "owner", {"channel": name, "owner": writer.owner, "until": 0})
+    return held
+
+
+def _hold(
+    connection: sa.Connection, owner: str, channel: str, from_until: tuple[float, float]
+) -> bool:
+    now, until = from_until
     insert_ignore(connection, _l, {"channel": channel, "until": 0.0})
     free = sa.or_(_l.c.until < now, _l.c.until > now + 2 * CHANNEL.seconds)  # clock set back
-    mine = sa.or_(_l.c.owner == writer.owner, free)
+    mine = sa.or_(_l.c.owner == owner, free)
     taken = sa.update(_l).where(_l.c.channel == channel, mine)
-    values = {"owner": writer.owner, "until": now + min(writer.lease, CHANNEL.seconds)}
-    return connection.execute(taken.values(**values)).rowcount == 1
+    return connection.execute(taken.values(owner=owner, until=until)).rowcount == 1
 
 
 def free_all(connection: sa.Connection, identity: str) -> None:

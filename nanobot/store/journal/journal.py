@@ -11,6 +11,7 @@ from nanobot.store.journal import (
     admission,
     approvals,
     channel_leases,
+    chat_leases,
     chats,
     claiming,
     direct,
@@ -55,13 +56,16 @@ class SqlJournal(SqlStore):
     snapshot = bare_verb(runs.snapshot)
     session = bare_verb(runs.session)
     set_model = verb(log.set_model, "set_model")
-    owed_chats = bare_verb(outbox.owed_chats)
+    owed_chats = verb(outbox.owed_chats)
     next_outbound = bare_verb(outbox.next_outbound)
+    take_chat = verb(outbox.take_chat)
+    renew_chats = verb(chat_leases.renew)
+    leave_chats = verb(chat_leases.leave)
     outbound = bare_verb(outbox.find)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
     receipt = verb(outbox.receipt, "receipt")
-    defer = bare_verb(outbox.defer, "defer")
+    defer = verb(outbox.defer, "defer")
     bury = verb(outbox.bury, "bury")
     hold_channel = verb(channel_leases.hold)
     leave_channel = verb(channel_leases.leave)

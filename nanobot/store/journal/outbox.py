@@ -13,12 +13,12 @@ from nanobot.messages import WEB, Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
-from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
+from nanobot.session.outbox import BuryScope, OutboundRow, PartRow, Taken
 from nanobot.store import part_rows
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import chats, log
+from nanobot.store.journal import chat_leases, chats, log
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DIGEST
 
@@ -162,8 +162,21 @@ def post(
         writer.notifications.posted(connection, message)
 
 
-def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
-    return [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
+def owed_chats(connection: sa.Connection, writer: StoreContext, channel: str) -> list[Address]:
+    owed = [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
+    others = set(chat_leases.others_speak(connection, writer, owed))
+    return [address for address in owed if address not in others]
+
+
+def take_chat(
+    connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
+) -> Taken:
+    if writer.lease is None:
+        return Taken(next_outbound(connection, address))
+    outcome = chat_leases.try_to_take(connection, writer, address, helping=helping)
+    row = next_outbound(connection, address)
+    holder = outcome()
+    return Taken(row) if holder is None else Taken(holder=holder)
 
 
 def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
@@ -212,6 +225,7 @@ def begin_send(
     *,
     duplicate: bool,
 ) -> None:
+    chat_leases.fence(connection, writer, row.message.address)
     refusal = Fenced(f"message {row.id} is no longer unsent")
     _SENDING.change_one(connection, refusal, o=row.id, dup=duplicate, n=int(duplicate))
     now = writer.clock.now()
@@ -246,6 +260,7 @@ def receipt(
     *,
     begin: int | None,
 ) -> OutboundRow | None:
+    chat_leases.fence(connection, writer, row.message.address)
     state = "preview" if row.state == "preview" else "sent"
     _PART_SENT.execute(connection, o=row.id, n=idx, s=state, r=message_id)
     if row.state == "preview":
@@ -276,8 +291,14 @@ def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:
 
 
 def defer(
-    connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
+    connection: sa.Connection,
+    writer: StoreContext,
+    row: OutboundRow,
+    idx: int,
+    not_before: float,
+    error: str,
 ) -> None:
+    chat_leases.fence(connection, writer, row.message.address)
     if row.state == "preview":
         _PARTS_GONE.execute(connection, o=row.id, n=0)
         return
@@ -296,6 +317,7 @@ def bury(
     scope: BuryScope,
 ) -> int:
     address = row.message.address
+    chat_leases.fence(connection, writer, address)
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
     if scope == "message":
         query = query.where(_o.c.id == row.id)

@@ -1,0 +1,33 @@
+"""What the deliveries to all chats of a channel share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from nanobot.channels.ages import Ages
+from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.moved_chats import MovedChats
+from nanobot.channels.outage import Outage
+from nanobot.channels.sender import PartSender
+from nanobot.channels.shared_chats import SharedChats
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
+from nanobot.system import Backoff
+
+
+class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What all chats of a channel share. `shared`: other processes serve them, too."""
+
+    sender: PartSender
+    journal: Journal
+    clock: Clock
+    moved: MovedChats
+    ages: Ages
+    outage: Outage
+    release_preview: Callable[[str], Awaitable[None]]
+    backoff: Backoff
+    doubtful_backoff: Backoff
+    shared: SharedChats | None
+    leases: ChatLeases
