@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from nanobot.channels.rate_limit import MEMORY_SECONDS, RateLimiter
+from nanobot.channels.rate_limit import MEMORY_SECONDS, RateLimiter, RatePeers
 from nanobot.errors import NotSent
 from nanobot.ports import Capabilities, Rate
 from nanobot.testing.machine import ManualClock
@@ -196,3 +196,34 @@ async def test_previews_leave_the_last_messages_of_a_chats_period_to_answers() -
     assert await sent(rates, clock, "1", 3) == [0] * 3
     clock.advance(5.0)
     assert rates.free("1", edit=True)
+
+
+async def test_processes_that_share_a_bot_share_what_it_may_send() -> None:
+    """A complaint about the whole bot is told to the others, and each keeps to its share."""
+    clock = ManualClock()
+    told: list[float] = []
+    able = Capabilities(chat_rate=SECOND, bot_rate=TENTH, edit_rate=Rate(8, 60.0))
+    rates = RateLimiter(clock, able, RatePeers(lambda: 1, told.append))
+    rates.complained("1", NotSent("429", retry_after=5.0, scope="bot"))
+    assert told == [5.0]
+    other = RateLimiter(clock, able, RatePeers(lambda: 1))
+    other.heard(5.0)
+    times = []
+    for chat in ("2", "3", "4"):
+        await other.turn(chat)
+        times.append(round(clock.monotonic(), 3))
+    assert [round(time - times[0], 3) for time in times] == [0.0, 0.2, 0.4]
+    assert times[0] >= 5.0
+
+
+async def test_complaints_of_two_chats_slow_the_other_processes_down() -> None:
+    clock, told = ManualClock(), list[float]()
+    able = Capabilities(chat_rate=SECOND, bot_rate=TENTH)
+    rates = RateLimiter(clock, able, RatePeers(lambda: 2, told.append))
+    rates.complained("1", flood())
+    assert told == []
+    rates.complained("2", flood())
+    assert told == [0.0]
+    other = RateLimiter(clock, able, RatePeers(lambda: 2))
+    other.heard(0.0)
+    assert await sent(other, clock, "3", 3) == [0.0, 0.3, 0.6]

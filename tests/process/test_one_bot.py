@@ -49,8 +49,8 @@ class Talks:
         """Each chat has another answer: a run that sees three kills in a row is given up."""
         before = dict(self.answered)
         async with asyncio.timeout(PATIENCE):
-            while any(self.answered[chat] == before[chat] < 1_000 for chat in self._chats):
-                await asyncio.sleep(0.02)  # nobody tells
+            while any(self.answered[chat] == before[chat] < 1_000 for chat in self._chats):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.02)
 
     def _told(self, chat: int) -> list[str]:
         return without_repeats(self._world.texts(chat))
