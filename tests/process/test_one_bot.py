@@ -68,6 +68,13 @@ class Talks:
         return repeats
 
 
+@pytest.fixture
+def cluster(cluster: Cluster) -> Cluster:
+    """The model is scripted by what people say alone."""
+    cluster.configure(agent='remember = "off"\nrecall = "off"')
+    return cluster
+
+
 async def killing(
     cluster: Cluster, members: list[Nanobot], talks: Talks, kills: int, rng: random.Random
 ) -> None:

@@ -44,5 +44,6 @@ def free_all(connection: sa.Connection, identity: str) -> None:
 
 
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
-    ours = sa.update(_l).where(_l.c.channel == channel, _l.c.owner == writer.owner)
+    names = (channel, chat_leases.shared_name(channel))
+    ours = sa.update(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner)
     connection.execute(ours.values(owner=None, until=0.0))
