@@ -197,10 +197,9 @@ class ChannelHost:
 
     async def _in_turn(self, serve: Callable[[], Awaitable[None]]) -> None:
         """Serve while the channel's lease is ours, and wait for it in between."""
-        shares = self.shares
-        lease = ChannelLease(self.name, self._bus.journal, self._clock, shares=shares)
+        lease = ChannelLease(self.name, self._bus.journal, self._clock, shares=self.shares)
         while True:
-            self._leases.helping = shares
+            self._leases.helping = self.shares
             if not await lease.take():
                 self._settle("standby")
                 logger.info("{}: another process serves it; waiting", self.name)
