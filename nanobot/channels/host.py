@@ -171,19 +171,21 @@ class ChannelHost:
         self.settled.set()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, fetch files, deliver and show work until cancelled. Where processes share a
-        store, only the one that holds the channel's lease receives, and it alone delivers unless
-        the channel is `shared`; who waits in front of a screen is served by their own."""
-        if not self._hosting.shared or self._channel.capabilities.waits:
-            await self._serve(intake)
-        elif not self.shares:
-            await self._in_turn(partial(self._serve, intake))
-        else:
-            await self.moved.load()
-            async with asyncio.TaskGroup() as tasks:
-                self._leases.helping = True
-                self._begin(tasks, self._speaking())
-                await self._in_turn(partial(self._listening, intake))
+        """Receive, deliver and show work until cancelled. Of processes that share a store the one
+        with the channel's lease does, or receives if the channel is `shared`."""
+        try:
+            if not self._hosting.shared or self._channel.capabilities.waits:
+                await self._serve(intake)
+            elif not self.shares:
+                await self._in_turn(partial(self._serve, intake))
+            else:
+                await self.moved.load()
+                async with asyncio.TaskGroup() as tasks:
+                    self._leases.helping = True
+                    self._begin(tasks, self._speaking())
+                    await self._in_turn(partial(self._listening, intake))
+        finally:
+            await self._leases.leave()
 
     @property
     def shares(self) -> bool:
@@ -298,7 +300,6 @@ class ChannelHost:
                 async with asyncio.timeout(seconds):
                     await self._previews.rest()
         await self._delivery.flush(seconds)
-        await self._leases.leave()
 
     async def close(self) -> None:
         """Let go of the platform."""

@@ -26,7 +26,7 @@ async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(
     assert "Gateway (worker): up" in await cluster.run(worker, "status")
     await cluster.stop()
     world.verify()
-    owners = world.rows("SELECT owner FROM channel_leases WHERE owner IS NOT NULL")
+    owners = world.rows("SELECT channel, owner FROM channel_leases WHERE owner IS NOT NULL")
     assert owners == []
 
 
