@@ -114,9 +114,8 @@ class ChannelHost:
                 lambda: bus.peers.speakers(name), lambda seconds: bus.peers.slowed(name, seconds)
             ),
         )
-        if channel.capabilities.shared:
-            bus.on_slowed(name, sender.rates.heard)
         can = channel.capabilities
+        bus.on_slowed(name, sender.rates.heard)
         self._leases = ChatLeases(name, bus.journal, clock, shared=hosting.shared and not can.waits)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
