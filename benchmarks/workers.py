@@ -257,6 +257,7 @@ def _this() -> ThisProcess:
         drives=lambda: False,
         schedules=lambda: False,
         serves=lambda: [CHANNEL],
+        speaks=tuple,
         holds=lambda _: False,
         partial=lambda _: None,
         ended=ended,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
+from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import Albums, Channel
 from nanobot.system import SystemClock
