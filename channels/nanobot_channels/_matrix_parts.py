@@ -102,6 +102,8 @@ def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
         "msgtype": words["msgtype"],
         "body": f"* {part.text[:_BLURB]}",
         "m.mentions": {},
+        # Without it other people's clients fetch the links in an answer to show what is there.
+        "com.beeper.linkpreviews": [],
         "m.new_content": words,
         "m.relates_to": {"rel_type": "m.replace", "event_id": message_id},
     }
@@ -131,6 +133,8 @@ def _words(part: OutboundPart, payload: Payload, *, plain: bool) -> Json:
         "body": part.text,
         # Without it a name, or @room, in a model's words would ring.
         "m.mentions": {},
+        # And without this other clients would fetch the links to show previews.
+        "com.beeper.linkpreviews": [],
     }
     if payload.html and not plain:
         fields |= {"format": "org.matrix.custom.html", "formatted_body": payload.html}

@@ -7,11 +7,14 @@ import hmac
 from aiohttp import web
 
 from nanobot.config.settings.channels import WebSettings
+from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.server.access import Access, Principal
 from nanobot.server.guards import client_of, host_allowed, origin_allowed
 from nanobot.server.path_prefix import note_prefix
 from nanobot.server.rates import Rates
+from nanobot.server.seats import Seats
+from nanobot.server.web_server import room
 from nanobot.server.wire import Problem
 
 CSRF = "X-CSRF-Token"
@@ -34,6 +37,7 @@ class Admission:
 
     def __init__(self, settings: WebSettings, access: Access, clock: Clock) -> None:
         self.access = access
+        self.seats = Seats(room())
         self.prefix = settings.prefix
         self._settings = settings
         self._names = settings.names
@@ -78,6 +82,10 @@ class Admission:
             if not hmac.compare_digest(shown, principal.csrf.encode()):
                 text = f"A page shows what GET /api/me calls csrf, in {CSRF}."
                 raise Problem(403, "csrf", text)
+        owner = principal.role is Role.OWNER
+        if not self.seats.know(request.protocol, principal.by, owner=owner):
+            text = "Too many connections are open; close some, or try again later."
+            raise Problem(429, "busy", text, {"Retry-After": "2", "Connection": "close"})
         self._limited(self._requests, principal.name)
         self._requests.take(principal.name)
         request[_PRINCIPAL] = principal
@@ -89,9 +97,11 @@ class Admission:
 
     async def log_in(self, request: web.Request, shown: str) -> str:
         """The cookie for a link's secret or a token. Raises Problem."""
-        self._limited(self._mistakes, self.client(request))
+        if self.access.is_guessable(shown):
+            self._limited(self._mistakes, self.client(request))
         cookie = await self.access.logged_in(shown) if len(shown) <= _MOST_CHARS else None
         if cookie is None:
+            self._limited(self._mistakes, self.client(request))
             self._mistakes.take(self.client(request))
             text = "This opens nothing, or not any more: `nanobot dashboard` gives a new link."
             raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
@@ -103,10 +113,15 @@ class Admission:
         shown = token.strip() if scheme.lower() == "bearer" else "" if scheme else cookie
         if not 0 < len(shown) <= _MOST_CHARS:
             return None
-        if not self.access.is_known(shown):
-            self._limited(self._mistakes, self.client(request))
         by = self.access.by_token if scheme else self.access.by_cookie
-        return await by(shown)
+        if self.access.is_guessable(shown):
+            self._limited(self._mistakes, self.client(request))
+            return await by(shown)
+        # What nobody can guess is looked up, whatever others at this address have shown.
+        principal = await by(shown)
+        if principal is None:
+            self._limited(self._mistakes, self.client(request))
+        return principal
 
     @staticmethod
     def _limited(rates: Rates, key: str) -> None:

@@ -87,7 +87,7 @@ class Application:
         return cast("web.Server", self._runner.server)
 
     def __call__(self) -> asyncio.Protocol:
-        return Connection(self._server, loop=self._loop, **self._options)
+        return Connection(self._server, self._admission.seats, loop=self._loop, **self._options)
 
     def __len__(self) -> int:
         return len(self._server.connections)

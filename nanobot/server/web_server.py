@@ -61,7 +61,7 @@ class WebServer:
         self._exact = exact or bool(settings.names or settings.prefix)
         self._settings = settings
         self._load = load
-        self._most = _room() if connections is None else connections
+        self._most = room() if connections is None else connections
         self._listening: Listener | None = None
         self._connecting = 0
         self._answering: Answering | None = None
@@ -208,7 +208,7 @@ class _Waiting(asyncio.Protocol):
             transport.close()
 
 
-def _room() -> int:
+def room() -> int:
     """Connections at once: at most half of the files that the process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)

@@ -11,6 +11,8 @@ import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from nanobot.server.seats import Seats
+
 QUIET = {
     "Server": "nanobot",
     "Cache-Control": "no-store",
@@ -94,7 +96,19 @@ async def asked_to_go_on(_: web.Request) -> None:
 class Connection(RequestHandler):
     """One connection. What cannot be understood gets the same errors as everything else."""
 
-    __slots__ = ()
+    __slots__ = ("_seats",)
+
+    def __init__(self, manager: web.Server, seats: Seats, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._seats = seats
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._seats.take(self, self.force_close)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._seats.leave(self)
+        super().connection_lost(exc)
 
     def handle_error(
         self,

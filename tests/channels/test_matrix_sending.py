@@ -50,6 +50,7 @@ async def test_an_answer_has_text_and_html_and_mentions_nobody(matrix: MatrixSer
     assert content["body"] == "**bold** @room"
     assert content["formatted_body"] == "<p><strong>bold</strong> @room</p>"
     assert content["m.mentions"] == {}
+    assert content["com.beeper.linkpreviews"] == []
     assert content["msgtype"] == "m.text"
 
 

@@ -264,6 +264,22 @@ async def test_who_guesses_has_to_wait_and_who_is_in_goes_on(served: House) -> N
     assert (await owner.get("/api/me"))[0] == 200
 
 
+async def test_a_right_token_and_a_right_link_open_where_others_have_guessed(served: House) -> None:
+    owner, guesser = await served.owner(), await served.stranger()
+    _, new = await owner.post("/api/web/tokens/add", name="anna", role="member")
+    _, link = await owner.post("/api/web/link")
+    codes = []
+    for number in range(30):
+        guesser.headers["Authorization"] = f"Bearer {number:043}"
+        codes.append((await guesser.get("/api/me"))[0])
+    assert codes[-1] == 429
+    guesser.headers["Authorization"] = f"Bearer {new['token']}"
+    assert (await guesser.get("/api/me"))[0] == 200
+    del guesser.headers["Authorization"]
+    secret = link["url"].partition("#login=")[2]
+    assert (await guesser.post("/api/login", secret=secret))[0] == 200
+
+
 async def test_the_page_comes_with_a_strict_policy_compressed_and_once(served: House) -> None:
     session = (await served.stranger()).session
     async with session.get(served.url) as page:

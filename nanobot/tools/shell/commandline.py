@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,16 @@ from nanobot.text import pattern
 from nanobot.tools.shell import words as spelling
 from nanobot.tools.shell.bombs import Functions, is_endless
 from nanobot.tools.shell.hidden_programs import matters
-from nanobot.tools.shell.inner_calls import SHELLS, TERMINALS, inner_lines, inner_words, printed
+from nanobot.tools.shell.inner_calls import (
+    SHELLS,
+    TERMINALS,
+    inner_lines,
+    inner_words,
+    matched_words,
+    printed,
+)
 from nanobot.tools.shell.program_call import ProgramCall
+from nanobot.tools.shell.syntax_nodes import index_of, redirects_of, text_of, variable_of
 from nanobot.tools.shell.words import COMPUTED, Word
 
 if TYPE_CHECKING:
@@ -156,7 +164,7 @@ class _Reading:
         fed: list[ProgramCall] = []
         given = ""
         after: list[Node] = []
-        for redirect in _redirects(node):
+        for redirect in redirects_of(node):
             if redirect.type == "file_redirect":
                 target = redirect.child_by_field_name("destination")
                 if target is None:
@@ -187,7 +195,7 @@ class _Reading:
         text, stages = "", []
         for child in redirect.named_children:
             if child.type == "heredoc_body":
-                text += _text(child)
+                text += text_of(child)
             elif child.type in ("pipeline", "command"):
                 stages.append(child)
             elif redirect.type == "herestring_redirect":
@@ -226,7 +234,7 @@ class _Reading:
         if depth > MAX_DEPTH:
             self._exhausted = True
             return call
-        for words in inner_words(call):
+        for words in (*inner_words(call), *matched_words(call)):
             self._kept(msgspec.structs.replace(call, words=words), depth + 1)
         for line in (*inner_lines(call), *self._run_files(call)):
             self.read(line, depth + 1, typed=call.name in TERMINALS)
@@ -268,18 +276,18 @@ class _Reading:
             for word in spelling.fields(self._encoded(child))
         ]
         if words and not any(word.computed for word in words):
-            self._set(_text(name), words)
+            self._set(text_of(name), words)
 
     def _assign(self, node: Node, depth: int) -> None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or value is None:
             return
-        if matters(_text(name)):
+        if matters(text_of(name)):
             # As if it were `env NAME=value`: it holds for what is run afterwards.
             word = self._word(value)
-            setting = Word(f"{_text(name)}={word.text}", computed=word.computed)
+            setting = Word(f"{text_of(name)}={word.text}", computed=word.computed)
             self._kept(ProgramCall((Word("env"), setting)), depth)
-        self._sources[_text(name)] = tuple(self._inside(value, depth))
+        self._sources[text_of(name)] = tuple(self._inside(value, depth))
         if value.type == "array":
             words = [
                 word
@@ -287,10 +295,10 @@ class _Reading:
                 for word in spelling.fields(self._encoded(child))
             ]
             added = any(child.type == "+=" for child in node.children)
-            before = self._variables.get(_text(name), []) if added else []
-            self._set(_text(name), [*before, *words])
+            before = self._variables.get(text_of(name), []) if added else []
+            self._set(text_of(name), [*before, *words])
         else:
-            self._set(_text(name), [self._word(value)])
+            self._set(text_of(name), [self._word(value)])
 
     def _set(self, name: str, words: list[Word]) -> None:
         """Values that double and double again are not followed."""
@@ -304,7 +312,7 @@ class _Reading:
             return [call for child in node.named_children for call in self._walk(child, depth + 1)]
         if node.type in ("raw_string", "ansi_c_string"):
             return []
-        held = self._sources.get(_variable_of(node), ())
+        held = self._sources.get(variable_of(node), ())
         inner = [call for child in node.named_children for call in self._inside(child, depth)]
         return [*held, *inner]
 
@@ -313,15 +321,17 @@ class _Reading:
 
     def _encoded(self, node: Node, *, quoted: bool = False) -> str:
         """A word, as the functions of `words` take it apart."""
-        text = _text(node)
+        text = text_of(node)
         match node.type:
             case "raw_string":
                 encoded = spelling.JOIN + spelling.literal(text[1:-1])
             case "ansi_c_string":
                 encoded = spelling.JOIN + spelling.literal(spelling.unescaped(text[2:-1]))
             case "simple_expansion" | "expansion":
-                encoded = self._expanded(_variable_of(node), _index_of(node), quoted=quoted)
-            case "command_substitution" | "process_substitution" | "arithmetic_expansion":
+                encoded = self._expanded(variable_of(node), index_of(node), quoted=quoted)
+            case "command_substitution":
+                encoded = self._substituted(node, quoted=quoted)
+            case "process_substitution" | "arithmetic_expansion":
                 encoded = COMPUTED
             case "string" | "translated_string":
                 parts = [self._encoded(child, quoted=True) for child in node.named_children]
@@ -335,14 +345,28 @@ class _Reading:
                 encoded = spelling.bare(text)
         return encoded
 
+    def _substituted(self, node: Node, *, quoted: bool) -> str:
+        """What a substitution becomes: its text where the line itself holds what is printed."""
+        match node.named_children:
+            case [inner] if inner.type == "command":
+                words = [
+                    word
+                    for child in inner.named_children
+                    for word in spelling.fields(self._encoded(child))
+                ]
+                text = printed(ProgramCall(tuple(words))).rstrip("\n")
+                if text and not any(word.computed for word in words):
+                    return spelling.value([Word(text, computed=True)], quoted=quoted, listed=False)
+        return COMPUTED
+
     def _joined(self, node: Node) -> str:
         """A word of several parts. The grammar takes a variable behind an option for a word."""
         encoded, after_dollar = "", False
         for child in node.children:
-            split = _NAME.match(_text(child)) if after_dollar else None
+            split = _NAME.match(text_of(child)) if after_dollar else None
             if split:
                 encoded += self._expanded(split[0], "", quoted=False)
-                encoded += spelling.bare(_text(child)[split.end() :])
+                encoded += spelling.bare(text_of(child)[split.end() :])
             elif child.is_named:
                 encoded += self._encoded(child)
             after_dollar = child.type == "$"
@@ -356,34 +380,3 @@ class _Reading:
             at = int(index) if index.isdecimal() else 0
             words = words[at : at + 1]
         return spelling.value(words, quoted=quoted, listed=index == "@" or len(words) > 1)
-
-
-def _redirects(node: Node) -> Iterator[Node]:
-    """The redirects of a statement, those behind a `<<EOF` too."""
-    for redirect in node.children_by_field_name("redirect"):
-        yield redirect
-        if redirect.type == "heredoc_redirect":
-            yield from (child for child in redirect.named_children if child.type == "file_redirect")
-
-
-def _index_of(node: Node) -> str:
-    """Which member of a list an expansion is; empty if it names none."""
-    for child in node.named_children:
-        if child.type == "subscript":
-            return _text(child.named_children[-1])
-    return ""
-
-
-def _variable_of(node: Node) -> str:
-    """The name of the variable that a node is the value of; empty for any other."""
-    if node.type not in ("simple_expansion", "expansion"):
-        return ""
-    for child in node.named_children:
-        inner = child.named_children[0] if child.type == "subscript" else child
-        if inner.type == "variable_name":
-            return _text(inner)
-    return ""
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

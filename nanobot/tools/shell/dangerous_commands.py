@@ -56,7 +56,8 @@ _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|md|dm-|mapper/|disk/|
 _DECODERS = frozenset({"base64", "base32", "xxd", "uudecode", "openssl", "gpg", "rev", "tr"})
 _FORMATTERS = frozenset(
     {"badblocks", "blkdiscard", "cfdisk", "cryptsetup", "fdisk", "gdisk", "hdparm", "lvremove"}
-    | {"mdadm", "mkswap", "parted", "pvremove", "sfdisk", "sgdisk", "vgremove", "wipefs"}
+    | {"mdadm", "mke2fs", "mkdosfs", "mkexfatfs", "mkntfs", "mkreiserfs", "mkudffs", "newfs"}
+    | {"mkswap", "parted", "pvremove", "sfdisk", "sgdisk", "vgremove", "wipefs"}
 )
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit", "kexec"})
 _SYSTEMD = frozenset({"poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "suspend"})

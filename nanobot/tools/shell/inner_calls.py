@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from nanobot.text import pattern
 from nanobot.tools.shell.hidden_programs import lines_within
@@ -27,6 +28,13 @@ WRAPPERS = frozenset(
 """Programs that run the program named in their arguments."""
 
 _TAKE_A_LINE = frozenset({"entr", "eval", "hyperfine", "parallel", "ssh", "su", "tmux", "watch"})
+_PATTERN = pattern(r"[*?]|\[.+\]")
+_KNOWN = (
+    INTERPRETERS
+    | frozenset({"chmod", "chown", "crontab", "dd", "eval", "find", "kill", "mkfs", "mv", "nc"})
+    | frozenset({"reboot", "rm", "rsync", "shred", "shutdown", "srm", "sudo", "tee", "xargs"})
+)
+"""Programs that matter when a pattern (`/b?n/r?`) may mean them."""
 TERMINALS = frozenset({"tmux"})
 """Programs that type into a terminal what stands in their arguments."""
 _SCHEDULED = frozenset({"at", "batch"})
@@ -70,14 +78,24 @@ def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
         yield from _executed_by_find(call)
 
 
+def matched_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
+    """The words of each known program that the shell may find by the pattern in front."""
+    if len(call.words) > 1 and _PATTERN.search(call.name):
+        for name in sorted(_KNOWN):
+            if fnmatchcase(name, call.name):
+                yield (Word(name), *call.words[1:])
+
+
 def inner_lines(call: ProgramCall) -> Iterator[str]:
     """The texts that the call takes for lines of a shell."""
     if call.name in _TAKE_A_LINE:
-        words = [word.text for word in call.words[1:] if not word.computed]
+        words = [word.text for word in call.words[1:] if word.text or not word.computed]
         yield " ".join(words)
         yield from (word for word in words if " " in word)
     yield from filter(None, lines_within(call))
     if call.name in _SCHEDULED:
+        yield from filter(None, (call.input, *map(printed, call.fed)))
+    if call.name in ("source", "."):
         yield from filter(None, (call.input, *map(printed, call.fed)))
     if call.name == "trap":
         yield from call.operands[:1]
