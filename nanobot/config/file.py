@@ -15,7 +15,15 @@ import tomlkit
 from nanobot.config.loader import Config, home_of, load, survey
 from nanobot.config.reader import OPEN
 from nanobot.config.settings import ConfigFile
-from nanobot.config.values import Source, base_of, from_text, masked, masked_arguments, variable_of
+from nanobot.config.values import (
+    Source,
+    base_of,
+    from_text,
+    masked,
+    masked_arguments,
+    parts_of,
+    variable_of,
+)
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
@@ -128,7 +136,7 @@ def change(
 
 def edited(text: str, key: str, value: Any) -> str:
     """The text of a TOML file with one key set. Raises ConfigError when it cannot be."""
-    *path, last = key.split(".")
+    *path, last = parts_of(key)
     try:
         document = tomlkit.parse(text)
         node: Any = document
@@ -281,7 +289,7 @@ def _keys(table: Any, path: str = "") -> Iterator[str]:
 
 def without(text: str, key: str) -> str:
     """The text of a TOML file with one key taken out. Raises UsageError if it is not in there."""
-    *path, last = key.split(".")
+    *path, last = parts_of(key)
     try:
         document = tomlkit.parse(text)
         node: Any = document

@@ -21,6 +21,7 @@ from nanobot.config.settings import ConfigFile
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.config.settings.base import Settings, Unfit
 from nanobot.config.values import (
+    MOST_PARTS,
     EnvironmentText,
     allowed,
     base_of,
@@ -87,7 +88,7 @@ class Reader:
             if not variable.startswith(_PREFIX) or variable in _NOT_KEYS or not text:
                 continue
             parts = variable.removeprefix(_PREFIX).lower().split("__")
-            if _leads_to_a_key(parts):
+            if len(parts) <= MOST_PARTS and _leads_to_a_key(parts):
                 with self.noting():
                     self._put(tree, parts, EnvironmentText(text, variable))
             elif len(parts) > 1 or get_close_matches(parts[0], ConfigFile.__struct_fields__):

@@ -20,6 +20,8 @@ import msgspec
 from nanobot.errors import ConfigError
 from nanobot.text import pattern
 
+MOST_PARTS = 16
+"""Of a dotted key: no key of ours has half as many."""
 _TELLTALE = "token|key|password|passwd|secret|credentials?"
 _SECRET_NAME = pattern(rf"({_TELLTALE})$", re.IGNORECASE)
 _SECRET_LINE = pattern(rf"((?:{_TELLTALE})[\"']?\s*(?:[=:]|\s)\s*)\S.*", re.IGNORECASE)
@@ -153,12 +155,31 @@ def parse_bytes(file: Path, raw: bytes) -> dict[str, Any]:
             f"{file}, line {line}: a byte that is not UTF-8. Save the file as UTF-8."
         ) from None
     try:
-        return tomllib.loads(text)
+        tree = tomllib.loads(text)
     except RecursionError:
         raise ConfigError(f"{file}: nested too deeply. Write tables as [a.b].") from None
     except ValueError as error:
         # `from None`: the original error may hold the whole document.
         raise ConfigError(_toml_error(file, text, str(error))) from None
+    level: list[Any] = [tree]
+    for _ in range(MOST_PARTS):
+        level = [item for node in level for item in _below(node)]
+        if not level:
+            return tree
+    raise ConfigError(f"{file}: a key has more than {MOST_PARTS} parts. Write it shorter.")
+
+
+def _below(node: Any) -> list[Any]:
+    items = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [item for item in items if isinstance(item, dict | list)]
+
+
+def parts_of(key: str) -> list[str]:
+    """The parts of a dotted key. Raises ConfigError for more than any key has."""
+    parts = key.split(".")
+    if len(parts) > MOST_PARTS:
+        raise ConfigError(f"a key has at most {MOST_PARTS} parts, not {len(parts)}.")
+    return parts
 
 
 def _read(file: Path) -> bytes:
@@ -299,6 +320,12 @@ def _range(hint: Any) -> str:
     return ""
 
 
+def _without_keys(text: str) -> str:
+    """A text without what looks like a key, wherever somebody put it."""
+    is_place = "://" in text or text.startswith(("/", "~", "."))
+    return _KEY_LIKE.sub("***", text if is_place else _LONG_WORD.sub("***", text))
+
+
 def shown(key: str, value: Any) -> str:
     """A value in an error: what it is, without what nobody may see, never long."""
     if isinstance(value, dict):
@@ -308,7 +335,7 @@ def shown(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        value = json.dumps(masked(key, value), ensure_ascii=False)
+        value = json.dumps(_without_keys(masked(key, value)), ensure_ascii=False)
     elif isinstance(value, list | tuple):
         words = all(isinstance(item, str) for item in value)
         some = masked_arguments(value) if words else value  # of a program, perhaps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanobot.config import loader as config
+from nanobot.config.file import edited
 from nanobot.config.loader import (
     AgentSettings,
     ChannelSettings,
@@ -20,7 +22,9 @@ from nanobot.config.loader import (
     ProviderSettings,
     WebSettings,
 )
+from nanobot.config.reader import _every_key
 from nanobot.config.settings.channels import ChatSettings
+from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 
 
@@ -41,6 +45,34 @@ def refused(home: Path, text: str, **environ: str) -> str:
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
     return str(caught.value)
+
+
+PASTED = (
+    "sk-proj-4f9aQ7xk2LmN8vB3cD5e",
+    "xoxb-2048-4f9aQ7xk2LmN8vB3",
+    "123456789:AAF9-x_Q7k2LmN8vB3",
+)
+
+
+@pytest.mark.parametrize("pasted", PASTED)
+def test_no_error_repeats_a_key_that_was_pasted_into_a_wrong_place(home: Path, pasted: str) -> None:
+    said = []
+    for key in _every_key():
+        variable = variable_of(key)
+        with suppress(ConfigError):
+            load(home, **{variable: pasted})
+            continue
+        said.append(refused(home, "", **{variable: pasted}))
+    assert len(said) > 50
+    assert [text for text in said if pasted in text or pasted[-12:] in text] == []
+
+
+def test_a_key_of_too_many_parts_is_refused_wherever_it_stands(home: Path) -> None:
+    deep = ".".join(["channels", *["a"] * 5_000])
+    assert "16 parts" in refused(home, f"{deep} = 1")
+    with pytest.raises(ConfigError, match="16 parts"):
+        edited("", deep, 1)
+    load(home, **{"NANOBOT_" + deep.upper().replace(".", "__"): "1"})
 
 
 # What a configuration gives
