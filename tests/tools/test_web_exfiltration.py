@@ -132,3 +132,13 @@ async def test_no_name_is_looked_up_before_it_is_decided() -> None:
     decision = await registry.judge("web_fetch", arguments, tainted)
     assert decision.verdict is Verdict.ASK
     assert looked_up == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["weather tangerin", "weather xxtangerinedreamxx", "weather tange rine dream", "erinedr"],
+)
+def test_parts_of_a_private_word_are_private(query: str) -> None:
+    seen = entries(person("the weather"), result("read_file", "the code is tangerinedream"))
+    assert is_private(query, seen)
+    assert not is_private("weather in Berlin", seen)

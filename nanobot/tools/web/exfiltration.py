@@ -4,7 +4,7 @@ carry something out by the address it fetches or the words it searches for."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from yarl import URL
 
@@ -34,6 +34,8 @@ _BEFORE, _BEHIND, _MOST_BEHIND = "(*_~", ".,;:!?)*_~", 4
 # Words as people and books have them, and small numbers: no keys, no codes.
 _LONGEST_WORD = 20
 _LARGEST_NUMBER = 4
+_SHORTEST_PART, _SHORTEST_WHOLE = 5, 6
+"""Letters of a searched word within a private one, and of a private word within a search."""
 
 
 def is_shown(url: str, entries: Sequence[Entry], addresses: Addresses) -> bool:
@@ -49,16 +51,28 @@ def is_private(query: str, entries: Sequence[Entry]) -> bool:
     """Whether a search could tell what the conversation has read of private matters. Words that a
     person wrote or that pages of the web hold are not private, what is in files, memory and output
     of commands is; others must be few and plain."""
-    terms = set(telling_terms(query))
+    terms, known = set(telling_terms(query)), set[str]()
     for text in _texts_in(entries, _is_known):
-        terms.difference_update(telling_terms(text))
+        known.update(telling_terms(text))
+        terms -= known
         if not terms:
             return False
     if len(terms) > MAX_NEW_WORDS or not all(map(_is_plain, terms)):
         return True
-    return any(
-        not terms.isdisjoint(telling_terms(text)) for text in _texts_in(entries, _is_kept_apart)
-    )
+    return any(_overlap(terms, query, text, known) for text in _texts_in(entries, _is_kept_apart))
+
+
+def _overlap(terms: Set[str], query: str, private: str, known: Set[str]) -> bool:
+    """Whether words of a search, or parts of them, are in a private text, or the other way round:
+    a word may be cut, lengthened or written with gaps."""
+    words = set(telling_terms(private))
+    if not terms.isdisjoint(words):
+        return True
+    folded = private.casefold()
+    if any(len(term) >= _SHORTEST_PART and term in folded for term in terms):
+        return True
+    joined = "".join(query.casefold().split())
+    return any(len(word) >= _SHORTEST_WHOLE and word in joined for word in words - known)
 
 
 def _is_plain(term: str) -> bool:
