@@ -133,7 +133,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What a model can do, as data. `name` is what the provider is asked for; `price` None: nobody
     told it. `one_at_a_time`: it answers one message only, so that messages which come meanwhile
     wait for the next run instead of joining this one. `sampling`: it
-    takes a temperature."""
+    takes a temperature. `always_thinks`: it cannot be told not to."""
 
     name: str
     provider: str
@@ -144,6 +144,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     short_prompt: bool = False
     one_at_a_time: bool = False
     sampling: bool = True
+    always_thinks: bool = False
     price: Price | None = None
 
     @property

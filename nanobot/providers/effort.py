@@ -21,7 +21,14 @@ _ADAPTIVE = (4, 6)
 _LEAST_BUDGET = 1_024
 _CLAUDE_SHARE = {"low": 0.25, "medium": 0.5, "high": 0.75}
 """Thoughts count against `max_tokens`, so they get a part of it."""
+_LEAST_OF_PRO = 128
 _GEMINI_BUDGET = {"none": 0, "low": 1_024, "medium": 8_192, "high": 24_576}
+
+
+def within(effort: Effort, *, always_thinks: bool) -> Effort:
+    """What a model can be told: to one that always thinks `none` is `low`. It would refuse `none`,
+    and asked without it think as much as it likes."""
+    return "low" if effort == "none" and always_thinks else effort
 
 
 def for_openai(effort: Effort, *, openrouter: bool = False) -> dict[str, Any]:
@@ -52,9 +59,12 @@ def for_gemini(effort: Effort, model: str) -> dict[str, Any]:
     version = _version(_GEMINI, model)
     if effort == "default" or version < (2, 5):
         return {}
+    pro = "pro" in model.lower()  # these always think
     if version < (3, 0):
-        return {"thinkingConfig": {"thinkingBudget": _GEMINI_BUDGET[effort]}}
-    return {"thinkingConfig": {"thinkingLevel": "minimal" if effort == "none" else effort}}
+        budget = _LEAST_OF_PRO if pro and effort == "none" else _GEMINI_BUDGET[effort]
+        return {"thinkingConfig": {"thinkingBudget": budget}}
+    least = "low" if pro else "minimal"
+    return {"thinkingConfig": {"thinkingLevel": least if effort == "none" else effort}}
 
 
 def _version(pattern: re.Pattern[str], model: str) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.capabilities import profile_for
+from nanobot.providers.effort import within
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -223,7 +224,9 @@ class HttpProvider(LLMProvider):
     async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         label = f"{self.name}/{request.model}"
         messages = tuple([_without_foreign(message, label) for message in request.messages])
-        request = msgspec.structs.replace(request, messages=messages)
+        always = self.profile(request.model).always_thinks
+        effort = within(request.effort, always_thinks=always)
+        request = msgspec.structs.replace(request, messages=messages, effort=effort)
         body = self._encode(request, self._quirks_of(request.model))
         async with asyncio.timeout(self._policy.first_token_seconds):
             return await self._line.post(body, self._path(request.model))

@@ -32,6 +32,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.capabilities import profile_for
+from nanobot.providers.effort import within
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import NATIVE, litellm_name
@@ -282,6 +283,9 @@ class LiteLLMProvider(LLMProvider):
             quirks = msgspec.structs.replace(quirks, own_ids=True)
         # Of other providers litellm takes the marks out again.
         quirks = msgspec.structs.replace(quirks, anthropic_cache=True)
+        always = self._profiles(provider, request.model).always_thinks
+        effort = within(request.effort, always_thinks=always)
+        request = msgspec.structs.replace(request, effort=effort)
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)
         received = 0

@@ -37,6 +37,19 @@ class _Row(msgspec.Struct, frozen=True):
     supports_function_calling: bool | None = None
     supports_vision: bool | None = None
     supports_sampling_params: bool = True
+    supports_reasoning: bool = False
+    supports_none_reasoning_effort: bool = False
+    supports_minimal_reasoning_effort: bool | None = None
+    thinking_always_on: bool = False
+
+    @property
+    def always_thinks(self) -> bool:
+        """Whether the model cannot be told not to think, as the rows of its provider say it."""
+        if self.litellm_provider == "openai":
+            return self.supports_reasoning and not self.supports_none_reasoning_effort
+        if self.litellm_provider == "gemini":
+            return self.supports_minimal_reasoning_effort is False
+        return self.thinking_always_on
 
 
 def bundled_table() -> Path | None:
@@ -121,8 +134,10 @@ class ModelTable:
         this very model, else by our own table of families, else the usual."""
         profile = self._tabled(provider, model)
         row = self._rows.get((provider, model))
-        if row is not None and not row.supports_sampling_params:
-            profile = msgspec.structs.replace(profile, sampling=False)
+        if row is not None:
+            profile = msgspec.structs.replace(
+                profile, sampling=row.supports_sampling_params, always_thinks=row.always_thinks
+            )
         settings = self._providers.get(provider)
         return profile if settings is None else configured(profile, settings)
 

@@ -10,9 +10,10 @@ import pytest
 from nanobot.providers.anthropic import AnthropicProvider
 from nanobot.providers.anthropic_request import encode_message
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
-from nanobot.providers.effort import Effort, for_anthropic, for_gemini, for_openai
+from nanobot.providers.effort import Effort, for_anthropic, for_gemini, for_openai, within
 from nanobot.providers.gemini import GeminiProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider
+from nanobot.providers.model_table import ModelTable, bundled_table
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request
 from nanobot.testing.machine import ManualClock
@@ -144,3 +145,77 @@ async def test_litellm_is_told_the_effort_too() -> None:
         assert (await provider.chat(ask("o3-mini", "low"))).text == "ok"
         await provider.close()
         assert server.requests[0]["reasoning_effort"] == "low"
+
+
+async def looked_up(provider: str, model: str) -> ModelTable:
+    table = ModelTable()
+    await table.look_up(provider, model)
+    return table
+
+
+async def test_a_claude_that_always_thinks_is_told_to_think_little() -> None:
+    model = "claude-sonnet-5-5"
+    profiles = (await looked_up("anthropic", model)).profile
+    async with AnthropicServer() as server:
+        provider = AnthropicProvider(
+            "anthropic", server.root, KEY, clock=ManualClock(), profiles=profiles
+        )
+        await provider.chat(ask(model, "none"))
+        await provider.close()
+        (body,) = server.requests
+    assert body["thinking"] == {"type": "adaptive"}
+    assert body["output_config"] == {"effort": "low"}
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        ("gemini-3.8-flash", {"thinkingLevel": "low"}),
+        ("gemini-3.5-flash", {"thinkingLevel": "minimal"}),
+        ("gemini-3.1-pro-preview", {"thinkingLevel": "low"}),
+        ("gemini-2.5-pro", {"thinkingBudget": 128}),
+        ("gemini-2.5-flash", {"thinkingBudget": 0}),
+    ],
+)
+async def test_a_gemini_is_told_to_think_as_little_as_it_can(
+    model: str, config: dict[str, Any]
+) -> None:
+    profiles = (await looked_up("gemini", model)).profile
+    async with GeminiServer() as server:
+        provider = GeminiProvider(
+            "gemini", f"{server.root}/v1beta", KEY, clock=ManualClock(), profiles=profiles
+        )
+        await provider.chat(ask(model, "none"))
+        await provider.close()
+        assert server.requests[0]["generationConfig"]["thinkingConfig"] == config
+
+
+@pytest.mark.parametrize(("model", "sent"), [("o3", "low"), ("gpt-6-luna", "none")])
+@pytest.mark.filterwarnings("ignore:Accessing the")  # pydantic, within litellm
+@pytest.mark.parametrize("client", [OpenAICompatProvider, LiteLLMProvider])
+async def test_openai_is_told_none_where_the_model_takes_it(
+    model: str, sent: str, client: type[Any]
+) -> None:
+    profiles = (await looked_up("openai", model)).profile
+    async with OpenAIServer() as server:
+        more = {"api_base": server.base_url, "api_key": KEY, "profiles": profiles}
+        provider = client(name="openai", clock=ManualClock(), **more)
+        await provider.chat(ask(model, "none"))
+        await provider.close()
+        assert server.requests[0]["reasoning_effort"] == sent
+
+
+async def test_no_claude_of_the_table_is_told_what_it_refuses() -> None:
+    path = bundled_table()
+    assert path is not None
+    rows = json.loads(path.read_text("utf-8"))
+    always = [
+        name
+        for name, row in rows.items()
+        if row.get("litellm_provider") == "anthropic" and row.get("thinking_always_on")
+    ]
+    assert always
+    for model in always:
+        profile = (await looked_up("anthropic", model)).profile("anthropic", model)
+        told = within("none", always_thinks=profile.always_thinks)
+        assert for_anthropic(told, model, 4096)["thinking"]["type"] != "disabled", model
