@@ -77,17 +77,17 @@ async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World
         terminal.type(ENTER)
         await terminal.shows("answered after")
         await choosing(terminal, "Telegram")
-        await asks(terminal, "Token; just Enter: not now")
+        await asks(terminal, "Token, or press Enter to skip")
         terminal.type(f"1:wrong{ENTER}")
         await terminal.shows("That did not work: Telegram refuses the token")
         await asks(terminal, "Try again? (Y/n):")
         terminal.type(ENTER)
-        await asks(terminal, "Token; just Enter: as before")
+        await asks(terminal, "Token, or press Enter to keep it")
         terminal.type(f"{world.telegram.token}{ENTER}")
         await terminal.shows("@nano_bot answers.")
         await asks(terminal, "Your numeric id:")
         terminal.type(ENTER)
-        await terminal.shows("I wait two minutes")
+        await terminal.shows("Waiting two minutes")
         world.telegram.say(7, "hello, it is me")
         await asks(terminal, "Person 7 (id 7) wrote. Is that you?")
         terminal.type(ENTER)
@@ -118,7 +118,7 @@ async def test_whoever_leaves_half_way_has_changed_nothing(world: World) -> None
         await asks(terminal, "Number [1]:")
         terminal.type(ENTER)
         await choosing(terminal, "Telegram")
-        await asks(terminal, "Token; just Enter: not now")
+        await asks(terminal, "Token, or press Enter to skip")
         terminal.type(CTRL_D)
         assert await terminal.ended() == 130
     assert world.untouched
@@ -137,7 +137,7 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
         options = [line for line in terminal.screen.lines if "another one" in line]
         number = options[0].strip()[0]
         terminal.type(f"{number}{ENTER}")
-        await asks(terminal, "Model:")
+        await asks(terminal, "Model or URL:")
         terminal.type(f"mine/big{ENTER}")
         await asks(terminal, "Base URL (https://.../v1)")
         terminal.type(f"{world.model.base_url}{ENTER}")
@@ -177,10 +177,10 @@ async def test_each_answer_about_a_model_that_cannot_be_is_asked_again(world: Wo
             "mine/http://127.0.0.1:1/v1": "is an address, not the name of a model",
             "mine/big one": "one word without blanks",
         }.items():
-            await asks(terminal, "Model:")
+            await asks(terminal, "Model or URL:")
             terminal.type(f"{wrong}{ENTER}")
             await terminal.shows(why)
-        await asks(terminal, "Model:")
+        await asks(terminal, "Model or URL:")
         terminal.type(f"mine/big{ENTER}")
         for wrong in ("", "127.0.0.1:8000/v1", "ftp://host", "http://", "http://[", "yes"):
             await asks(terminal, "Base URL (https://.../v1):")
@@ -201,9 +201,9 @@ async def test_an_address_in_the_place_of_a_model_is_asked_what_it_has(world: Wo
         await asks(terminal, "Number [1]:")
         options = [line for line in terminal.screen.lines if "another one" in line]
         terminal.type(f"{options[0].strip()[0]}{ENTER}")
-        await asks(terminal, "Model:")
+        await asks(terminal, "Model or URL:")
         terminal.type(f"{world.model.base_url}/{ENTER}")
-        await asks(terminal, "Its key; just Enter: none needed (not shown):")
+        await asks(terminal, "Its key, or press Enter if it needs none (not shown):")
         terminal.type(ENTER)
         await terminal.shows("2. llama3")
         await asks(terminal, "Number [1]:")
@@ -236,7 +236,7 @@ async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_ke
         await terminal.shows("Anthropic (Claude)")
         await asks(terminal, "Number [1]:")
         terminal.type(f"1{ENTER}")
-        await asks(terminal, "Your key of OpenAI; just Enter: that of OPENAI_API_KEY (not shown):")
+        await asks(terminal, "Your OpenAI key, or press Enter to use OPENAI_API_KEY (not shown):")
         terminal.type(f"sk-typed{ENTER}")
         await asks(terminal, "Model [gpt-6-luna]:")
         terminal.type(f"gpt-4o{ENTER}")
@@ -270,11 +270,11 @@ async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
         await asks(terminal, "Number")
         terminal.type(f"3{ENTER}")
         await choosing(terminal, "Telegram")
-        await asks(terminal, "Token; just Enter: not now")
+        await asks(terminal, "Token, or press Enter to skip")
         terminal.type(f"{world.telegram.token}{ENTER}")
         await asks(terminal, "Your numeric id:")
         terminal.type(f"@me{ENTER}")
-        await terminal.shows("That is not what an id looks like here: Your numeric id")
+        await terminal.shows("That is not a valid id here. Expected: Your numeric id")
         await asks(terminal, "Your numeric id:")
         terminal.type(f"42{ENTER}")
         assert await terminal.ended() == 0

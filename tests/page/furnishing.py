@@ -115,6 +115,8 @@ async def _fill(there: Furnished) -> None:
     await there.call("memory correct", id=remembered[0]["id"], text=code)
     await there.call("cron add", text=f"Look at {LONG}", schedule="every 3 hours", name=LONG[:60])
     await there.say(f"web:{LONG[:60]}", f"say:{LONG} `{LONG}`")
+    fact = json.dumps({"text": "The plums are ripe in August."})
+    await there.say(f"web:{LONG[:60]}", f"tool:memory_save:{fact}\nsay:I shall remember that.")
     there.house.world.telegram.block(7)
     for number in range(4):
         await there.call("notify", chat="telegram:7", text=f"Message {number} that is refused.")

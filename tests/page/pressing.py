@@ -58,7 +58,7 @@ CONTROLS = """() => {
     const kind = [each.tagName, each.type ?? '', each.className, frame,
       own ? name(each).replace(/\\d+/g, '#') : ''].join('|');
     const chosen = each.getAttribute('aria-pressed') === 'true'
-      || each.hasAttribute('aria-current');
+      || each.hasAttribute('aria-current') || name(each) === 'Copied';  // for a moment
     return { number: index, kind, name: name(each), tag: each.tagName, type: each.type ?? '',
       chosen, everywhere: each.tagName === 'A' || Boolean(each.closest('nav')),
       outside: each.target === '_blank', hidden: each.classList.contains('skip') };

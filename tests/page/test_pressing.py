@@ -127,7 +127,7 @@ async def test_the_permission_that_is_taken_back_is_the_one_that_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("width", "place"), [(390, "chat/web:desk"), (800, "RUN"), (1280, "memory")]
+    ("width", "place"), [(390, "memory"), (800, "RUN"), (1280, "chat/web:desk")]
 )
 async def test_nobody_is_shut_out_on_any_screen(there: Furnished, width: int, place: str) -> None:
     """One view for each width; all of them at each are in the slow test."""

@@ -169,7 +169,7 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Availabl
             api_key=settings.api_key or before.api_key,
             api_base=settings.api_base or before.api_base,
         )
-    say(f"Asking {answering.label} something ...")
+    say(f"Testing {answering.label} ...")
     tried = await try_model(answering.label, providers, environ, config.home)
     say(f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities}).")
 
@@ -254,8 +254,8 @@ def _listed(environ: Mapping[str, str]) -> AvailableModel:
     name = list(rows)[choose("Which provider?", options)]
     row = rows[name]
     variable = next((variable for variable in row.env if environ.get(variable, "").strip()), "")
-    hint = f"; just Enter: that of {variable}" if variable else ""
-    key = ask_secret(f"Your key of {row.title}{hint}", wrong_key)
+    hint = f", or press Enter to use {variable}" if variable else ""
+    key = ask_secret(f"Your {row.title} key{hint}", wrong_key)
     if not key and not variable:
         raise ConfigError(f"{row.title} needs a key.")
     providers = {name: ProviderSettings(api_key=key)} if key else {}
@@ -264,25 +264,25 @@ def _listed(environ: Mapping[str, str]) -> AvailableModel:
 
 
 def _described(environ: Mapping[str, str]) -> AvailableModel:
-    say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5, or paste the")
-    say("address of its server.")
-    label = ask("Model", check=_wrong_model_or_address)
+    say("Enter PROVIDER/MODEL, such as openrouter/anthropic/claude-sonnet-4.5, or the base URL of")
+    say("an OpenAI-compatible server.")
+    label = ask("Model or URL", check=_wrong_model_or_address)
     if is_url(label):
         return _at(label.rstrip("/"))
     name, _, model = label.partition("/")
     _, config = survey(environ)
     configured = {} if config is None else config.providers
     if name in KNOWN_PROVIDERS or name in REACHED or name in configured:
-        base = ask("Base URL; just Enter: the provider's own", check=_wrong_unless_empty)
+        base = ask("Base URL, or press Enter for the provider's own", check=_wrong_unless_empty)
     else:
         base = ask("Base URL (https://.../v1)", check=wrong_address)
-    key = ask_secret(f"Key for {name}; just Enter: none needed", wrong_key)
+    key = ask_secret(f"Key for {name}, or press Enter if it needs none", wrong_key)
     return AvailableModel.of(name, model, key=key, base=base)
 
 
 def _at(base: str) -> AvailableModel:
     """A model of the server at an address, which may list those it has."""
-    key = ask_secret("Its key; just Enter: none needed", wrong_key)
+    key = ask_secret("Its key, or press Enter if it needs none", wrong_key)
     listed = chat_models(asyncio.run(http_probe(f"{base}/models")))[:_MOST_LISTED]
     if listed:
         model = listed[choose("It has these models. Which one?", listed)]

@@ -107,7 +107,7 @@ def _content(checked: Checked | None) -> bool:
         say(f"{checked.who} answers.")
         return True
     say(f"{checked.who} answers, but: {checked.lacking}.")
-    return agree("Keep it so?", default=False)
+    return agree("Save it anyway?", default=False)
 
 
 def _ask_for_fields(channel: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
@@ -131,10 +131,10 @@ def _asked_one(
         channel.put(field.key, f"${{{variable}}}")
         return True
     usual = channel.usual(field)
-    hint = "not now" if first else "none" if field.optional and not usual else ""
+    hint = "to skip" if first else "for none" if field.optional and not usual else ""
     if field.secret and channel.has(field.key):
-        hint = "as before"
-    question = f"{field.asks}; just Enter: {hint}" if hint else field.asks
+        hint = "to keep it"
+    question = f"{field.asks}, or press Enter {hint}" if hint else field.asks
     while True:
         text = ask_secret(question) if field.secret else ask(question, usual)
         if text:
@@ -148,12 +148,12 @@ def _asked_one(
             return False
         if field.optional or channel.has(field.key):
             return True
-        say("It cannot work without.")
+        say("This is required.")
 
 
 def _asked_freely(channel: NewChannel) -> bool:
     while True:
-        key = ask("A key of its table; just Enter: no more")
+        key = ask("Name of a setting, or press Enter to finish")
         if not key:
             return True
         if not re.fullmatch(r"[A-Za-z0-9_-]+", key):
@@ -177,7 +177,7 @@ def _introduce_owner(
         channel.keys["owners"] = [setup.only]
         return
     before = ", ".join(settings.owners)
-    say("\nWho may give it orders?" + (f" Until now: {before}." if before else ""))
+    say("\nWho is the owner?" + (f" So far: {before}." if before else ""))
     bot = re.split(r"[ ,]", checked.who)[0] if checked else "it"
     owner = _owner(channel, settings, bot)
     if owner:
@@ -188,10 +188,9 @@ def _introduce_owner(
 
 def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:
     setup, strangers = channel.setup, set(settings.owners)
-    skip = "nobody else" if settings.owners else "not now"
     if setup.knock:
-        say(f"Just Enter: you write to {bot}, and I look who it is. A dash: {skip}.")
-    hint = "" if setup.knock else f"; just Enter: {skip}"
+        say(f"Press Enter, then send {bot} a message: your id is read from it. Type - to skip.")
+    hint = "" if setup.knock else ", or press Enter to skip"
     while True:
         owner = ask(f"{setup.person}{hint}")
         if owner == "-" or (not owner and not setup.knock):
@@ -199,9 +198,9 @@ def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:
         if owner and re.fullmatch(setup.pattern, owner):
             return owner
         if owner:
-            say(f"That is not what an id looks like here: {setup.person}.")
+            say(f"That is not a valid id here. Expected: {setup.person}.")
             continue
-        say(f"{setup.knock.format(bot=bot)} now; I wait two minutes ...")
+        say(f"{setup.knock.format(bot=bot)} now. Waiting two minutes ...")
         try:
             waiting = first_message(channel.name, settings, _WAIT_SECONDS, strangers)
             message = asyncio.run(waiting)
@@ -209,12 +208,12 @@ def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:
             say(f"That did not work: {error}")
             continue
         if message is None:
-            say("Nobody wrote.")
+            say("No message came.")
             continue
         sender = message.sender
         if agree(f"{sender.name or 'Somebody'} (id {sender.id}) wrote. Is that you?"):
             if not setup.keeps:
-                say("Good. It answers once it runs: then write again.")
+                say("Good. Write again once nanobot runs: it answers then.")
             channel.owner_chat = message.address
             return sender.id
         strangers.add(sender.id)
