@@ -65,6 +65,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
         self._message_ids: dict[int, Iterator[int]] = {}
+        self._first_message = 101
         self._messages: dict[int, list[Message]] = {}
         self._read: dict[int, int] = {}
         self._groups: set[int] = set()
@@ -134,6 +135,11 @@ class TelegramServer(PlatformServer[TelegramFault]):
         self.wake()
         return update
 
+    def begin_at(self, number: int) -> None:
+        """Number updates and messages from there on, as after a life of which nothing is known."""
+        self._update_ids = itertools.count(700_000_001 + number)
+        self._first_message = number
+
     def withdraw(self, update: dict[str, Any]) -> None:
         """Take an update back, as if it were still on its way."""
         del self._updates[update["update_id"]]
@@ -161,7 +167,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
         self._messages.setdefault(message.chat, []).append(message)
 
     def _next_message_id(self, chat: int) -> int:
-        return next(self._message_ids.setdefault(chat, itertools.count(101)))
+        return next(self._message_ids.setdefault(chat, itertools.count(self._first_message)))
 
     # What goes wrong.
 
@@ -359,7 +365,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
         return shown | {"from": self.me, "text": message.text}
 
     def _check_chat(self, params: Params) -> int:
-        chat = int(params.get("chat_id") or 0)
+        given = str(params.get("chat_id") or 0)
+        chat = int(given) if given.removeprefix("-").isdecimal() else 0
         if chat in self._blocked:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
         if chat not in self._message_ids:
@@ -374,7 +381,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
 
 
 def _chat_of(call: Call) -> int:
-    return int(call.params.get("chat_id") or 0)
+    given = str(call.params.get("chat_id") or 0)
+    return int(given) if given.removeprefix("-").isdecimal() else 0
 
 
 def _json(body: bytes, status: int = 200) -> web.Response:

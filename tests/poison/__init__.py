@@ -1,0 +1,1 @@
+"""One bad value at a time, wherever one can be, in a gateway that serves many."""

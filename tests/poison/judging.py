@@ -1,0 +1,71 @@
+"""One life of a poisoned gateway, and what is said of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from nanobot.ports import Clock
+from nanobot.troubles import TROUBLES
+from tests.poison.world import Served, copied, served
+
+START_SECONDS = 20.0
+
+
+class Verdict(NamedTuple):
+    """What a poisoned gateway did: who waited in vain ("start": all of them), and what it said."""
+
+    case: str
+    stopped: tuple[str, ...]
+    said: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether it said anything of a failure: in the log, as a trouble, or in quarantine."""
+        return bool(self.said)
+
+
+async def judged(
+    case: str,
+    source: Path,
+    target: Path,
+    poison: Callable[[Path], object],
+    meanwhile: Callable[[Served], None] = lambda _here: None,
+    clock: Clock | None = None,
+) -> Verdict:
+    """Poison a copy of a home, and let a gateway serve it."""
+    copied(source, target)
+    poison(target)
+    said: list[str] = []
+    try:
+        async with asyncio.timeout(START_SECONDS), served(target, clock) as here:
+            said = here.log
+            meanwhile(here)
+            stopped = tuple(await here.waiting("a word"))
+    except TimeoutError:
+        stopped = ("start or end within 20 s",)
+    except BaseExceptionGroup as group:
+        inner: BaseException = group
+        while isinstance(inner, BaseExceptionGroup):
+            inner = inner.exceptions[0]
+        stopped = (f"start: {type(inner).__name__}: {str(inner)[:200]}",)
+    except Exception as error:  # noqa: BLE001 - whatever ends a gateway is the verdict
+        stopped = (f"start: {type(error).__name__}: {str(error)[:200]}",)
+    troubles = [str(each) for each in TROUBLES.recent()]
+    return Verdict(case, stopped, (*troubles, *_quarantined(target), *_warned(said)))
+
+
+def _warned(log: list[str]) -> list[str]:
+    return [line.splitlines()[0][:200] for line in log if "| WARNING" in line or "| ERROR" in line]
+
+
+def _quarantined(home: Path) -> list[str]:
+    with closing(sqlite3.connect(home / "state.db")) as connection:
+        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'quarantine'")
+        if there.fetchone() is None:
+            return []
+        return [str(row)[:200] for row in connection.execute("SELECT * FROM quarantine")]

@@ -1,0 +1,268 @@
+"""A row of the poisoned chat in each state of each table, and the bad values of each column."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import sqlalchemy as sa
+
+from nanobot.memory.port import State as MemoryState
+from nanobot.session.approvals import State as ApprovalState
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.triggers.cron.jobs import State as JobState
+from nanobot.triggers.cron.jobs import Status as OccurrenceStatus
+from tests.poison.world import VICTIM
+
+KEY = f"telegram:{VICTIM}"
+STATES: dict[str, tuple[str, ...]] = {
+    "runs.state": tuple(RunState),
+    "inbound.state": ("pending", "taken", "settled"),
+    "outbound.state": (
+        *("pending", "sending", "sent", "dead", "held", "preview", "digested", "direct"),
+        *("dropped", "replaced"),
+    ),
+    "outbound_parts.state": ("pending", "sending", "sent"),
+    "approvals.state": get_args(ApprovalState),
+    "jobs.state": get_args(JobState),
+    "occurrences.status": get_args(OccurrenceStatus),
+    "memories.state": (*get_args(MemoryState), "forgotten"),
+    "pairings.state": ("asked", "approved", "revoked"),
+    "model_call_costs.state": ("open", "settled", "estimated", "failed", "lost", "replaced"),
+}
+"""The states of each column that has some: a new one has to be put in here."""
+
+
+class Cell(NamedTuple):
+    """One value of one row, in the state that the row has, and what is put there."""
+
+    table: str
+    row: tuple[Any, ...]
+    """Its primary key."""
+    state: str
+    column: str
+    what: str
+    value: Any
+
+    def __str__(self) -> str:
+        state = f"[{self.state}]" if self.state else ""
+        return f"{self.table}{state}.{self.column} = {self.what}"
+
+
+def state_column(table: sa.Table) -> str | None:
+    """The column that says in which state a row is."""
+    return next((name for name in ("state", "status") if name in table.columns), None)
+
+
+def bad_values(column: sa.Column[Any]) -> Iterator[tuple[str, Any]]:
+    """What may stand in a column that a disk or another program has spoiled. SQLite keeps any
+    value in any column, but for NULL where it is forbidden, and in the key of the rows."""
+    kind = column.type.python_type
+    keyed = isinstance(column.type, sa.BigInteger) and column.primary_key
+    if column.nullable:
+        yield "NULL", None
+    if kind is bytes:
+        yield "unreadable", b"\xff\xfe{"
+        yield "empty", b""
+        yield "another shape", b'{"a":[1e999,{}]}'
+        yield "text", "no bytes"
+    elif kind is str:
+        yield "unreadable", b"\xff\xfe"
+        yield "unknown", "what nobody knows"
+        yield "huge", "9" * 100_000
+        yield "odd", "\ufeff\x01:\u202e/../"
+    else:
+        if not (keyed and len(column.table.primary_key) == 1):
+            yield "unreadable", b"\xff\xfe"
+            yield "text", "what is this"
+            yield "infinite", float("inf")
+        yield "huge", 2**63 - 1
+        yield "negative", -(2**62)
+
+
+def expand(home: Path) -> None:
+    """Give the poisoned chat a row in each table, and in each state of it."""
+    with closing(sqlite3.connect(home / "state.db")) as connection, connection:
+        connection.create_function("regexp", 2, lambda *_: 1)
+        for table in schema.metadata.sorted_tables:
+            if not _rows(connection, table):
+                _example(connection, table)
+        for index, state in enumerate(RunState):
+            _conversation(connection, f"{VICTIM}{index:02}", index, state)
+        for table in schema.metadata.sorted_tables:
+            name = state_column(table)
+            if name is not None:
+                _states(connection, table, name)
+
+
+VICTIMS = (VICTIM, *(int(f"{VICTIM}{index:02}") for index in range(len(RunState))))
+"""The chats whose rows are poisoned."""
+
+
+def _columns(table: sa.Table) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+def _is_victims(table: sa.Table) -> str:
+    """Which rows of a table are the poisoned chat's; of a table without chats all are."""
+    names = _columns(table)
+    if "session_key" in names:
+        return f"session_key LIKE '{KEY}%'"
+    if "chat_id" in names:
+        return f"chat_id LIKE '{VICTIM}%'"
+    if table.name == "sessions":
+        return f"\"key\" LIKE '{KEY}%'"
+    return "1"
+
+
+def _rows(connection: sqlite3.Connection, table: sa.Table) -> bool:
+    query = f'SELECT 1 FROM "{table.name}" WHERE {_is_victims(table)} LIMIT 1'
+    return connection.execute(query).fetchone() is not None
+
+
+def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
+    examples: dict[type, object] = {str: "x", int: 1, float: 1.5, bytes: b"{}", bool: 0}
+    own = {"session_key": KEY, "channel": "telegram", "chat_id": str(VICTIM), "role": "owner"}
+    own |= {
+        "run_id": "a run",
+        "sender_id": str(VICTIM),
+        "platform_id": "9966",
+        "state": "settled",
+        "status": "done",
+    }
+    values = {
+        column.name: own.get(column.name, examples[column.type.python_type])
+        for column in table.columns
+    }
+    if table.name == "moved_chats":  # the others' rows are to be sent
+        values["chat_id"] = f"{VICTIM}09"
+    _insert(connection, table, values)
+
+
+def _insert(connection: sqlite3.Connection, table: sa.Table, values: dict[str, Any]) -> bool:
+    names = ", ".join(f'"{name}"' for name in values)
+    marks = ", ".join("?" * len(values))
+    query = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({marks})'
+    return connection.execute(query, list(values.values())).rowcount == 1
+
+
+def _read(connection: sqlite3.Connection, table: sa.Table, where: str) -> list[dict[str, Any]]:
+    names = _columns(table)
+    shown = ", ".join(f'"{name}"' for name in names)
+    query = f'SELECT {shown} FROM "{table.name}" WHERE {where}'
+    return [dict(zip(names, row, strict=True)) for row in connection.execute(query)]
+
+
+_OF_CONVERSATION = ("sessions", "prompt_uses", "entries", "runs", "inbound", "outbound")
+
+
+def _conversation(connection: sqlite3.Connection, chat: str, index: int, state: str) -> None:
+    """A conversation like the poisoned chat's, whose last run is in that state."""
+    for name in _OF_CONVERSATION:
+        table = schema.metadata.tables[name]
+        mine = f"session_key = '{KEY}'" if name != "sessions" else f"\"key\" = '{KEY}'"
+        rows = _read(connection, table, mine)
+        if name == "runs":
+            rows = rows[-1:]
+        for number, row in enumerate(rows):
+            moved = {column: _moved(value, chat) for column, value in row.items()}
+            if "id" in row and name != "runs":
+                del moved["id"]
+            if name == "runs":
+                moved |= {"id": f"run{chat}", "state": state, "attempts": 0}
+            elif "run_id" in row:
+                moved["run_id"] = f"run{chat}" if row["run_id"] else row["run_id"]
+            if name == "inbound":
+                moved |= {"dedupe_key": f"{chat}-{number}"}
+                live = number == len(rows) - 1
+                moved["state"] = "taken" if live and state in _LIVE else "settled"
+            if name == "outbound":
+                moved["key"] = f"{chat}-{number}"
+            _insert(connection, table, moved)
+
+
+_LIVE = ("preparing", "model_running", "tool_running", "awaiting_human", "queued")
+
+
+def _moved(value: Any, chat: str) -> Any:
+    if isinstance(value, bytes) and value[:1] == b"{":
+        return value.replace(f'"{VICTIM}"'.encode(), f'"{chat}"'.encode()).replace(
+            f'{KEY}"'.encode(), f'telegram:{chat}"'.encode()
+        )
+    if value == KEY:
+        return f"telegram:{chat}"
+    return chat if value == str(VICTIM) else value
+
+
+def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
+    """A row in each state, of the last row that there is."""
+    states = STATES[f"{table.name}.{name}"]
+    rows = _read(connection, table, _is_victims(table))
+    there = {row[name] for row in rows}
+    for number, state in enumerate(states):
+        if state in there:
+            continue
+        row = dict(rows[-1]) | {name: state}
+        for column in table.columns:
+            if column.name == "id" and column.type.python_type is int:
+                del row["id"]
+        for unique in ("key", "dedupe_key", "name", "id", "code", "digest", "sender_id"):
+            if isinstance(row.get(unique), str):
+                row[unique] = f"{row[unique]}-{state}"
+            elif isinstance(row.get(unique), bytes):
+                row[unique] = bytes([number]) * 32
+        if "idx" in row:
+            row["idx"] = number + 1
+        if "scheduled_at" in row:
+            row["scheduled_at"] += number
+        if "call" in row:
+            row["call"] += number + 1
+        _insert(connection, table, row)
+
+
+def cells(home: Path, tables: Sequence[str] = ()) -> list[Cell]:
+    """Every bad value of every column, in every state of every table."""
+    found = []
+    with closing(sqlite3.connect(home / "state.db")) as connection:
+        for table in schema.metadata.sorted_tables:
+            if tables and table.name not in tables:
+                continue
+            name = state_column(table)
+            if name is not None and f"{table.name}.{name}" not in STATES:
+                raise AssertionError(f"say in STATES what states {table.name}.{name} has")
+            for row, state in _chosen(connection, table, name):
+                found += [
+                    Cell(table.name, row, state, column.name, what, value)
+                    for column in table.columns
+                    for what, value in bad_values(column)
+                ]
+    return found
+
+
+def _chosen(
+    connection: sqlite3.Connection, table: sa.Table, state: str | None
+) -> list[tuple[tuple[Any, ...], str]]:
+    """The last row of each state, by its primary key."""
+    rows = _read(connection, table, _is_victims(table))
+    last = {row[state] if state else "": row for row in rows}
+    return [
+        (tuple(row[column.name] for column in table.primary_key), name)
+        for name, row in last.items()
+    ]
+
+
+def spoil(home: Path, cell: Cell) -> bool:
+    """Put the value there; False where the database refuses it, so that it cannot be there."""
+    table = schema.metadata.tables[cell.table]
+    own = " AND ".join(f'"{column.name}" = ?' for column in table.primary_key)
+    query = f'UPDATE "{cell.table}" SET "{cell.column}" = ? WHERE {own}'
+    with closing(sqlite3.connect(home / "state.db")) as connection:
+        try:
+            with connection:
+                return connection.execute(query, (cell.value, *cell.row)).rowcount == 1
+        except sqlite3.IntegrityError:
+            return False

@@ -1,0 +1,255 @@
+"""A whole gateway in this process, between its doubles: ten chats, a job, a hook and a mailbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import socket
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from loguru import logger
+
+from nanobot.app.assembly import Parts
+from nanobot.app.gateway import Gateway
+from nanobot.config.loader import load
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.ports import Clock
+from nanobot.triggers.webhooks.signatures import sign
+from nanobot.troubles import TROUBLES
+from tests.doubles.mail_server import AUTHSERV, OWNER, PASSWORD, USER, MailServer, letter
+from tests.doubles.openai_server import Body, Fault, OpenAIServer
+from tests.doubles.telegram_server import TelegramServer
+
+CHATS = range(1, 11)
+"""Those that have to be answered; the first is an owner's."""
+VICTIM = 66
+"""The chat that is poisoned."""
+SECRET = "It's a Secret to Everybody"
+HOOK = HookSettings(style="github", secret=SECRET)
+JOB, HOOKED = "The job was done.", "The hook was heard."
+PATIENCE = 4.0
+
+_CONFIG = """
+[agent]
+model = "test/scripted"
+[providers.test]
+api_base = "{model}"
+[channels.telegram]
+token = "{token}"
+api_root = "{telegram}"
+owners = ["1", "66"]
+members = {members}
+[channels.email]
+imap_host = "127.0.0.1"
+imap_port = {imap}
+smtp_host = "127.0.0.1"
+smtp_port = {smtp}
+tls = false
+user = "{user}"
+password = "{password}"
+trusted_authserv = ["{authserv}"]
+owners = ["{owner}"]
+[web]
+port = 0
+token = "the token of this gateway, long enough to be one"
+[hooks.ci]
+secret = "{secret}"
+to = "telegram:1"
+per_minute = 100000
+prompt = '''
+say:{hooked}'''
+[voice]
+answers = "on"
+model = "test/tts"
+[retention]
+entries_days = 3650
+"""
+
+
+class Model(OpenAIServer):
+    """A model whose answers to some are spoiled, by what their messages contain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.poisoned: dict[str, Fault] = {}
+
+    def refusal_of(self, body: Body) -> Fault | None:
+        last = str(self.conversation(body)[-1:])
+        return next((fault for text, fault in self.poisoned.items() if text in last), None)
+
+
+class Served:
+    """A gateway that serves, and the world around it. `log` is what it said of failures."""
+
+    def __init__(
+        self, home: Path, parts: Parts, telegram: TelegramServer, mail: MailServer, model: Model
+    ) -> None:
+        self.home = home
+        self.parts = parts
+        self.telegram = telegram
+        self.mail = mail
+        self.model = model
+        self.log: list[str] = []
+        self.connections: list[socket.socket] = []
+
+    def texts(self, chat: int) -> list[str]:
+        """What the bot said in a chat."""
+        return [message.text for message in self.telegram.messages(chat)]
+
+    async def hook(self, key: str) -> int:
+        """Deliver to the hook; the status of the answer."""
+        body = json.dumps({"key": key}).encode()
+        headers = sign(HOOK, body, at=0, key=key) | {"Content-Type": "application/json"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{self.parts.http.url}/hooks/ci", data=body, headers=headers) as answer,
+        ):
+            return answer.status
+
+    async def waiting(self, key: str) -> list[str]:
+        """Ask for everything there is; what is still waited for when patience ends."""
+        said, spoken = len(self.mail.sent), {chat: len(self.texts(chat)) for chat in CHATS}
+        for chat in CHATS:
+            self.telegram.say(chat, f"say:{key}")
+        self.mail.deliver(letter(f"say:{key}"))
+        with suppress(aiohttp.ClientError):
+            await self.hook(key)
+
+        def left() -> list[str]:
+            waits = [
+                f"chat {chat}" for chat in CHATS if key not in self.texts(chat)[spoken[chat] :]
+            ]
+            waits += ["hook"] if HOOKED not in self.texts(1)[spoken[1] :] else []
+            waits += ["job"] if JOB not in self.texts(1) else []
+            return waits + (["mailbox"] if len(self.mail.sent) == said else [])
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while left():  # noqa: ASYNC110 - three doubles, each with an event of its own
+                    await asyncio.sleep(0.02)
+        return left()
+
+
+def configure(home: Path, telegram: TelegramServer, mail: MailServer, model: OpenAIServer) -> None:
+    """Write config.toml."""
+    text = _CONFIG.format(
+        model=model.base_url,
+        token=telegram.token,
+        telegram=telegram.root_url,
+        members=[str(chat) for chat in (*CHATS, *range(6600, 6610)) if chat > 1],
+        imap=mail.imap_port,
+        smtp=mail.smtp_port,
+        user=USER,
+        password=PASSWORD,
+        authserv=AUTHSERV,
+        owner=OWNER,
+        secret=SECRET,
+        hooked=HOOKED,
+    )
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(text, encoding="utf-8")
+    (home / "config.toml").chmod(0o600)
+
+
+def later(telegram: TelegramServer, mail: MailServer) -> None:
+    """Numbers begin beyond those of the lives before."""
+    first = int(time.time() * 10) % 100_000_000
+    mail.inbox.next_uid = first
+    telegram.begin_at(first)
+
+
+@asynccontextmanager
+async def served(home: Path, clock: Clock | None = None) -> AsyncIterator[Served]:
+    """A gateway over that home. What it logs from warnings on is kept, not shown."""
+    for trouble in TROUBLES.recent():
+        TROUBLES.over(trouble.what)
+    said: list[str] = []
+    logger.remove()
+    logger.add(
+        lambda message: said.append(str(message)), level="INFO", backtrace=False, diagnose=False
+    )
+    async with AsyncExitStack() as stack:
+        telegram = await stack.enter_async_context(TelegramServer())
+        mail = await stack.enter_async_context(MailServer())
+        model = await stack.enter_async_context(Model())
+        later(telegram, mail)
+        configure(home, telegram, mail, model)
+        environ = {"NANOBOT_HOME": str(home), "TZ": "UTC"}
+        gateway = Gateway(load(environ), environ, clock=clock)
+        parts = await stack.enter_async_context(gateway.serving("a test", lambda _line: None))
+        opened = Served(home, parts, telegram, mail, model)
+        opened.log = said
+        with suppress(TimeoutError):
+            await mail.until(lambda: mail.idling >= 1, PATIENCE)
+        yield opened
+        for connection in opened.connections:
+            connection.close()
+
+
+async def filled(home: Path) -> None:
+    """Fill a home as a gateway does: every chat has spoken, a job is due, a call waits for its
+    approval, a mail and a hook were answered."""
+    async with served(home) as here:
+        for chat in (*CHATS, VICTIM):
+            here.telegram.say(chat, "say:hello")
+        here.mail.deliver(letter("say:hello"))
+        await here.hook("first")
+        for chat, text in ((1, JOB), (VICTIM, "poisoned")):
+            arguments = {
+                "text": text,
+                "schedule": "0 0 1 1 *",
+                "to": f"telegram:{chat}",
+                "send": True,
+            }
+            await here.parts.operations.call("cron add", arguments)
+        everybody = (*CHATS, VICTIM)
+        await until(here, lambda: all(map(here.texts, everybody)) and bool(here.mail.sent))
+        here.telegram.say(VICTIM, 'tool:memory_save:{"text": "The sea is blue."}\nsay:kept')
+        await until(here, lambda: len(here.texts(VICTIM)) > 1)
+        here.telegram.say(VICTIM, 'tool:exec:{"command": "rm -r /"}')
+        await until(here, lambda: len(here.texts(VICTIM)) > 2)
+        await asyncio.sleep(0.6)  # what was said is indexed
+
+
+async def until(here: Served, holds: Callable[[], bool]) -> None:
+    """Wait for it, as long as patience lasts."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():  # noqa: ASYNC110 - three doubles, each with an event of its own
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        said = {chat: here.texts(chat) for chat in (*CHATS, VICTIM)}
+        raise AssertionError(f"said {said}, mails {len(here.mail.sent)}; {here.log}") from None
+
+
+def due(home: Path) -> None:
+    """The job of the first chat is due now."""
+    with closing(sqlite3.connect(home / "state.db")) as connection, connection:
+        now = time.time()
+        query = "UPDATE jobs SET next_at = ?, next_due = ? WHERE chat_id = '1'"
+        connection.execute(query, (now, now))
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A home like another one."""
+    if target.exists():
+        shutil.rmtree(target)
+    shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+    due(target)
+    return target
+
+
+def quiet() -> None:
+    """Libraries that log on their own say nothing."""
+    logging.disable(logging.CRITICAL)
+
+
+Verdict = Mapping[str, Any]
