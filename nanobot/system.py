@@ -31,6 +31,9 @@ MOST_FILES = 65_536
 
 STORE_RETRY_SECONDS = 2.0
 
+LATEST = 16_725_225_600.0
+"""The beginning of 2500. Python can tell no dates soon after."""
+
 _SPARING = Lock()
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 # Beyond this a power of the factor leaves the range of a float.
@@ -84,6 +87,11 @@ class SystemClock:
     """Clock over the system's."""
 
     def now(self) -> float:
+        """Unix seconds from 1970 to 2500, whatever a broken clock says."""
+        return min(max(self.reading(), 0.0), LATEST)
+
+    def reading(self) -> float:
+        """What the machine's clock says."""
         return time.time()
 
     def monotonic(self) -> float:

@@ -54,7 +54,7 @@ def needs_me(update: object) -> bool:
         if not isinstance(message, dict):
             continue
         chat = message.get("chat")
-        if isinstance(chat, dict) and chat.get("type") in _GROUPS:
+        if isinstance(chat, dict) and str(chat.get("type")) in _GROUPS:
             return True
         if "@" in str(message.get("text", "")) or "@" in str(message.get("caption", "")):
             return True

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
 from nanobot.channels.moved_chats import MovedChats
+from nanobot.errors import NanobotError
 from nanobot.messages import (
     Address,
     Attachment,
@@ -26,6 +29,8 @@ from nanobot.operations.dispatcher import Dispatcher, Invocation
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, without_controls
+
+_MOST_FAILURES = 3
 
 
 class Host(Protocol):
@@ -71,6 +76,7 @@ class ChannelIntake:
         self._policy: SessionPolicy = "thread" if gate.threads and policy == "chat" else policy
         self._host = host
         self._moved = None if host is None else host.moved
+        self._failed = Counter[str]()
 
     def alive(self) -> None:
         if self._host is not None:
@@ -103,7 +109,7 @@ class ChannelIntake:
     ) -> list[Admitted]:
         """As `admit`, into a session other than the address's own if one is given. What is not
         for the assistant is dropped unread, but the cursor moves over it."""
-        judged = [await self._admission(message, session) for message in messages]
+        judged = [await self._judged(message, session) for message in messages]
         admissions = [admission for admission in judged if admission is not None]
         if not admissions and cursor is None:
             return []
@@ -112,6 +118,30 @@ class ChannelIntake:
             for admission, outcome in zip(admissions, admitted, strict=True):
                 self._host.admitted(admission.message, outcome, admission.role)
         return admitted
+
+    async def _judged(self, message: InboundMessage, session: str) -> Admission | None:
+        """As `_admission`, of a message that may hold anything. One that no store can keep is
+        skipped, and one that failed three times: the platform gives no other message before."""
+        admission: Admission | None = None
+        refusal: NanobotError | None = None
+        with boundary(f"a message in {message.address}") as caught:
+            try:
+                admission = await self._admission(message, session)
+                if admission is not None:
+                    msgspec.json.encode(admission.message)
+            except NanobotError as error:
+                refusal = error
+        if refusal is not None:
+            raise refusal
+        if caught.error is None:
+            return admission
+        self._failed[message.dedupe_key] += 1
+        stored = not isinstance(caught.error, UnicodeError)
+        if stored and self._failed[message.dedupe_key] < _MOST_FAILURES:
+            raise caught.error
+        logger.error("{}: a message is skipped: {}", message.address, caught.error)
+        del self._failed[message.dedupe_key]
+        return None
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
         sender = Sender(message.sender.id, without_controls(message.sender.name))

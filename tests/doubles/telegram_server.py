@@ -140,6 +140,10 @@ class TelegramServer(PlatformServer[TelegramFault]):
         self._update_ids = itertools.count(700_000_001 + number)
         self._first_message = number
 
+    def know(self, chat: int) -> None:
+        """The chat was opened in an earlier life: the bot may write there."""
+        self._message_ids.setdefault(chat, itertools.count(self._first_message))
+
     def withdraw(self, update: dict[str, Any]) -> None:
         """Take an update back, as if it were still on its way."""
         del self._updates[update["update_id"]]

@@ -78,7 +78,7 @@ async def rest(home: Path, copy: Path, only: str, part: tuple[int, int]) -> int:
     """Judge all that is bad besides rows; how many stop others."""
     chosen, stopping = others(home, only)[part[0] - 1 :: part[1]], 0
     for case in chosen:
-        verdict = await judged(case.name, home, copy, case.before, case.meanwhile, case.clock)
+        verdict = await judged(case.name, home, copy, *case[1:])
         if verdict.stopped:
             stopping += 1
             print(f"{case.name}: {', '.join(verdict.stopped)}", flush=True)

@@ -34,8 +34,9 @@ async def judged(
     source: Path,
     target: Path,
     poison: Callable[[Path], object],
-    meanwhile: Callable[[Served], None] = lambda _here: None,
+    meanwhile: Callable[[Served], object] = lambda _here: None,
     clock: Clock | None = None,
+    without: str = "",
 ) -> Verdict:
     """Poison a copy of a home, and let a gateway serve it."""
     copied(source, target)
@@ -45,7 +46,7 @@ async def judged(
         async with asyncio.timeout(START_SECONDS), served(target, clock) as here:
             said = here.log
             meanwhile(here)
-            stopped = tuple(await here.waiting("a word"))
+            stopped = tuple(await here.waiting("a word", without))
     except TimeoutError:
         stopped = ("start or end within 20 s",)
     except BaseExceptionGroup as group:

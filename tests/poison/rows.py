@@ -200,28 +200,27 @@ def _moved(value: Any, chat: str) -> Any:
 
 def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
     """A row in each state, of the last row that there is."""
-    states = STATES[f"{table.name}.{name}"]
     rows = _read(connection, table, _is_victims(table))
     there = {row[name] for row in rows}
-    for number, state in enumerate(states):
-        if state in there:
-            continue
-        row = dict(rows[-1]) | {name: state}
-        for column in table.columns:
-            if column.name == "id" and column.type.python_type is int:
-                del row["id"]
-        for unique in ("key", "dedupe_key", "name", "id", "code", "digest", "sender_id"):
-            if isinstance(row.get(unique), str):
-                row[unique] = f"{row[unique]}-{state}"
-            elif isinstance(row.get(unique), bytes):
-                row[unique] = bytes([number]) * 32
-        if "idx" in row:
-            row["idx"] = number + 1
-        if "scheduled_at" in row:
-            row["scheduled_at"] += number
-        if "call" in row:
-            row["call"] += number + 1
-        _insert(connection, table, row)
+    for number, state in enumerate(STATES[f"{table.name}.{name}"]):
+        if state not in there:
+            _insert(connection, table, _like(table, rows[-1], number) | {name: state})
+
+
+def _like(table: sa.Table, row: dict[str, Any], number: int) -> dict[str, Any]:
+    """A row like that one, which the table takes besides it."""
+    made = dict(row)
+    if "id" in table.columns and table.columns["id"].type.python_type is int:
+        del made["id"]
+    for unique in ("key", "dedupe_key", "name", "id", "code", "digest", "sender_id"):
+        if isinstance(made.get(unique), str):
+            made[unique] = f"{made[unique]}-{number}"
+        elif isinstance(made.get(unique), bytes):
+            made[unique] = bytes([number]) * 32
+    for counted in ("idx", "scheduled_at", "call"):
+        if counted in made:
+            made[counted] += number + 1
+    return made
 
 
 def cells(home: Path, tables: Sequence[str] = ()) -> list[Cell]:

@@ -32,10 +32,12 @@ CHATS = range(1, 11)
 """Those that have to be answered; the first is an owner's."""
 VICTIM = 66
 """The chat that is poisoned."""
+CLONES = range(6600, 6610)
+"""Chats like it, one for each state of a run."""
 SECRET = "It's a Secret to Everybody"
 HOOK = HookSettings(style="github", secret=SECRET)
 JOB, HOOKED = "The job was done.", "The hook was heard."
-PATIENCE = 4.0
+PATIENCE = 8.0
 
 _CONFIG = """
 [agent]
@@ -114,7 +116,7 @@ class Served:
         ):
             return answer.status
 
-    async def waiting(self, key: str) -> list[str]:
+    async def waiting(self, key: str, without: str = "") -> list[str]:
         """Ask for everything there is; what is still waited for when patience ends."""
         said, spoken = len(self.mail.sent), {chat: len(self.texts(chat)) for chat in CHATS}
         for chat in CHATS:
@@ -128,7 +130,7 @@ class Served:
                 f"chat {chat}" for chat in CHATS if key not in self.texts(chat)[spoken[chat] :]
             ]
             waits += ["hook"] if HOOKED not in self.texts(1)[spoken[1] :] else []
-            waits += ["job"] if JOB not in self.texts(1) else []
+            waits += ["job"] if JOB not in self.texts(1) and without != "job" else []
             return waits + (["mailbox"] if len(self.mail.sent) == said else [])
 
         with suppress(TimeoutError):
@@ -144,7 +146,7 @@ def configure(home: Path, telegram: TelegramServer, mail: MailServer, model: Ope
         model=model.base_url,
         token=telegram.token,
         telegram=telegram.root_url,
-        members=[str(chat) for chat in (*CHATS, *range(6600, 6610)) if chat > 1],
+        members=[str(chat) for chat in (*CHATS, *CLONES) if chat > 1],
         imap=mail.imap_port,
         smtp=mail.smtp_port,
         user=USER,
@@ -164,6 +166,8 @@ def later(telegram: TelegramServer, mail: MailServer) -> None:
     first = int(time.time() * 10) % 100_000_000
     mail.inbox.next_uid = first
     telegram.begin_at(first)
+    for chat in (*CHATS, VICTIM, *CLONES):
+        telegram.know(chat)
 
 
 @asynccontextmanager
