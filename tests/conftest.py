@@ -20,6 +20,7 @@ _WITH_PROCESSES = [
         "channels/test_email_dovecot.py",
         "cli",
         "page",
+        "poison",
         "process",
         "test_benchmarks.py",
         "test_examples.py",

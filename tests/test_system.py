@@ -5,11 +5,19 @@ from __future__ import annotations
 import random
 import ssl
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from nanobot.errors import Fenced, StoreUnwritable
-from nanobot.system import STORE_RETRY_SECONDS, Backoff, sparing_authorities, until_stored
+from nanobot.system import (
+    STORE_RETRY_SECONDS,
+    Backoff,
+    SystemClock,
+    sparing_authorities,
+    until_stored,
+)
 from nanobot.testing.machine import ManualClock
 
 
@@ -67,3 +75,12 @@ async def test_a_write_that_another_owner_forbids_is_not_repeated() -> None:
     with pytest.raises(Fenced):
         await until_stored(write, clock, "a test")
     assert clock.sleeps == []
+
+
+@pytest.mark.parametrize("reading", [-1e18, -1.0, 253_402_300_000.0, 1e18, float("inf")])
+def test_a_clock_that_says_something_odd_stays_in_the_calendar(reading: float) -> None:
+    class Odd(SystemClock):
+        def reading(self) -> float:
+            return reading
+
+    assert 1970 <= datetime.fromtimestamp(Odd().now(), ZoneInfo("Pacific/Apia")).year <= 2500

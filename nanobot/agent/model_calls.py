@@ -217,9 +217,10 @@ class ModelCaller:
             snapshot, system=f"{snapshot.system}\n\n{extra}", parts=parts
         )
 
-    async def _snapshot(self, name: str) -> PromptSnapshot:
+    async def _snapshot(self, name: str) -> PromptSnapshot | None:
         snapshot = self._snapshots.pop(name, None) or await self._journal.snapshot(name)
-        self._keep(name, snapshot)
+        if snapshot is not None:
+            self._keep(name, snapshot)
         return snapshot
 
     def _keep(self, name: str, snapshot: PromptSnapshot) -> None:

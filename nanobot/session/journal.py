@@ -274,8 +274,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """What of a session's log the model sees at its next call."""
         ...
 
-    async def snapshot(self, digest: str) -> PromptSnapshot:
-        """A stored prompt."""
+    async def snapshot(self, digest: str) -> PromptSnapshot | None:
+        """A stored prompt; None if it is gone."""
         ...
 
     async def session(self, session_key: str) -> SessionRow | None:

@@ -166,3 +166,20 @@ async def test_a_file_larger_than_any_disk_is_a_file_like_any_other(bot: FakeGat
     await bot.channel.push("look", attachments=(file,))
     assert "all.zip" in (await bot.channel.pop()).text
     assert bodies(bot, UserEntry)[0].attachments[0].size == 2**53
+
+
+async def test_a_message_that_nothing_can_keep_holds_up_no_other() -> None:
+    async with gateway() as bot:
+        odd = InboundMessage(
+            address=Address("fake", "1"),
+            message_id="\ud83d",
+            dedupe_key="\ud83d",
+            sender=Sender(OWNER),
+            text="odd",
+            sent_at=1.0,
+        )
+        well = msgspec.structs.replace(odd, message_id="2", dedupe_key="2", text="well")
+        await bot.intake.admit([odd, well], "7")
+        await bot.channel.pop("1")
+        assert [body.text for body in bodies(bot, UserEntry)] == ["well"]
+        assert await bot.intake.cursor() == "7"

@@ -7,7 +7,7 @@ import asyncio
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.poison.judging import Verdict, judged
@@ -26,7 +26,7 @@ from tests.poison.others import (
     speak,
     updates,
 )
-from tests.poison.rows import Cell, cells, expand, spoil
+from tests.poison.rows import Cell, batches, cells, expand, spoil
 from tests.poison.world import filled, quiet
 
 
@@ -49,20 +49,9 @@ async def together(
     return first + await together(chosen[half:], source, target)
 
 
-def batches(chosen: Sequence[Cell], size: int) -> Iterator[list[Cell]]:
-    """All of them, so many at once, of which no two are in one row."""
-    left = list(chosen)
-    while left:
-        batch, rows, rest = list[Cell](), set[tuple[object, ...]](), list[Cell]()
-        for cell in left:
-            row = (cell.table, cell.row)
-            if len(batch) < size and row not in rows:
-                batch.append(cell)
-                rows.add(row)
-            else:
-                rest.append(cell)
-        yield batch
-        left = rest
+def unseen(cell: Cell, verdict: Verdict) -> bool:
+    """Whether the row is one that cannot be read, and nobody read it: `doctor --store` names it."""
+    return cell.what == "unreadable" and cell.table not in verdict.quarantined
 
 
 def others(home: Path, only: str) -> list[Case]:
@@ -101,18 +90,19 @@ async def main(size: int, only: str, part: str, what: str) -> int:
         chosen = [cell for cell in cells(home) if only in str(cell)]
         random.Random(1).shuffle(chosen)
         chosen = chosen[int(index) - 1 :: int(of)]
-        tables, stopping = Counter[str](), Counter[str]()
+        tables, stopping, unnamed = Counter[str](), Counter[str](), Counter[str]()
         for batch in batches(chosen, size):
             for cell, verdict in await together(batch, home, copy):
                 tables[cell.table] += 1
+                unnamed[cell.table] += unseen(cell, verdict)
                 if verdict.stopped:
                     stopping[cell.table] += 1
                     print(f"{cell}: {', '.join(verdict.stopped)}", flush=True)
                     print(*(f"    {line}" for line in verdict.said[:2]), sep="\n", flush=True)
-        print(f"\n{'table':24} {'cases':>6} {'stopped others':>15}")
+        print(f"\n{'table':24} {'cases':>6} {'stopped others':>15} {'doctor --store':>15}")
         for table in sorted(tables):
-            print(f"{table:24} {tables[table]:6} {stopping[table]:15}")
-        print(f"{'all':24} {tables.total():6} {stopping.total():15}")
+            print(f"{table:24} {tables[table]:6} {stopping[table]:15} {unnamed[table]:15}")
+        print(f"{'all':24} {tables.total():6} {stopping.total():15} {unnamed.total():15}")
         return stopping.total()
 
 

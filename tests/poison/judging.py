@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ class Verdict(NamedTuple):
     case: str
     stopped: tuple[str, ...]
     said: tuple[str, ...]
+    quarantined: frozenset[str]
+    """The tables of which rows were put aside."""
 
     @property
     def named(self) -> bool:
@@ -57,16 +59,19 @@ async def judged(
     except Exception as error:  # noqa: BLE001 - whatever ends a gateway is the verdict
         stopped = (f"start: {type(error).__name__}: {str(error)[:200]}",)
     troubles = [str(each) for each in TROUBLES.recent()]
-    return Verdict(case, stopped, (*troubles, *_quarantined(target), *_warned(said)))
+    rows = _quarantined(target)
+    return Verdict(
+        case, stopped, (*troubles, *map(str, rows), *_warned(said)), frozenset(r[0] for r in rows)
+    )
 
 
 def _warned(log: list[str]) -> list[str]:
     return [line.splitlines()[0][:200] for line in log if "| WARNING" in line or "| ERROR" in line]
 
 
-def _quarantined(home: Path) -> list[str]:
-    with closing(sqlite3.connect(home / "state.db")) as connection:
-        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'quarantine'")
-        if there.fetchone() is None:
-            return []
-        return [str(row)[:200] for row in connection.execute("SELECT * FROM quarantine")]
+def _quarantined(home: Path) -> list[tuple[str, str, str, str]]:
+    """What was put aside, but for what the tests put there themselves."""
+    query = "SELECT of_table, row_key, of_column, reason FROM quarantine WHERE of_table != 'x'"
+    with closing(sqlite3.connect(home / "state.db")) as connection, suppress(sqlite3.Error):
+        return connection.execute(query).fetchall()
+    return []

@@ -6,35 +6,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from nanobot.memory.port import State as MemoryState
-from nanobot.session.approvals import State as ApprovalState
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.triggers.cron.jobs import State as JobState
-from nanobot.triggers.cron.jobs import Status as OccurrenceStatus
+from nanobot.store.quarantine.readable import CHOICES
 from tests.poison.world import VICTIM
 
 KEY = f"telegram:{VICTIM}"
-STATES: dict[str, tuple[str, ...]] = {
-    "runs.state": tuple(RunState),
-    "inbound.state": ("pending", "taken", "settled"),
-    "outbound.state": (
-        *("pending", "sending", "sent", "dead", "held", "preview", "digested", "direct"),
-        *("dropped", "replaced"),
-    ),
-    "outbound_parts.state": ("pending", "sending", "sent"),
-    "approvals.state": get_args(ApprovalState),
-    "jobs.state": get_args(JobState),
-    "occurrences.status": get_args(OccurrenceStatus),
-    "memories.state": (*get_args(MemoryState), "forgotten"),
-    "pairings.state": ("asked", "approved", "revoked"),
-    "model_call_costs.state": ("open", "settled", "estimated", "failed", "lost", "replaced"),
-}
-"""The states of each column that has some: a new one has to be put in here."""
 
 
 class Cell(NamedTuple):
@@ -202,7 +183,7 @@ def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
     """A row in each state, of the last row that there is."""
     rows = _read(connection, table, _is_victims(table))
     there = {row[name] for row in rows}
-    for number, state in enumerate(STATES[f"{table.name}.{name}"]):
+    for number, state in enumerate(sorted(CHOICES[table.name, name])):
         if state not in there:
             _insert(connection, table, _like(table, rows[-1], number) | {name: state})
 
@@ -231,8 +212,6 @@ def cells(home: Path, tables: Sequence[str] = ()) -> list[Cell]:
             if tables and table.name not in tables:
                 continue
             name = state_column(table)
-            if name is not None and f"{table.name}.{name}" not in STATES:
-                raise AssertionError(f"say in STATES what states {table.name}.{name} has")
             for row, state in _chosen(connection, table, name):
                 found += [
                     Cell(table.name, row, state, column.name, what, value)
@@ -252,6 +231,22 @@ def _chosen(
         (tuple(row[column.name] for column in table.primary_key), name)
         for name, row in last.items()
     ]
+
+
+def batches(chosen: Sequence[Cell], size: int) -> Iterator[list[Cell]]:
+    """All of them, so many at once, of which no two are in one row."""
+    left = list(chosen)
+    while left:
+        batch, rows, rest = list[Cell](), set[tuple[object, ...]](), list[Cell]()
+        for cell in left:
+            row = (cell.table, cell.row)
+            if len(batch) < size and row not in rows:
+                batch.append(cell)
+                rows.add(row)
+            else:
+                rest.append(cell)
+        yield batch
+        left = rest
 
 
 def spoil(home: Path, cell: Cell) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nanobot.errors import Fenced, StoreError
+from nanobot.errors import Fenced
 from nanobot.providers.base import Usage
 from nanobot.session.entries import FailedEntry
 from nanobot.session.journal import Journal
@@ -190,9 +190,8 @@ async def test_a_prompt_is_stored_once_under_its_digest(home: Home, journal: Sql
     assert await journal.snapshot("second") == other
 
 
-async def test_a_missing_prompt_is_an_error_that_names_it(home: Home) -> None:
-    with pytest.raises(StoreError, match="abc123"):
-        await home.journal().snapshot("abc123")
+async def test_a_prompt_that_is_gone_is_made_anew_by_whoever_needs_it(home: Home) -> None:
+    assert await home.journal().snapshot("abc123") is None
 
 
 async def test_the_end_of_a_run_is_one_transaction(home: Home, journal: SqlJournal) -> None:

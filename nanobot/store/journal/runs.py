@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from nanobot.errors import Fenced, StoreError
+from nanobot.errors import Fenced
 from nanobot.messages import TERMINAL, Address, OutboundMessage
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
@@ -328,13 +328,11 @@ def progressed(connection: sa.Connection, run: Run) -> None:
     _PROGRESSED.change_one(connection, Fenced(f"run {run.id} has ended already"), i=run.id)
 
 
-def snapshot(connection: sa.Connection, digest: str) -> PromptSnapshot:
-    """A stored prompt."""
+def snapshot(connection: sa.Connection, digest: str) -> PromptSnapshot | None:
+    """A stored prompt; None if it is gone: a new one takes its place."""
     query = sa.select(schema.prompts.c.body).where(schema.prompts.c.digest == digest)
     body = connection.scalar(query)
-    if body is None:
-        raise StoreError(f"the prompt {digest} is missing from the store")
-    return msgspec.json.decode(body, type=PromptSnapshot)
+    return None if body is None else msgspec.json.decode(body, type=PromptSnapshot)
 
 
 def session(connection: sa.Connection, session_key: str) -> SessionRow | None:

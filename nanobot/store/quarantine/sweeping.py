@@ -15,6 +15,8 @@ from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw, flaws
 from nanobot.store.unit import StoreContext
 
+LARGEST = 2**53
+"""Numbers of rows beyond it are of no program."""
 _PAGE = 200
 """Rows that are read in one transaction: others take turns with it."""
 
@@ -90,6 +92,11 @@ class Sweeper:
             if table.name not in _LARGE:
                 where = _NOW.get(table.name)
                 count += await self._swept(table, *(() if where is None else (where,)))
+        for table in schema.metadata.sorted_tables:
+            keys = list(table.primary_key)
+            if len(keys) == 1 and keys[0].type.python_type is int:
+                # A row behind which no database has a number left for the next one.
+                count += await self._swept(table, sa.text(f"{keys[0]} > {LARGEST}"))
         return count + await self._swept(schema.outbound_parts, _PARTS_OWED)
 
     async def all(self, *, logs: bool) -> int:
