@@ -7,6 +7,7 @@ any other reason finds no such row, and fails as before.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -55,14 +56,17 @@ class Guard:
         self._writer = writer
         self._sweeper = Sweeper(inner, writer)
         self._fruitless: dict[str, float] = {}
+        self._looking = asyncio.Lock()
+        self._finds = 0
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """See Database. A unit of work may be done several times, of which one is kept."""
         for _ in range(_TRIES):
+            before = self._finds
             try:
                 return await self.inner.transact(work, verb)
             except READING_FAILED as error:
-                if not await self._put_aside(error, verb):
+                if not await self._put_aside(error, verb, before):
                     raise
         return await self.inner.transact(work, verb)
 
@@ -75,7 +79,13 @@ class Guard:
             await self._tell(count)
         return count
 
-    async def _put_aside(self, error: Exception, verb: str) -> bool:
+    async def _put_aside(self, error: Exception, verb: str, before: int) -> bool:
+        """Look for the row that this unit failed over. What many fail over at once is looked for
+        once: after a find of another, a unit is simply done again."""
+        async with self._looking:
+            return self._finds != before or await self._found(error, verb)
+
+    async def _found(self, error: Exception, verb: str) -> bool:
         signature = f"{type(error).__name__} {verb} {error}"[:300]
         now = time.monotonic()
         if now < self._fruitless.get(signature, 0.0):
@@ -88,6 +98,7 @@ class Guard:
         if not count:
             self._fruitless = {key: at for key, at in self._fruitless.items() if at > now}
             self._fruitless[signature] = now + _FRUITLESS_SECONDS
+        self._finds += bool(count)
         return bool(count)
 
     async def _swept(self, error: Exception) -> int:
