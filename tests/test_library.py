@@ -453,7 +453,7 @@ async def test_calls_are_agreed_to_through_the_socket_and_at_home(home: Path) ->
                         await agent.decide(number, approve=False)
             assert event.kind is EventKind.END
             assert event.payload["text"] == "listed"
-        with pytest.raises(NanobotError, match="Nothing of the number 77"):
+        with pytest.raises(NanobotError, match="There is no approval #77"):
             await joined.decide(77, approve=True)
 
 

@@ -166,7 +166,7 @@ async def test_what_an_operation_refuses_ends_the_command_with_a_line_and_its_co
         ("/people greet Ada times=often", "`times` must be a whole number from 1 to 3"),
         ("/people greet Ada loud=maybe", "`loud` must be yes or no, not 'maybe'"),
         ("/runs list state=odd", "`state` must be one of live, queued, preparing"),
-        ("/people greet Ada Grace", "'Grace' is too much"),
+        ("/people greet Ada Grace", "unexpected argument 'Grace'"),
         ("/people greet nobody", "There is nobody."),
     ],
 )
