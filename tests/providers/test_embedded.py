@@ -147,6 +147,7 @@ def repetitions(text: str, length: int = 5) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_fifty_first_questions_end_in_no_loop_and_half_of_them_within_5_seconds(
     provider: EmbeddedProvider,
 ) -> None:

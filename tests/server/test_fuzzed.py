@@ -107,8 +107,6 @@ async def test_no_path_breaks_whatever_it_says(tmp_path: Path, seed: int) -> Non
         for _ in range(300):
             path = "/" + "/".join(rng.choices(pieces, k=rng.randint(0, 5)))
             method = rng.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
-            if path.endswith("/events"):
-                continue  # which would not end
             body = rng.choice([None, b"", b"{}", b"\xff", b'{"text": "hi"}'])
             headers = owner.headers | {"Content-Type": "application/json"}
             url = served.url + path
