@@ -200,6 +200,6 @@ async def fill_home(home: Path, size: Size) -> None:
     context = contexts(SystemClock(), RandomIds(), store_hooks())
     store = open_store(home, "", context, command="benchmarks", crash="")
     try:
-        await asyncio.to_thread(filled, store.database, size)  # type: ignore[arg-type]
+        await asyncio.to_thread(filled, store.guard.inner, size)  # type: ignore[arg-type]
     finally:
         await store.close()

@@ -62,6 +62,7 @@ class Effort:
     idle_seconds: float = 30.0
     """At least as long as a poll is held, so that one of its ends is among them."""
     grown_turns: int = 200
+    backlog: int = 10_000
     history: tuple[int, ...] = (10, 200, 1_000, 3_000)
     window: int = 50
     traced: int = 10
@@ -82,6 +83,7 @@ QUICK = Effort(
     crowd_says=2,
     idle_seconds=1.0,
     grown_turns=10,
+    backlog=100,
     history=(10, 40),
     window=10,
     traced=3,
@@ -247,10 +249,18 @@ class Stage:
         return answer["ok"]
 
     async def converse(
-        self, chats: Sequence[int], each: int, text: str = PLAIN, pause: float = 0.0
+        self,
+        chats: Sequence[int],
+        each: int,
+        text: str = PLAIN,
+        pause: float = 0.0,
+        *,
+        others: bool = False,
     ) -> Talk:
         """Let people talk with the bot; see people.People.converse."""
-        told = await self.order("converse", chats=list(chats), each=each, text=text, pause=pause)
+        told = await self.order(
+            "converse", chats=list(chats), each=each, text=text, pause=pause, others=others
+        )
         await asyncio.sleep(SETTLE)
         return Talk(told["spans"], told["calls"], told["prompts"], told["cpu"])
 

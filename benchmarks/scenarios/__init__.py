@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.figures import Scenario
 from benchmarks.scenarios import (
     alone,
+    backlog,
     clock,
     grown,
     history,
@@ -28,6 +29,7 @@ SCENARIOS: dict[str, Scenario] = {
         talking.MANY,
         talking.FLOOD,
         life.START,
+        backlog.BACKLOG,
         life.MEMORY,
         history.HISTORY,
         terminal.TERMINAL,

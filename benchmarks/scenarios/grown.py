@@ -57,7 +57,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         crash="",
     )
     try:
-        database = store.database
+        database = store.guard.inner
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
         await (

@@ -165,9 +165,9 @@ class Gateway:
         store = self._store(command, budgets, quiet)
         stack.push_async_callback(store.close)
         parts = assemble(config, store, budgets, machine, self._program, self._roles)
+        stack.push_async_callback(parts.models.close)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
-        stack.push_async_callback(parts.models.close)
         follow_quiet(parts.live, quiet, machine.zone)
         return parts
 

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from nanobot.bus.peers import Peers
+from nanobot.bus.turns import Turn, Turns
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Attachment, EventKind, RunEvent
+from nanobot.messages import Address, Attachment, EventKind, Role, RunEvent
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Ready, Run
@@ -75,15 +76,15 @@ class Subscription:
 
 class WakeUps:
     """Sessions with something to do, or chats that something is owed to: each at most once, in the
-    order in which they were put here."""
+    order in which they were put here, queue by queue."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, None] = {}
+        self._waiting = Turns()
         self._takers: set[asyncio.Event] = set()
 
-    def put(self, key: str) -> None:
+    def put(self, key: str, turn: Turn = Turn.NEW) -> None:
         """Never blocks."""
-        self._waiting.setdefault(key)
+        self._waiting.put(key, turn)
         for taker in self._takers:
             taker.set()
 
@@ -96,9 +97,7 @@ class WakeUps:
                 await taker.wait()
             finally:
                 self._takers.discard(taker)
-        key = next(iter(self._waiting))
-        del self._waiting[key]
-        return key
+        return self._waiting.take()
 
 
 class _Due(NamedTuple):
@@ -173,7 +172,8 @@ class Bus:
                     continue
             else:  # whoever brought it first may have died before this
                 self.owed(admission.message.address)
-            self.wake(admitted.session_key, admitted.kind, admitted.held)
+            turn = Turn.OWNER if admission.role is Role.OWNER else Turn.NEW
+            self.wake(admitted.session_key, admitted.kind, admitted.held, turn)
         return done
 
     def files_came(self, channel: str) -> asyncio.Event:
@@ -193,7 +193,8 @@ class Bus:
         """Wake every lane with something to do; returns them."""
         lanes = await self.journal.ready()
         for lane in lanes:
-            self.wake(lane.session_key, lane.kind, lane.held)
+            turn = Turn.OWNER if lane.owner else Turn.BACKLOG
+            self.wake(lane.session_key, lane.kind, lane.held, turn)
         return lanes
 
     async def follow_up(self) -> None:
@@ -206,28 +207,30 @@ class Bus:
             for address in await self.journal.owed_chats(channel):
                 self.deliver(address)
 
-    def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
+    def wake(
+        self, session_key: str, kind: RunKind, held: float = 0.0, turn: Turn = Turn.NEW
+    ) -> None:
         """A session has something to do, in `held` seconds."""
         if not self.drives:
             self.peers.woken(session_key, kind, 0, held)
             return
         if held <= 0:
-            self._lanes[kind].put(session_key)
+            self._lanes[kind].put(session_key, turn)
             return
         loop, timer = asyncio.get_running_loop(), self._timers.get(session_key)
         due = _Due(loop.time() + held, time.time() + held)
         if timer is None or not loop.time() < timer.when() <= due.looked_at(loop):
             if timer is not None:
                 timer.cancel()
-            self._look_at(session_key, kind, due)
+            self._look_at(session_key, kind, due, turn)
 
-    def _look_at(self, session_key: str, kind: RunKind, due: _Due) -> None:
+    def _look_at(self, session_key: str, kind: RunKind, due: _Due, turn: Turn) -> None:
         loop = asyncio.get_running_loop()
         if due.over(loop):
-            self._lanes[kind].put(session_key)
+            self._lanes[kind].put(session_key, turn)
         else:
             at = due.looked_at(loop)
-            timer = loop.call_at(at, self._look_at, session_key, kind, due)
+            timer = loop.call_at(at, self._look_at, session_key, kind, due, turn)
             self._timers[session_key] = timer
 
     async def next_lane(self, kind: RunKind) -> str:

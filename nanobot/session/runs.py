@@ -14,12 +14,13 @@ from nanobot.session.states import RunKind, RunState
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A lane with something to do, in `held` seconds."""
+    """A lane with something to do, in `held` seconds; `owner`: for an owner."""
 
     session_key: str
     kind: RunKind
     attempts: int = 0
     held: float = 0.0
+    owner: bool = False
 
 
 class Lane(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from nanobot.bus.core import Bus
+from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.ports import OutboundPart
@@ -179,8 +180,10 @@ class MessageBus(Bus):
             self._outbound, self._outbound_given = row, False
             return row
 
-    def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
-        super().wake(session_key, kind, held)
+    def wake(
+        self, session_key: str, kind: RunKind, held: float = 0.0, turn: Turn = Turn.NEW
+    ) -> None:
+        super().wake(session_key, kind, held, turn)
         self._came.set()
 
     def owed(self, address: Address) -> None:

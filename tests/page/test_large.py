@@ -50,7 +50,7 @@ async def _fill(home: Path) -> None:
     context = contexts(SystemClock(), RandomIds(), store_hooks())
     store = open_store(home, "", context, command="a test", crash="")
     try:
-        await asyncio.to_thread(filled, store.database, LONG)  # type: ignore[arg-type]
+        await asyncio.to_thread(filled, store.guard.inner, LONG)  # type: ignore[arg-type]
         await store.database.transact(_others)
     finally:
         await store.close()

@@ -8,19 +8,37 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Origin
+from nanobot.messages import Origin, Role
 from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import nothing_follows, one_snapshot
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _r = schema.runs
 _i = schema.inbound
 
+_s = schema.sessions
+
+_lease = (_s.c.token, _s.c.owner, _s.c.lease_until)
+_LIVE = Prepared(
+    sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state, _r.c.role, *_lease)
+    .select_from(_r.outerjoin(_s, _s.c.key == _r.c.session_key))
+    .where(schema.RUN_LIVE)
+    .order_by(_r.c.created_at)
+)
+# By id + 0: ordered by the id itself, SQLite would go through all messages there ever were.
+_WAITING = Prepared(
+    sa.select(_i.c.session_key, _i.c.origin, _i.c.role, _i.c.not_before, _i.c.awaiting_files)
+    .add_columns(_i.c.at, *_lease)
+    .select_from(_i.outerjoin(_s, _s.c.key == _i.c.session_key))
+    .where(schema.INBOUND_OPEN, _i.c.state == "pending")
+    .order_by(_i.c.id + sa.literal_column("0"))
+)
 _BUSY_SECONDS = 0.2
 """When a lane is looked at again that another transaction had at hand."""
 MOST_READ = 5_000
@@ -30,33 +48,41 @@ MOST_READ = 5_000
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     one_snapshot(connection)  # a message that is claimed meanwhile is pending or in a run
     now = store_now(connection, writer)
-    lanes_by_key: dict[str, Ready] = {}
-    live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
-    for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
-        waits = state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
-        held_yet = _waits(connection, writer, key) if waits else 0.0
-        lanes_by_key[key] = Ready(key, RunKind(kind), attempts, held_yet)
-    waiting = sa.select(
-        _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.awaiting_files, _i.c.at
-    ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
-    # By id + 0: ordered by the id itself, SQLite would go through all messages there ever were.
-    for key, origin, until_then, awaiting_files, at in connection.execute(
-        waiting.order_by(_i.c.id + 0)
-    ):
-        until = max(until_then, inbox.files_until(awaiting_files, at))
-        kind = inbox.kind_for(Origin(origin))
-        lane = lanes_by_key.setdefault(
-            key, Ready(key, kind, held=inbox.held_yet(until, at, writer.clock.now()))
+    lanes_by_key: dict[str, Ready | None] = {}
+    for row in _LIVE.execute(connection):
+        if _in_use(writer, row, now):
+            lanes_by_key[row.session_key] = None
+            continue
+        waits = row.state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
+        held_yet = _waits(connection, writer, row.session_key) if waits else 0.0
+        lanes_by_key[row.session_key] = Ready(
+            row.session_key, RunKind(row.kind), row.attempts, held_yet, row.role == Role.OWNER
         )
-        if lane.held and until_then:  # the last of a burst decides when it may be taken
-            later = max(lane.held, inbox.held_yet(until_then, at, writer.clock.now()))
+    for row in _WAITING.execute(connection):
+        key = row.session_key
+        if key not in lanes_by_key:
+            held = _in_use(writer, row, now)
+            lanes_by_key[key] = None if held else _with_message(writer, row)
+        lane = lanes_by_key[key]
+        if lane is not None and lane.held and row.not_before:
+            # The last of a burst decides when it may be taken.
+            held_yet = inbox.held_yet(row.not_before, row.at, writer.clock.now())
+            later = max(lane.held, held_yet)
             lanes_by_key[key] = msgspec.structs.replace(lane, held=later)
-    return [lane for key, lane in lanes_by_key.items() if not _held(connection, writer, key, now)]
+    return [lane for lane in lanes_by_key.values() if lane is not None]
 
 
-def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float) -> bool:
-    row = lanes.look(connection, key)
-    return row is not None and lanes.in_use(writer, key, row, now)
+def _with_message(writer: StoreContext, row: Any) -> Ready:
+    """A lane, by the first message that waits in it."""
+    until = max(row.not_before, inbox.files_until(row.awaiting_files, row.at))
+    kind = inbox.kind_for(Origin(row.origin))
+    held = inbox.held_yet(until, row.at, writer.clock.now())
+    return Ready(row.session_key, kind, held=held, owner=row.role == Role.OWNER)
+
+
+def _in_use(writer: StoreContext, row: Any, now: float) -> bool:
+    """Whether somebody has the lane of a row that was read with its session's lease."""
+    return row.token is not None and lanes.in_use(writer, row.session_key, row, now)
 
 
 def claim(

@@ -73,22 +73,56 @@ def read(
 ) -> list[RawRow]:
     """Rows in the order of their keys, from behind the key `after` on."""
     names = columns_of(table)
-    dialect = connection.dialect.name
-    shown = (
-        (_sqlite_value(table, name) for name in names)
-        if dialect == "sqlite"
-        else (_postgres_value(table, name) for name in names)
-    )
-    key = [f'"{table.name}"."{column.name}"' for column in table.primary_key]
-    query = sa.select(*(column for pair in shown for column in pair)).select_from(table)
-    query = query.where(*conditions).order_by(*(sa.literal_column(name) for name in key))
-    if after is not None:
-        behind = ", ".join(_literal(raw, dialect) for raw in after.values())
-        query = query.where(sa.literal_column(f"({', '.join(key)}) > ({behind})", sa.Boolean))
-    if limit >= 0:
-        query = query.limit(limit)
+    value = _sqlite_value if connection.dialect.name == "sqlite" else _postgres_value
+    columns = [column for name in names for column in value(table, name)]
+    query = _ordered(connection, table, columns, conditions, after, limit)
     found = connection.execute(query).all()
     return [dict(zip(names, _values(row), strict=True)) for row in found]
+
+
+def read_plain(
+    connection: sa.Connection,
+    table: sa.Table,
+    *conditions: sa.ColumnElement[bool] | sa.TextClause,
+    after: Mapping[str, Raw] | None = None,
+    limit: int = -1,
+) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    """As `read`, as everybody else reads them, which is much faster. Raises RowUnreadable, and
+    DBAPIError."""
+    query = _ordered(connection, table, list(table.columns), conditions, after, limit)
+    return connection.execute(query).all()
+
+
+def plain_key(table: sa.Table, row: Sequence[Any]) -> dict[str, Raw]:
+    """The key of a row of `read_plain`."""
+    values = dict(zip(columns_of(table), row, strict=True))
+    kinds: dict[type, Kind] = {int: "integer", float: "real", str: "text", bytes: "blob"}
+    return {
+        str(column.name): _raw(kinds[type(values[column.name])], _as_bytes(values[column.name]))
+        for column in table.primary_key
+    }
+
+
+def _as_bytes(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _ordered(
+    connection: sa.Connection,
+    table: sa.Table,
+    columns: Sequence[Any],
+    conditions: Sequence[sa.ColumnElement[bool] | sa.TextClause],
+    after: Mapping[str, Raw] | None,
+    limit: int,
+) -> sa.Select[Any]:
+    key = [f'"{table.name}"."{column.name}"' for column in table.primary_key]
+    query = sa.select(*columns).select_from(table).where(*conditions)
+    query = query.order_by(*(sa.literal_column(name) for name in key))
+    if after is not None:
+        dialect = connection.dialect.name
+        behind = ", ".join(_literal(raw, dialect) for raw in after.values())
+        query = query.where(sa.literal_column(f"({', '.join(key)}) > ({behind})", sa.Boolean))
+    return query if limit < 0 else query.limit(limit)
 
 
 def insert(connection: sa.Connection, table: sa.Table, row: RawRow) -> None:

@@ -4,7 +4,7 @@ their values as."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias, get_args
 
 import msgspec
@@ -181,3 +181,31 @@ def _tried(column: str, decode: Callable[[bytes], object], data: bytes) -> Flaw 
     except (msgspec.MsgspecError, RowUnreadable, ValueError, TypeError, RecursionError) as error:
         return Flaw(column, " ".join(str(error).split())[:300])
     return None
+
+
+class PlainCheck:
+    """Whether rows of a table that were read as everybody reads them hold what they should. The
+    types of their values are checked as they are read."""
+
+    def __init__(self, table: sa.Table) -> None:
+        places = [(n, column, (table.name, column.name)) for n, column in enumerate(table.columns)]
+        self._required = [n for n, column, _ in places if not column.nullable]
+        self._times = [
+            n for n, column, at in places if isinstance(column.type, sa.Float) and at != _ANY_TIME
+        ]
+        self._leases = [(n, _LEASES[at]) for n, _, at in places if at in _LEASES]
+        self._hashes = [n for n, _, at in places if at in _HASHES]
+        self._choices = [(n, CHOICES[at]) for n, _, at in places if at in CHOICES]
+        self._decoded = [(n, _DECODED[at]) for n, _, at in places if at in _DECODED]
+        self._special = table is schema.erasures
+
+    def __call__(self, row: Sequence[Any], now: float) -> bool:
+        return not (
+            self._special
+            or any(row[n] is None for n in self._required)
+            or any(row[n] is not None and abs(row[n]) > _LARGEST for n in self._times)
+            or any(row[n] is not None and row[n] > now + most for n, most in self._leases)
+            or any(len(row[n]) != len(entries.GENESIS) for n in self._hashes)
+            or any(row[n] is not None and row[n] not in words for n, words in self._choices)
+            or any(row[n] is not None and _tried("", read, row[n]) for n, read in self._decoded)
+        )

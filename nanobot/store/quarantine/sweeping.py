@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
+from nanobot.errors import RowUnreadable
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.quarantine import keeping, raw
 from nanobot.store.quarantine.raw import Raw, RawRow
-from nanobot.store.quarantine.readable import Flaw, flaws
+from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
 from nanobot.store.unit import StoreContext
 
 LARGEST = 2**53
@@ -80,6 +82,7 @@ class Sweeper:
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
+        self._checks: dict[str, PlainCheck] = {}
 
     async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
         """The row that a reader could not read."""
@@ -120,11 +123,30 @@ class Sweeper:
         self, table: sa.Table, where: tuple[sa.TextClause, ...], after: Mapping[str, Raw] | None
     ) -> Callable[[sa.Connection], tuple[int, Mapping[str, Raw] | None]]:
         def step(connection: sa.Connection) -> tuple[int, Mapping[str, Raw] | None]:
+            plain = self._plain(connection, table, where, after)
+            if plain is not None:
+                return 0, raw.plain_key(table, plain[-1]) if len(plain) == _PAGE else None
             rows = raw.read(connection, table, *where, after=after, limit=_PAGE)
             count = sum(self._judged(connection, table, row) for row in rows)
             return count, raw.key_of(table, rows[-1]) if len(rows) == _PAGE else None
 
         return step
+
+    def _plain(
+        self,
+        connection: sa.Connection,
+        table: sa.Table,
+        where: tuple[sa.TextClause, ...],
+        after: Mapping[str, Raw] | None,
+    ) -> Sequence[Sequence[Any]] | None:
+        """A page of a table, if all of it can be read; None: it is to be looked at closely."""
+        check = self._checks.setdefault(table.name, PlainCheck(table))
+        now = self._writer.clock.now()
+        try:
+            rows = raw.read_plain(connection, table, *where, after=after, limit=_PAGE)
+        except (RowUnreadable, DBAPIError):
+            return None
+        return rows if all(check(row, now) for row in rows) else None
 
     def _judged(self, connection: sa.Connection, table: sa.Table, row: RawRow) -> bool:
         found = flaws(table, row, self._writer.clock.now())
