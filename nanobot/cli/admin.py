@@ -98,6 +98,9 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Fix what can be fixed automatically.")
     ] = False,
+    store: Annotated[
+        bool, typer.Option("--store", help="Also read every row of the store.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check the installation and explain how to fix problems.
@@ -107,7 +110,7 @@ def doctor(
     from nanobot.cli.doctor import examine  # noqa: PLC0415
 
     with errors():
-        raise typer.Exit(examine(context.obj, fix=fix, json=json))
+        raise typer.Exit(examine(context.obj, fix=fix, store=store, json=json))
 
 
 def onboard(  # noqa: PLR0913 - each is an option

@@ -11,6 +11,7 @@ import typer
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, subcommands
 from nanobot.cli.output import document, say
+from nanobot.cli.quarantine import quarantine
 from nanobot.errors import StoreCorrupt, UsageError
 
 db = subcommands()
@@ -20,6 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def add(app: typer.Typer) -> None:
     """Give the command line these commands."""
+    db.add_typer(quarantine, name="quarantine", help="Rows that could not be read: list, restore.")
     app.add_typer(
         db, name="db", help="The store: move it, back it up, restore, check and vacuum it."
     )

@@ -27,15 +27,15 @@ def checked(environ: Mapping[str, str], *, json: bool) -> int:
     return ConfigError.exit_code if any(finding.level != "ok" for finding in findings) else 0
 
 
-def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
-    """`doctor`: everything; returns 1 if something is broken."""
+def examine(environ: Mapping[str, str], *, fix: bool, store: bool, json: bool) -> int:
+    """`doctor`: everything, with `store` each row of it; returns 1 if something is broken."""
     to_stderr(environ, "ERROR")
-    return asyncio.run(_examine(environ, fix=fix, json=json))
+    return asyncio.run(_examine(environ, fix=fix, store=store, json=json))
 
 
-async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+async def _examine(environ: Mapping[str, str], *, fix: bool, store: bool, json: bool) -> int:
     every: list[Finding] = []
-    async for examined in everything(environ):
+    async for examined in everything(environ, rows=store):
         finding = examined
         if isinstance(examined, Mendable):
             finding = mended(examined) if fix else examined.finding

@@ -124,7 +124,7 @@ def check_store(url: str) -> CheckedStore:
     if path is not None:
         with _noting(problems):
             check(path, thorough=True)
-    with _reading(url) as connection:
+    with reading(url) as connection:
         revision = migrate.current(connection) or "none"
         if revision == "none":
             raise UsageError("the database is empty: the first start of a gateway makes its tables")
@@ -294,7 +294,7 @@ def _postgres(url: str) -> Iterator[PostgresDatabase]:
 
 
 @contextmanager
-def _reading(url: str) -> Iterator[sa.Connection]:
+def reading(url: str) -> Iterator[sa.Connection]:
     """A connection that only reads, also while a gateway runs. It sees one state until
     `_begin_reading`."""
     path = _file(url)

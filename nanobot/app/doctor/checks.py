@@ -21,6 +21,7 @@ from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
 from nanobot.app.doctor.optional_parts import lacking
 from nanobot.app.doctor.plugins import broken
+from nanobot.app.doctor.stored_rows import stored_rows
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.setup.probes import try_model
 from nanobot.app.zones import guessed, says_nothing, zone_of_home
@@ -64,8 +65,11 @@ def mended(mendable: Mendable) -> Finding:
     return Finding(about=about, level="ok", text=f"mended: {mendable.finding.text}")
 
 
-async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
-    """All that there is to say, each as soon as it is known."""
+async def everything(
+    environ: Mapping[str, str], *, rows: bool = False
+) -> AsyncIterator[Finding | Mendable]:
+    """All that there is to say, each as soon as it is known. `rows`: each row of the
+    store is read, too."""
     findings, config = configuration(environ)
     for finding in findings:
         yield finding
@@ -81,7 +85,7 @@ async def everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mend
     served = (await _served(config), *await _troubles(config), *await _watches(config))
     for finding in served:
         yield finding
-    for finding in _store(config, environ):
+    for finding in _store(config, environ, rows=rows):
         yield finding
     yield await _model(config, environ)
     yield await _sandbox(config)
@@ -314,12 +318,12 @@ async def _heartbeat(config: Config) -> list[Finding]:
     ]
 
 
-def _store(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+def _store(config: Config, environ: Mapping[str, str], *, rows: bool) -> list[Finding]:
     try:
         findings = inspect(config.database_url)
     except NanobotError as error:
         return [Finding(about="store", level="broken", text=str(error))]
-    result = [_kept(findings)]
+    result = [_kept(findings), *(stored_rows(config.database_url) if rows else ())]
     zone = zone_of_home(config.agent, environ)
     if findings.jobs and not config.agent.zone and says_nothing(zone):
         text = f"agent.zone is not set and this machine says {zone}: {findings.jobs} job(s) use it"

@@ -1,0 +1,35 @@
+"""Every row of the store, read as the product does."""
+
+from __future__ import annotations
+
+from nanobot.errors import NanobotError
+from nanobot.operations.home import Finding
+from nanobot.store.quarantine import at_rest
+
+_MOST = 50
+
+
+def stored_rows(url: str) -> list[Finding]:
+    """Each row that cannot be read, and what is in quarantine."""
+    try:
+        unreadable = at_rest.unreadable(url)
+        kept = at_rest.listed(url, table="", restored=False, limit=1_000)
+    except NanobotError as error:
+        return [Finding(about="rows", level="broken", text=str(error))]
+    findings = [
+        Finding(
+            about="rows",
+            level="broken",
+            text=f"{row.table} {row.key} cannot be read: {row.column}: {row.reason}",
+            remedy="The gateway moves it into quarantine when it needs the row",
+        )
+        for row in unreadable[:_MOST]
+    ]
+    if len(unreadable) > _MOST:
+        text = f"{len(unreadable) - _MOST} more rows cannot be read"
+        findings.append(Finding(about="rows", level="broken", text=text))
+    if kept:
+        text = f"{len(kept)} row(s) are in quarantine"
+        remedy = "`nanobot db quarantine list` names them"
+        findings.append(Finding(about="rows", level="warning", text=text, remedy=remedy))
+    return findings or [Finding(about="rows", level="ok", text="every row can be read")]

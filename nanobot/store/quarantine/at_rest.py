@@ -1,0 +1,53 @@
+"""Quarantine of a store that is named by its URL: looked at beside a gateway, changed without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from nanobot.errors import UsageError
+from nanobot.store.database import migrate
+from nanobot.store.maintenance import at_rest, reading
+from nanobot.store.quarantine import keeping, sweeping
+from nanobot.store.quarantine.keeping import Quarantined, QuarantinedContent
+from nanobot.store.quarantine.sweeping import Unreadable
+from nanobot.store.unit import StoreContext
+from nanobot.system import RandomIds, SystemClock
+
+
+@contextmanager
+def _current(url: str) -> Iterator[sa.Connection]:
+    """A connection that reads a store with the tables of this version. Raises UsageError."""
+    with reading(url) as connection:
+        if migrate.current(connection) != migrate.OURS.head:
+            raise UsageError("the store is of an earlier nanobot: the next start updates it")
+        yield connection
+
+
+def unreadable(url: str) -> list[Unreadable]:
+    """Every row of the store that cannot be read; nothing is changed."""
+    with _current(url) as connection:
+        return list(sweeping.survey(connection, SystemClock().now()))
+
+
+def listed(url: str, *, table: str, restored: bool, limit: int) -> list[Quarantined]:
+    """What is in quarantine, the latest first."""
+    with _current(url) as connection:
+        return keeping.listed(connection, table=table, restored=restored, limit=limit)
+
+
+def shown(url: str, identity: int) -> QuarantinedContent:
+    """One row with its content. Raises UnknownId."""
+    with _current(url) as connection:
+        return keeping.shown(connection, identity)
+
+
+def restore(url: str, identity: int, values: Mapping[str, str]) -> Quarantined:
+    """Put a row back. Raises StoreLocked beside a gateway, UsageError as `keeping.restore`."""
+    writer = StoreContext(SystemClock(), RandomIds(), "quarantine")
+    with at_rest(url) as database:
+        return database.run_now(
+            lambda connection: keeping.restore(connection, writer, identity, values)
+        )
