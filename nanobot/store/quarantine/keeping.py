@@ -54,7 +54,7 @@ def put_aside(
     found: Sequence[Flaw],
 ) -> bool:
     """Take a row that cannot be read out of everybody's way. False: it is left where it is."""
-    left = [f for f in found if (table.name, f.column) not in _READ_ALL_THE_SAME]
+    left = [f for f in found if not _read_all_the_same(table, row, f.column)]
     if table.name in NEVER_MOVED or not left:
         return False
     names = tuple(dict.fromkeys(f.column for f in left))
@@ -80,6 +80,10 @@ def put_aside(
     identity = connection.execute(sa.insert(_q).values(values).returning(_q.c.id)).scalar_one()
     telling.tell_chat(connection, writer, int(identity), gone)
     return True
+
+
+def _read_all_the_same(table: sa.Table, row: RawRow, column: str) -> bool:
+    return (table.name, column) in _READ_ALL_THE_SAME and row[column].kind == "blob"
 
 
 def _its_run(connection: sa.Connection, entry: RawRow) -> list[KeptRow]:

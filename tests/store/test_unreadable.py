@@ -1,0 +1,274 @@
+"""A value that cannot be read in any column of any table ends no list and no pass.
+
+The cases come from the tables themselves, so a new column is among them.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import itertools
+import sqlite3
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from nanobot.agent.budgets import Account
+from nanobot.errors import RowUnreadable, StoreError
+from nanobot.messages import Address
+from nanobot.session.runs import PromptSnapshot
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.opening import Store
+from nanobot.store.quarantine.readable import CHOICES, FREE
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.notices import SqlNotices
+from nanobot.store.repositories.pairings import SqlPairingStore
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.remembering import SqlRemembering
+from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.usage import SqlUsageStore
+from nanobot.store.search.conversations import SqlConversations
+from nanobot.store.unit import StoreContext
+from nanobot.testing.machine import CountingIds, ManualClock
+from tests.store.filling import OTHER, fill
+from tests.store.home import NO_LIMITS, Home
+from tests.store.making import KEY, admit, approval, said
+from tests.store.test_jobs import plan
+
+ROOT = Path(__file__).resolve().parents[2]
+VALUES = {
+    "text": "CAST(x'78' AS TEXT)",
+    "broken UTF-8": "CAST(x'ff7b' AS TEXT)",
+    "bytes": "x'ff00'",
+    "no JSON": "CAST(x'7b5d' AS BLOB)",
+    "infinite": "9e999",
+    "absurd": "1e300",
+    "too large": "9223372036854775807",
+    "nothing": "NULL",
+}
+"""What is planted, as SQL of SQLite, which keeps anything in any column."""
+LEFT = frozenset({("meta", "key"), ("meta", "value")})
+COLUMNS = [
+    (table.name, column.name)
+    for table in schema.metadata.sorted_tables
+    for column in table.columns
+    if (table.name, column.name) not in LEFT
+]
+HEALTHY = "telegram:9"
+ACCOUNT = Account(person="", chat="", job="", model="")
+BODIES: Mapping[str, bytes] = {
+    "approvals": msgspec.json.encode(approval()),
+    "memories": b"{}",
+    "occurrences": b'""',
+    "prompts": msgspec.json.encode(PromptSnapshot(system="", tools=())),
+    "tasks": b"{}",
+    "quarantine": b"[]",
+}
+
+
+def test_columns_that_hold_one_of_some_words_say_which() -> None:
+    called_so = {at for at in COLUMNS if at[1] in ("state", "status", "kind", "role", "origin")}
+    assert called_so == {at for at in CHOICES if at[1] in {name for _, name in called_so}} | FREE
+
+
+def test_every_transaction_passes_the_guard() -> None:
+    """Whatever is not opened here is given the database of a Store, which is the guard."""
+    openers = set()
+    for file in [*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")]:
+        calls = (n for n in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(n, ast.Call))
+        called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
+        if called & {"SqliteDatabase", "PostgresDatabase"}:
+            openers.add(file.relative_to(ROOT / "nanobot").as_posix())
+    assert openers == {
+        "store/opening.py",  # gives them to a Store
+        "store/maintenance.py",  # of a store at rest
+        "store/repositories/inspection.py",  # looks at one of another process
+        "testing/memory_home.py",  # gives it to a Store
+    }
+
+
+class Parts:
+    """What reads a store, over the guard."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.writer = StoreContext(ManualClock(), CountingIds(), "us", None, store_hooks(NO_LIMITS))
+        self.store = Store(database, self.writer, None)
+        guard, writer = self.store.database, self.writer
+        eraser = Eraser(guard, writer)
+        self.journal = self.store.journal
+        self.records = SqlRecords(guard, writer, eraser)
+        self.jobs = SqlJobStore(guard, writer)
+        self.pairings = SqlPairingStore(guard, writer)
+        self.tokens = SqlAccessTokens(guard)
+        self.memories = SqlMemoryStore(guard, writer, eraser)
+        self.usage = SqlUsageStore(guard)
+        self.tasks = SqlTasks(guard, writer)
+        self.notices = SqlNotices(guard)
+        self.commands = SqlBackgroundCommands(guard, writer)
+        self.conversations = SqlConversations(guard, writer, str)
+        self.remembering = SqlRemembering(guard, writer)
+
+
+def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
+    """Every list, and every pass over the rows of many people."""
+    journal, records, jobs = parts.journal, parts.records, parts.jobs
+    yield "start", parts.store.guard.look_through()
+    yield "ready", journal.ready()
+    yield "unfetched", journal.unfetched("telegram")
+    yield "owed chats", journal.owed_chats("telegram")
+    yield "next", journal.next_outbound(Address("telegram", "7"))
+    yield "oldest owed", journal.oldest_owed()
+    yield "moves", journal.chat_moves("telegram")
+    yield "cursor", journal.cursor("telegram")
+    yield "claim", journal.claim(OTHER, "a", "UTC")
+    yield "history", journal.history(KEY)
+    yield "session", journal.session(KEY)
+    yield "counts", records.counts()
+    yield "sessions", records.sessions(limit=50, unread=False)
+    yield "runs", records.runs(session="", state="", limit=50)
+    yield "entries", records.entries(KEY, after=0, limit=50)
+    yield "outbox", records.outbox(state="", limit=50)
+    yield "approvals", records.approvals(session="", state="", limit=50)
+    yield "rules", records.rules()
+    yield "feedback", records.feedback("", 50)
+    yield "jobs", jobs.listed(state="", by="", limit=50)
+    yield "cron history", jobs.history(job_id=None, limit=50)
+    yield "fire", jobs.fire()
+    yield "sweep", jobs.sweep(None)
+    yield "settle", jobs.settle([KEY])
+    yield "realign", jobs.realign(0)
+    yield "pairings", parts.pairings.listed(state="", limit=50)
+    yield "role", parts.pairings.role("telegram", "1")
+    yield "tokens", parts.tokens.listed()
+    yield "memories", parts.memories.listed(scopes=None, state="", limit=50)
+    yield "usage", parts.usage.rows("day", "", {})
+    yield "standing", parts.usage.standing("2026-01-01", ACCOUNT)
+    yield "overdue", parts.tasks.overdue()
+    yield "notices", parts.notices.latest(KEY, [KEY], since=0.0, limit=50)
+    yield "lost commands", parts.commands.lost(10.0)
+    yield "remembering", parts.remembering.due(0.0)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database with a readable row in each table."""
+    return asyncio.run(_filled(tmp_path_factory.mktemp("template") / "state.db"))
+
+
+async def _filled(path: Path) -> bytes:
+    home = Home(lambda: _opened(path), shared=False)
+    await fill(home.journal(), home.eraser())
+    body = msgspec.json.encode(plan(home))
+
+    def complete(connection: sa.Connection) -> None:
+        for table in schema.metadata.sorted_tables:
+            query = sa.select(sa.func.count()).select_from(table)
+            if not connection.scalar(query):
+                values = {column.name: _value(column, body) for column in table.columns}
+                connection.execute(sa.insert(table), values)
+
+    await home.do(complete)
+    await admit(home.journal(), said("hello", key="healthy"), session_key=HEALTHY)
+    await home.database.checkpoint()
+    await home.database.close()
+    return await asyncio.to_thread(path.read_bytes)
+
+
+def _opened(path: Path) -> SqliteDatabase:
+    database = SqliteDatabase(path)
+    database.run_now(migrate.prepare)
+    return database
+
+
+def _value(column: sa.Column[Any], plan_body: bytes) -> object:
+    at = (column.table.name, column.name)
+    if at in CHOICES:
+        return min(CHOICES[at])
+    if column.nullable:
+        return None
+    kind = column.type.python_type
+    if kind is bytes:
+        return plan_body if at == ("jobs", "body") else BODIES.get(column.table.name, b"\0" * 32)
+    examples: dict[type, object] = {str: f"{column.name}", int: 1, float: 1.0, bool: True}
+    return examples[kind]
+
+
+async def planted(template: bytes, folder: Path, table: str, column: str, sql: str) -> list[str]:
+    """What failed with that value in that column of each row of the table but the healthy one."""
+    path = folder / "state.db"
+    if not await asyncio.to_thread(_plant, path, template, table, column, sql):
+        return []
+    parts = Parts(_opened(path))
+    failed = []
+    try:
+        for name, work in passes(parts):
+            try:
+                await work
+            except (RowUnreadable, ValueError, TypeError, LookupError, StoreError) as error:
+                failed.append(f"{table}.{column} = {sql}: {name}: {error!r}")
+        ready = [lane.session_key for lane in await parts.journal.ready()]
+        if HEALTHY not in ready or await parts.journal.claim(HEALTHY, "healthy", "UTC") is None:
+            failed.append(f"{table}.{column} = {sql}: the healthy chat is not served")
+    finally:
+        await parts.store.close()
+    return failed
+
+
+def _plant(path: Path, template: bytes, table: str, column: str, sql: str) -> bool:
+    """False: the table itself does not take the value."""
+    path.write_bytes(template)
+    where = f"WHERE session_key != '{HEALTHY}'" if _of_sessions(table) else ""
+    if table == "sessions":
+        where = f"WHERE key != '{HEALTHY}'"
+    first = f"WHERE ({_key(table)}) IN (SELECT {_key(table)} FROM {table} {where} LIMIT 1)"
+    with closing(sqlite3.connect(path)) as database:
+        try:
+            database.execute(f'UPDATE {table} SET "{column}" = {sql} {first}')
+        except (sqlite3.IntegrityError, sqlite3.OperationalError):
+            return False
+        database.commit()
+    return True
+
+
+def _of_sessions(table: str) -> bool:
+    return "session_key" in schema.metadata.tables[table].c
+
+
+def _key(table: str) -> str:
+    return ", ".join(f'"{column.name}"' for column in schema.metadata.tables[table].primary_key)
+
+
+def _some() -> Iterator[tuple[str, str, str]]:
+    """Every fifth column, with one value after the other; `make prove` has all."""
+    values = itertools.cycle(VALUES.values())
+    for table, column in COLUMNS[::5]:
+        yield table, column, next(values)
+
+
+async def test_no_pass_fails_on_some_value_in_any_column(template: bytes, tmp_path: Path) -> None:
+    failed = []
+    for table, column, sql in _some():
+        failed += await planted(template, tmp_path, table, column, sql)
+    assert failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", VALUES)
+async def test_no_pass_fails_on_any_value_in_any_column(
+    template: bytes, tmp_path: Path, value: str
+) -> None:
+    failed = []
+    for table, column in COLUMNS:
+        failed += await planted(template, tmp_path, table, column, VALUES[value])
+    assert failed == []
