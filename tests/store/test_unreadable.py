@@ -264,11 +264,12 @@ async def test_no_pass_fails_on_some_value_in_any_column(template: bytes, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("table", sorted({table for table, _ in COLUMNS}))
 async def test_no_pass_fails_on_any_value_in_any_column(
-    template: bytes, tmp_path: Path, value: str
+    template: bytes, tmp_path: Path, table: str
 ) -> None:
     failed = []
-    for table, column in COLUMNS:
-        failed += await planted(template, tmp_path, table, column, VALUES[value])
+    for column in [name for of, name in COLUMNS if of == table]:
+        for sql in VALUES.values():
+            failed += await planted(template, tmp_path, table, column, sql)
     assert failed == []
