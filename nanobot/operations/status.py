@@ -43,6 +43,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: int
     owed: int
     dead: int
+    unreadable: int = 0
 
 
 def _status_text(status: Status, _: Now) -> str:
@@ -71,6 +72,8 @@ def _status_text(status: Status, _: Now) -> str:
         lines += ["Failing:", *(f"- {trouble}" for trouble in status.troubles)]
     if status.dead:
         lines.append(f"Undelivered: {status.dead} (`outbox list` shows them)")
+    if status.unreadable:
+        lines.append(f"Unreadable: {status.unreadable} (`nanobot db quarantine list` names them)")
     return "\n".join(lines)
 
 
@@ -108,6 +111,7 @@ async def show_status(
         running=len(engine.running()),
         owed=counts.owed,
         dead=counts.dead,
+        unreadable=counts.unreadable,
     )
 
 

@@ -138,12 +138,14 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is: sessions, messages waiting for a run, messages owed, and dead ones."""
+    """How much there is: sessions, messages waiting for a run, messages owed, dead ones, and rows
+    that could not be read."""
 
     sessions: int
     waiting: int
     owed: int
     dead: int
+    unreadable: int = 0
 
 
 class Records(Protocol):

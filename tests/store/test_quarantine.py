@@ -194,3 +194,12 @@ async def test_owners_are_told_once(guarded: Guarded) -> None:
     assert await guarded.guard.look_through() == 0
     query = sa.select(sa.func.count()).select_from(schema.outbound)
     assert await home.do(lambda c: c.scalar(query)) == 1
+
+
+async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
+    home, journal = guarded.home, guarded.journal
+    await admit(journal, said("hello"))
+    assert (await home.records().counts()).unreadable == 0
+    await home.execute("UPDATE inbound SET role = 'king'")
+    assert await guarded.guard.look_through() == 1
+    assert (await home.records().counts()).unreadable == 1

@@ -59,6 +59,7 @@ def counts(connection: sa.Connection) -> Counts:
         waiting=count(_i, runs.PENDING),
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
         dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
+        unreadable=count(schema.quarantine, schema.quarantine.c.state != "restored"),
     )
 
 
