@@ -47,7 +47,12 @@ HANDLED = {
     "triggers/events/trigger.py:events: wait": "it sleeps",
     "triggers/events/trigger.py:events: news": "it waits",
     "server/web_server.py:web: a connection": "its first statement is a boundary",
+    "channels/delivery.py:*: its chats": "each renewal is within a boundary",
+    "channels/drafts.py:draft *": "each look is within a boundary",
+    "channels/previews.py:preview *": "each look is within a boundary",
+    "cli/serve.py:": "a start that fails has to end the process, with the reason",
     "channels/delivery.py:delivery *:*": "each turn of its loop is a boundary",
+    "server/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
     "supervision.py:": "this is what supervises",
 }
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 import msgspec
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.errors import StoreError
 from nanobot.messages import Address
 from nanobot.ports import Clock
@@ -110,10 +111,11 @@ class ChatLeases:
                 self._some.clear()
                 await self._some.wait()
             await self._clock.sleep(CHAT.renew)
-            try:
-                await self._renew()
-            except StoreError as error:
-                logger.warning("{}: its chats cannot be kept: {}", self._channel, error)
+            with boundary(f"{self._channel}: keeping its chats"):
+                try:
+                    await self._renew()
+                except StoreError as error:
+                    logger.warning("{}: its chats cannot be kept: {}", self._channel, error)
 
     async def _renew(self) -> None:
         began = self._clock.monotonic()

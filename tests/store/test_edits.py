@@ -104,7 +104,7 @@ async def test_whoever_changes_what_was_answered_is_told_once(home: Home) -> Non
     await admit(journal, edited("hello!", "helo", key="e3"))
     bodies = await home.column("SELECT body FROM outbound WHERE key LIKE 'edited:%'")
     assert len(bodies) == 1
-    assert b"before you changed it" in bytes(bodies[0])
+    assert b"I had already answered this" in bytes(bodies[0])
 
 
 async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:

@@ -66,8 +66,8 @@ class Jobs:
         return "taken"
 
 
-class Died(Exception):
-    """The process ends here."""
+class Died(BaseException):
+    """The process ends here: no boundary holds it."""
 
 
 class Counter:
