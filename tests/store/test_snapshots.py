@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 import sqlalchemy as sa
 
 from nanobot.store.database.sqlite import Work
@@ -44,16 +45,24 @@ async def interrupted(
 
 @on_postgres
 async def test_a_message_that_is_claimed_during_the_look_is_in_neither_of_two_states(
-    home: Home,
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal, other = home.journal(), home.doomed()
     await admit(journal, said("hello"))
+    loop, of_live_runs, claims = asyncio.get_running_loop(), claiming._LIVE, [claim]
 
-    async def claimed() -> None:
-        await claim(other)
+    class Interrupted:
+        """The first statement of the look, behind which somebody else claims the message."""
 
+        def execute(self, connection: sa.Connection) -> Any:
+            rows = of_live_runs.execute(connection).all()
+            asyncio.run_coroutine_threadsafe(claims.pop()(other), loop).result(10)
+            return rows
+
+    monkeypatch.setattr(claiming, "_LIVE", Interrupted())
     reader = StoreContext(home.clock, home.ids, "us", 600.0)
-    lanes = await interrupted(home, lambda c: claiming.ready(c, reader), "runs", claimed)
+    lanes = await home.do(lambda connection: claiming.ready(connection, reader))
+    assert not claims
     assert [lane.session_key for lane in lanes] == [KEY]
 
 
