@@ -129,7 +129,7 @@ async def test_a_store_that_cannot_be_used_ends_with_4(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("payload", "reason"),
-    [("X'7B7D'", "entry 1 of cli:direct was changed"), ("'{}'", "never wrote")],
+    [("X'7B7D'", "entry 1 of cli:direct was changed"), ("'{}'", "is in quarantine")],
 )
 async def test_a_changed_log_ends_with_4(world: World, payload: str, reason: str) -> None:
     await nanobot(world, "agent", "-m", "say:hello", "--session", "cli:direct")
@@ -158,7 +158,7 @@ async def test_deleting_asks_first_and_no_is_no(world: World) -> None:
     await nanobot(world, "send", "hello")
     command = ("sessions", "delete", "cli:direct")
     async with in_terminal(command, world.environ(), world.home) as terminal:
-        await terminal.shows("Go on?")
+        await terminal.shows("Continue?")
         terminal.type("n\r")
         assert await terminal.ended() == 1
     assert len((await nanobot(world, "sessions", "list", "--json")).json) == 1

@@ -198,7 +198,7 @@ async def test_a_call_of_nothing_known_or_with_wrong_arguments_is_refused(short_
         with pytest.raises(NanobotError, match="there is no operation 'fly'") as unknown:
             await call(path, "fly", {})
         assert unknown.value.exit_code == 2
-        with pytest.raises(NanobotError, match="no argument `x`; there are: name, times, loud"):
+        with pytest.raises(NanobotError, match="unknown argument `x`; known: name, times, loud"):
             await call(path, "people greet", {"name": "Ada", "x": 1})
         with pytest.raises(NanobotError, match="`times` must be a whole number from 1"):
             await call(path, "people greet", {"name": "Ada", "times": "1"})

@@ -38,7 +38,7 @@ OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
 STEERED = "(This also answers your latest message.)"
 _OWED = "SELECT id FROM outbound WHERE state IN ('pending', 'sending')"
-LATE_EDIT = "I had already answered before you edited this. Send it again if you want a new answer."
+LATE_EDIT = "I had already answered this. Send it again if you want a new answer."
 
 
 class Nanobot:

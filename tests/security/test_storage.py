@@ -202,9 +202,13 @@ async def test_what_a_guest_says_in_a_group_taints_the_owner_there(two: Two) -> 
     assert await two.is_tainted(GROUP, sender=2)
 
 
-async def test_what_a_member_says_in_a_group_does_not(two: Two) -> None:
-    await Puppet(two.world, GROUP, MEMBER).say("Hello.")
+async def test_what_a_member_says_in_a_group_leaves_the_owner_a_members_rights_there(
+    two: Two,
+) -> None:
+    """The command is one that a member has to ask for."""
     assert not await two.is_tainted(GROUP, sender=2)
+    await Puppet(two.world, GROUP, MEMBER).say("Hello.")
+    assert await two.is_tainted(GROUP, sender=2)
 
 
 STRANGER = {"id": 666, "is_bot": False, "first_name": "Mallory"}

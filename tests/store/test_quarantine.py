@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Role
+from nanobot.messages import Address, Role, Sender
 from nanobot.session.entries import ErasedEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.states import RunState
@@ -203,3 +203,11 @@ async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
     await home.execute("UPDATE inbound SET role = 'king'")
     assert await guarded.guard.look_through() == 1
     assert (await home.records().counts()).unreadable == 1
+
+
+async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Guarded) -> None:
+    """Their row has no role yet."""
+    pairings = guarded.home.pairings()
+    before = await pairings.ask(Address("telegram", "666"), Sender("666", "Eve"))
+    assert await guarded.guard.look_through() == 0
+    assert await pairings.ask(Address("telegram", "666"), Sender("666", "Eve")) == before

@@ -55,7 +55,7 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("approvals", "state"): frozenset(get_args(approvals.State)),
     ("background_commands", "role"): frozenset(Role),
     ("pairings", "state"): frozenset({"asked", "approved", "revoked"}),
-    ("pairings", "role"): frozenset(Role),
+    ("pairings", "role"): frozenset({*Role, ""}),  # none yet, while the person waits
     ("access_tokens", "kind"): frozenset({"token", "browser"}),
     ("access_tokens", "role"): frozenset(Role),
     ("tasks", "report"): frozenset(get_args(Report)),

@@ -16,6 +16,7 @@ from nanobot.store.repositories.chain import ChainState, continued
 _content = msgspec.json.Decoder(dict[str, Any])
 _s = schema.sessions
 _e = schema.entries
+_q = schema.quarantine
 
 _ROWS = 200
 _BYTES = 512 * 1024
@@ -100,3 +101,13 @@ def keys(connection: sa.Connection, after: str) -> list[str]:
     """The names of the sessions that follow one, some at a time."""
     query = sa.select(_s.c.key).where(_s.c.key > after).order_by(_s.c.key).limit(_LINKS)
     return list(connection.scalars(query))
+
+
+def put_aside(connection: sa.Connection, session: str) -> tuple[str, str] | None:
+    """The first log entry in quarantine, and why; of one session, or of all ("")."""
+    query = sa.select(_q.c.row_key, _q.c.reason)
+    query = query.where(_q.c.of_table == "entries", _q.c.state != "restored")
+    if session:
+        query = query.where(_q.c.session_key == session)
+    row = connection.execute(query.order_by(_q.c.id).limit(1)).first()
+    return None if row is None else (row.row_key, row.reason)

@@ -52,6 +52,7 @@ class SqlRecords(SqlStore):
     _log_page = bare_verb(log_pages.page)
     _walked = bare_verb(log_pages.walked)
     _some_keys = bare_verb(log_pages.keys)
+    _put_aside = bare_verb(log_pages.put_aside)
     _some_chats = bare_verb(views.chats)
     _some_tool_calls = bare_verb(views.tool_calls)
 
@@ -147,6 +148,9 @@ class SqlRecords(SqlStore):
                 walked.append(
                     AuditView(session_key=key, entries=state.count, head=state.link.hex())
                 )
+        aside = await self._put_aside(session)
+        if aside is not None:  # the log tells of it, but nobody erased it
+            raise StoreCorrupt(f"entry {aside[0]} is in quarantine: {aside[1]}")
         if head and not found:
             raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
         return walked
