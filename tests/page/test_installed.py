@@ -140,7 +140,8 @@ async def _delivered(house: House, page: Page, message: object) -> list[str]:
 
     def note(event: dict[str, list[dict[str, str]]]) -> None:
         for version in event["versions"]:
-            if not found.done():
+            # A push to a worker that is not active yet is dropped.
+            if version["status"] == "activated" and not found.done():
                 found.set_result(version["registrationId"])
 
     session.on("ServiceWorker.workerVersionUpdated", note)

@@ -21,6 +21,17 @@ def speakers(world: World) -> set[str]:
     return {str(owner) for (owner,) in world.rows(query)}
 
 
+async def both_speak(world: World) -> None:
+    """Wait until a process that has just started is given chats too."""
+    async with asyncio.timeout(PATIENCE):
+        for chat in range(50, 100):
+            world.telegram.say(chat, "say:hello")
+            await world.answered(chat)
+            if len(speakers(world)) == 2:
+                return
+    raise AssertionError("one process speaks in fifty chats")
+
+
 class Talks:
     """Chats that each say the next thing once they were answered; some answers take a while, so
     that they are shown while they are made."""
@@ -91,9 +102,9 @@ async def test_two_gateways_share_a_bot_and_one_is_killed(cluster: Cluster) -> N
     """A short part of the random kills below."""
     world = cluster.world
     members = [await cluster.start(), await cluster.start()]
+    await both_speak(world)
     talks = Talks(world, chats=6, seed=1)
     await talks.run(2)
-    assert len(speakers(world)) == 2
     assert talks.check(2) == 0
     await members[0].kill()  # it received
     world.telegram.say(1, "say:anybody there")
@@ -107,6 +118,7 @@ async def test_a_run_that_another_gateway_shows_is_stopped(cluster: Cluster) -> 
     world = cluster.world
     await cluster.start()
     await cluster.start()
+    await both_speak(world)
     drafts, chats = world.telegram.native.drafts, range(1, 7)
     for chat in chats:
         world.telegram.say(chat, "pace:0.5\nsay:one two three four five six seven eight nine ten")
@@ -116,7 +128,6 @@ async def test_a_run_that_another_gateway_shows_is_stopped(cluster: Cluster) -> 
         return any("two" in version for draft in found for version in draft.versions)
 
     await world.telegram.until(lambda: all(grows(chat) for chat in chats))
-    assert len(speakers(world)) == 2
     for chat in chats:
         world.telegram.say(chat, "/stop")
     await world.telegram.until(
