@@ -12,6 +12,7 @@ from nanobot.session.entries import ErasedEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.sqlite import Work
 from nanobot.store.quarantine import keeping
 from nanobot.store.quarantine.guard import Guard
 from nanobot.store.quarantine.keeping import Quarantined
@@ -211,3 +212,29 @@ async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Gua
     before = await pairings.ask(Address("telegram", "666"), Sender("666", "Eve"))
     assert await guarded.guard.look_through() == 0
     assert await pairings.ask(Address("telegram", "666"), Sender("666", "Eve")) == before
+
+
+async def test_errors_of_ever_other_texts_are_not_all_looked_into(guarded: Guarded) -> None:
+    """Each search reads the store, and somebody may be able to cause such errors."""
+    searches: list[str] = []
+    real = guarded.home.database.transact
+
+    async def counted(work: Work[object], verb: str = "") -> object:
+        searches.append(verb)
+        return await real(work, verb)
+
+    def failing(number: int) -> Work[None]:
+        def work(_: sa.Connection) -> None:
+            raise ValueError(f"error {number}")
+
+        return work
+
+    guarded.home.database.transact = counted  # type: ignore[assignment,method-assign]
+    for number in range(12):
+        with pytest.raises(ValueError, match="error"):
+            await guarded.guard.transact(failing(number))
+    before = len(searches)
+    for number in range(12, 40):
+        with pytest.raises(ValueError, match="error"):
+            await guarded.guard.transact(failing(number))
+    assert len(searches) - before == 40 - 12  # the failing units alone

@@ -41,6 +41,9 @@ READING_FAILED = (
 _TRIES = 50
 _FRUITLESS_SECONDS = 60.0
 """For so long an error that no row explains is not looked into again."""
+_MOST_FRUITLESS = 10
+"""In that time so many searches may find nothing: each reads the store, and somebody may be able to
+cause errors whose texts differ."""
 
 
 class Guard:
@@ -88,7 +91,9 @@ class Guard:
     async def _found(self, error: Exception, verb: str) -> bool:
         signature = f"{type(error).__name__} {verb} {error}"[:300]
         now = time.monotonic()
-        if now < self._fruitless.get(signature, 0.0):
+        self._fruitless = {key: at for key, at in self._fruitless.items() if at > now}
+        crowded = len(self._fruitless) >= _MOST_FRUITLESS and not isinstance(error, RowUnreadable)
+        if crowded or signature in self._fruitless:
             return False
         count = 0
         with boundary("looking for the row that cannot be read"):
@@ -96,7 +101,6 @@ class Guard:
             if count:
                 await self._tell(count)
         if not count:
-            self._fruitless = {key: at for key, at in self._fruitless.items() if at > now}
             self._fruitless[signature] = now + _FRUITLESS_SECONDS
         self._finds += bool(count)
         return bool(count)
