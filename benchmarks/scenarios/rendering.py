@@ -8,13 +8,11 @@ from collections.abc import Callable
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import Stage, Subject
 from nanobot.messages import Address, OutboundMessage
-from nanobot_channels import (
-    _discord_parts,
-    _email_parts,
-    _matrix_parts,
-    _slack_parts,
-    _telegram_parts,
-)
+from nanobot_channels.discord import parts as discord_parts
+from nanobot_channels.email import parts as email_parts
+from nanobot_channels.matrix import parts as matrix_parts
+from nanobot_channels.slack import parts as slack_parts
+from nanobot_channels.telegram import parts as telegram_parts
 from tests.channels.hostile import hostile, repeated
 
 SIZE = 100_000
@@ -23,11 +21,11 @@ _ORDINARY = (
     "- one\n- two\n\n```py\nx = 1\n```\n\n"
 )
 _RENDERERS: dict[str, Callable[[OutboundMessage], object]] = {
-    "telegram": _telegram_parts.render,
-    "discord": _discord_parts.render,
-    "slack": _slack_parts.render,
-    "matrix": _matrix_parts.render,
-    "email": _email_parts.render,
+    "telegram": telegram_parts.render,
+    "discord": discord_parts.render,
+    "slack": slack_parts.render,
+    "matrix": matrix_parts.render,
+    "email": email_parts.render,
 }
 
 

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from nanobot.messages import Address
 from nanobot.ports import Channel
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._discord_receiving import Limits
 from nanobot_channels.discord import DiscordChannel, Server
+from nanobot_channels.discord.receiving import Limits
 from tests.doubles import discord_server
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.fake_intake import FakeIntake

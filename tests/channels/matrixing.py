@@ -9,9 +9,9 @@ from typing import Any
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, OutboundMessage
-from nanobot_channels._matrix_access import Invites
-from nanobot_channels._matrix_api import Account
 from nanobot_channels.matrix import MatrixChannel
+from nanobot_channels.matrix.access import Invites
+from nanobot_channels.matrix.api import Account
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer

@@ -31,14 +31,14 @@ from nanobot.testing.channels import (
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
-from nanobot_channels._discord_parts import has_components
-from nanobot_channels._matrix_api import Account
-from nanobot_channels._slack_parts import payload_of as payload_of_slack
-from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels.discord import DiscordChannel, Server
+from nanobot_channels.discord.parts import has_components
 from nanobot_channels.matrix import MatrixChannel
+from nanobot_channels.matrix.api import Account
 from nanobot_channels.slack import SlackChannel
+from nanobot_channels.slack.parts import payload_of as payload_of_slack
 from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.telegram.parts import payload_of
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
 from tests.doubles import discord_rules, discord_server
 from tests.doubles.discord_server import DiscordServer

@@ -10,8 +10,8 @@ import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown, StoreUnwritable
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._discord_messages import snowflake_at
-from nanobot_channels._discord_receiving import Limits
+from nanobot_channels.discord.messages import snowflake_at
+from nanobot_channels.discord.receiving import Limits
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
 from tests.doubles.discord_server import CHANNEL, ME, THREAD, DiscordServer

@@ -8,11 +8,11 @@ from pathlib import Path
 import discord
 
 from nanobot.messages import Address, OutboundMessage
-from nanobot_channels import _discord_components
-from nanobot_channels._discord_markdown import TEXT_LIMIT
-from nanobot_channels._discord_parts import content_of, render
-from nanobot_channels._discord_receiving import Limits
 from nanobot_channels.discord import DEFAULT_API_ROOT, FILE_LIMIT
+from nanobot_channels.discord import components as discord_components
+from nanobot_channels.discord.markdown import TEXT_LIMIT
+from nanobot_channels.discord.parts import content_of, render
+from nanobot_channels.discord.receiving import Limits
 
 PAGE = (Path(__file__).parents[2] / "docs" / "channels" / "discord.md").read_text("utf-8")
 
@@ -43,7 +43,7 @@ def test_the_permissions_in_the_link_are_those_named() -> None:
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:
     assert f"| a message | {TEXT_LIMIT:,} characters |" in PAGE
-    assert f"| a message of components | {_discord_components.TEXT_LIMIT:,} characters |" in PAGE
+    assert f"| a message of components | {discord_components.TEXT_LIMIT:,} characters |" in PAGE
     assert f"| files to you | {FILE_LIMIT // 1024 // 1024} MB |" in PAGE
     assert f"| `backfill_messages` | {Limits().messages} |" in PAGE
     assert f"| `backfill_hours` | {Limits().hours:g} |" in PAGE

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import Choice, InboundMessage, OutboundMessage
-from nanobot_channels._discord_interactions import interaction_message, parse_interaction
-from nanobot_channels._discord_messages import BotUser, ChannelPlace, parse, to_inbound
-from nanobot_channels._shapes import BadEvent
+from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.discord.interactions import interaction_message, parse_interaction
+from nanobot_channels.discord.messages import BotUser, ChannelPlace, parse, to_inbound
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
 from tests.doubles.discord_server import CHANNEL, ME, MY_ROLE, OTHER_ROLE, THREAD, DiscordServer

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._discord_markdown import escaped
-from nanobot_channels._discord_parts import (
+from nanobot_channels.common.markdown import from_markdown
+from nanobot_channels.common.text import clean, utf16_units
+from nanobot_channels.discord.markdown import escaped
+from nanobot_channels.discord.parts import (
     body,
     content_of,
     has_components,
@@ -19,8 +21,6 @@ from nanobot_channels._discord_parts import (
     reference,
     render,
 )
-from nanobot_channels._markdown import from_markdown
-from nanobot_channels._text import clean, utf16_units
 from tests.channels.hostile import texts
 from tests.doubles.discord_client import Reader, Styled
 from tests.doubles.discord_rules import (

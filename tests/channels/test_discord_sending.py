@@ -33,10 +33,10 @@ from nanobot.ports import (
     SelfChecking,
 )
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._discord_messages import Message, User
-from nanobot_channels._discord_parts import nonce_of
-from nanobot_channels._discord_sent import SentMessages
 from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
+from nanobot_channels.discord.messages import Message, User
+from nanobot_channels.discord.parts import nonce_of
+from nanobot_channels.discord.sent import SentMessages
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
 from tests.doubles.discord_rules import ROW, nested, shown_text

@@ -15,9 +15,9 @@ from nanobot.errors import BadCredentials, ChannelDown, ConfigError, Refused, St
 from nanobot.messages import Address
 from nanobot.ports import Checked
 from nanobot_channels import email
-from nanobot_channels._email_channel import EmailChannel
-from nanobot_channels._email_imap import PIECE, utf7
-from nanobot_channels._email_settings import settings_of
+from nanobot_channels.email.channel import EmailChannel
+from nanobot_channels.email.imap import PIECE, utf7
+from nanobot_channels.email.settings import settings_of
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import OWNER, MailServer, letter
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot_channels._email_auth import authenticated, author
-from nanobot_channels._email_headers import ambiguity, headers_of
-from nanobot_channels._email_mime import MAX_HEADER_BYTES, MailScanner
-from nanobot_channels._email_reading import Ignored, MessageIds, Reader
+from nanobot_channels.email.auth import authenticated, author
+from nanobot_channels.email.headers import ambiguity, headers_of
+from nanobot_channels.email.mime import MAX_HEADER_BYTES, MailScanner
+from nanobot_channels.email.reading import Ignored, MessageIds, Reader
 from tests.doubles.mail_server import AUTHSERV, OWNER, USER
 
 FORGED = f"Authentication-Results: {AUTHSERV}; dmarc=pass header.from=example.com".encode()

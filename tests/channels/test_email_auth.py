@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_channels._email_auth import authenticated, author, results, servers
-from nanobot_channels._email_headers import headers_of
+from nanobot_channels.email.auth import authenticated, author, results, servers
+from nanobot_channels.email.headers import headers_of
 
 TRUSTED = ("mx.example.org",)
 

@@ -12,8 +12,8 @@ import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown, OutcomeUnknown
 from nanobot.messages import Address
-from nanobot_channels._email_channel import EmailChannel
-from nanobot_channels._email_settings import settings_of
+from nanobot_channels.email.channel import EmailChannel
+from nanobot_channels.email.settings import settings_of
 from tests.channels.test_email_sending import part_of
 from tests.doubles.dovecot import DOVECOT, OPENSSL, Dovecot, dovecot
 from tests.doubles.fake_intake import FakeIntake

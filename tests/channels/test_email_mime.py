@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import Attachment
-from nanobot_channels._email_headers import all_headers, header, text_of, words
-from nanobot_channels._email_mime import Mail, MailScanner, decoded, pieces, texts
-from nanobot_channels._email_reading import MessageIds, Reader, ReadMail, files
-from nanobot_channels._email_receiving import place_of
+from nanobot_channels.email.headers import all_headers, header, text_of, words
+from nanobot_channels.email.mime import Mail, MailScanner, decoded, pieces, texts
+from nanobot_channels.email.reading import MessageIds, Reader, ReadMail, files
+from nanobot_channels.email.receiving import place_of
 from tests.doubles.mail_server import AUTHSERV, letter
 
 STAMP = MessageIds("bot@example.org", "secret")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._email_channel import EmailChannel
-from nanobot_channels._email_parts import Envelope, as_bytes, as_html, composed, render, subject_of
-from nanobot_channels._email_reading import Ignored, MessageIds, Reader
-from nanobot_channels._email_settings import settings_of
+from nanobot_channels.email.channel import EmailChannel
+from nanobot_channels.email.parts import Envelope, as_bytes, as_html, composed, render, subject_of
+from nanobot_channels.email.reading import Ignored, MessageIds, Reader
+from nanobot_channels.email.settings import settings_of
 from tests.channels.test_email_mime import scanned
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import AUTHSERV, OWNER, MailServer, letter

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_channels._email_text import mail_text, plain
+from nanobot_channels.email.text import mail_text, plain
 
 HISTORY = [
     "\n\nOn Mon, Jan 5, 2026 at 10:00 AM nanobot <bot@example.org> wrote:\n> earlier\n>\n> words\n",

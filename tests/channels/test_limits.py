@@ -11,7 +11,7 @@ from nanobot.messages import Address
 from nanobot.ports import OutboundPart, Reaction
 from nanobot.system import SystemClock
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._limits import PATIENT_SECONDS, Limits
+from nanobot_channels.common.limits import PATIENT_SECONDS, Limits
 from nanobot_channels.discord import DiscordChannel, Server
 from tests.channels.discording import DM, GENERAL, opened
 from tests.doubles.discord_server import DM as CHAT

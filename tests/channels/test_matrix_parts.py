@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
-from nanobot_channels._matrix_parts import LIMIT, Payload, content, render, replacement
+from nanobot_channels.matrix.parts import LIMIT, Payload, content, render, replacement
 from tests.channels.hostile import texts
 from tests.doubles.matrix_rooms import oversized
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown
-from nanobot_channels._matrix_access import Invites
 from nanobot_channels.matrix import MatrixChannel
+from nanobot_channels.matrix.access import Invites
 from tests.channels.matrixing import BOB, account, channel, ended, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN, ME

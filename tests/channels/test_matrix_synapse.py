@@ -13,10 +13,10 @@ from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart, Reaction
 from nanobot.system import SystemClock
-from nanobot_channels._matrix_access import Invites
-from nanobot_channels._matrix_api import Account, Api, path
-from nanobot_channels._matrix_sync import messages
 from nanobot_channels.matrix import MatrixChannel
+from nanobot_channels.matrix.access import Invites
+from nanobot_channels.matrix.api import Account, Api, path
+from nanobot_channels.matrix.sync import messages
 from tests.channels.matrixing import about, answer, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.synapse import Synapse, installed

@@ -17,10 +17,10 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER, FakePlatform
 from nanobot.tools.base import AnyTool
-from nanobot_channels._discord_reactions import MOST_EMOJI, emoji_of, reactions_by
-from nanobot_channels._shapes import BadEvent
-from nanobot_channels._slack_events import BotUser
-from nanobot_channels._slack_reactions import standing_reactions
+from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.discord.reactions import MOST_EMOJI, emoji_of, reactions_by
+from nanobot_channels.slack.events import BotUser
+from nanobot_channels.slack.reactions import standing_reactions
 from tests.agent.tooling import Recorder
 from tests.channels.discording import DM, opened
 from tests.doubles import discord_server

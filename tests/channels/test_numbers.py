@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import InboundMessage
-from nanobot_channels import _discord_messages as discord
-from nanobot_channels import _matrix_events as matrix
-from nanobot_channels import _slack_events as slack
-from nanobot_channels import _telegram_updates as telegram
-from nanobot_channels._numbers import LONGEST_WAIT, moment, seconds, size
-from nanobot_channels._shapes import BadEvent
+from nanobot_channels.common.numbers import LONGEST_WAIT, moment, seconds, size
+from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.discord import messages as discord
+from nanobot_channels.matrix import events as matrix
+from nanobot_channels.slack import events as slack
+from nanobot_channels.telegram import updates as telegram
 
 NOW = 1_800_000_000.0
 LAST = 253_402_300_799.0

@@ -10,19 +10,22 @@ from hypothesis import given, settings
 from markdown_it.rules_inline import StateInline
 
 from nanobot.messages import Address, OutboundMessage
-from nanobot_channels import _discord_parts, _email_parts, _matrix_parts, _slack_parts
-from nanobot_channels import _telegram_parts as _telegram
-from nanobot_channels._markdown import from_markdown
-from nanobot_channels._parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, markdown_parser
-from nanobot_channels._slack_text import without_mention
-from nanobot_channels._text import Rich, Span, Style, clean, split
+from nanobot_channels.common.markdown import from_markdown
+from nanobot_channels.common.parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, markdown_parser
+from nanobot_channels.common.text import Rich, Span, Style, clean, split
+from nanobot_channels.discord import parts as discord_parts
+from nanobot_channels.email import parts as email_parts
+from nanobot_channels.matrix import parts as matrix_parts
+from nanobot_channels.slack import parts as slack_parts
+from nanobot_channels.slack.text import without_mention
+from nanobot_channels.telegram import parts as _telegram
 from tests.channels.hostile import hostile, repeated, texts
 
 RENDERERS = (
-    _discord_parts.render,
-    _email_parts.render,
-    _matrix_parts.render,
-    _slack_parts.render,
+    discord_parts.render,
+    email_parts.render,
+    matrix_parts.render,
+    slack_parts.render,
     _telegram.render,
 )
 
@@ -57,7 +60,7 @@ def test_what_is_made_of_a_text_is_bounded_however_long_it_is(name: str, text: s
 def test_the_pieces_of_one_text_share_its_bounds() -> None:
     lines = [f"- *item {number}* {'x' * 20}" for number in range(MAX_LINES + 50)]
     message = OutboundMessage(address=Address("any", "1"), text="\n".join(lines), key="k")
-    first, *_, last = _slack_parts.render(message)
+    first, *_, last = slack_parts.render(message)
     assert first.text.startswith("• item 0 ")
     assert last.text.endswith("\n".join(lines[MAX_LINES:]))
 

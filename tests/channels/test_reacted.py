@@ -12,13 +12,13 @@ import pytest
 from nanobot.messages import Address
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._discord_messages import BotUser, ChannelPlace
-from nanobot_channels._discord_reactions import parse_reaction, reaction_message
-from nanobot_channels._shapes import BadEvent
-from nanobot_channels._slack_events import BotUser as SlackBot
-from nanobot_channels._slack_reactions import reaction_message as slack_reaction
-from nanobot_channels._telegram_updates import BadUpdate, to_inbound
+from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.discord.messages import BotUser, ChannelPlace
+from nanobot_channels.discord.reactions import parse_reaction, reaction_message
+from nanobot_channels.slack.events import BotUser as SlackBot
+from nanobot_channels.slack.reactions import reaction_message as slack_reaction
 from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.telegram.updates import BadUpdate, to_inbound
 from tests.channels import discording, matrixing
 from tests.doubles import discord_server, reactions
 from tests.doubles.discord_server import DiscordServer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_channels._recordings import measure
+from nanobot_channels.common.recordings import measure
 from tests.doubles.sounds import opus
 
 

@@ -12,8 +12,8 @@ import pytest
 from nanobot.errors import BadCredentials, ChannelDown, StoreError
 from nanobot.messages import Address
 from nanobot.ports import Checked
-from nanobot_channels._slack_backfill import Bounds
 from nanobot_channels.slack import SCOPES
+from nanobot_channels.slack.backfill import Bounds
 from tests.doubles.slack_bench import Bench, bench
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._shapes import BadEvent
-from nanobot_channels._slack_events import (
+from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.slack.events import (
     BotUser,
     ThreadContext,
     UserMessage,
@@ -20,8 +20,8 @@ from nanobot_channels._slack_events import (
     inbound,
     user_message,
 )
-from nanobot_channels._slack_parts import render
-from nanobot_channels._slack_text import escape, mentions, to_plain, unescape, without_mention
+from nanobot_channels.slack.parts import render
+from nanobot_channels.slack.text import escape, mentions, to_plain, unescape, without_mention
 from tests.doubles.slack_bench import Bench, bench
 
 

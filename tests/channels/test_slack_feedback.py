@@ -6,7 +6,7 @@ import msgspec
 
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._slack_parts import payload_of
+from nanobot_channels.slack.parts import payload_of
 from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.slack_rules import KNOWN_BLOCKS
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._markdown import from_markdown
-from nanobot_channels._slack_parts import (
+from nanobot_channels.common.markdown import from_markdown
+from nanobot_channels.slack import SlackChannel
+from nanobot_channels.slack.parts import (
     MARKDOWN_LIMIT,
     contents,
     mark_of,
@@ -21,9 +22,8 @@ from nanobot_channels._slack_parts import (
     payload_of,
     plain_content,
 )
-from nanobot_channels._slack_parts import render as render_message
-from nanobot_channels._slack_text import mentions
-from nanobot_channels.slack import SlackChannel
+from nanobot_channels.slack.parts import render as render_message
+from nanobot_channels.slack.text import mentions
 from tests.channels.hostile import texts
 from tests.doubles.slack_rules import OLD_BLOCKS, Refusal, Room, check_message, shown_text
 from tests.doubles.slack_server import SlackServer

@@ -7,7 +7,7 @@ import pytest
 from nanobot.errors import NotSent, Refused
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import Confiding, OutboundPart
-from nanobot_channels._slack_parts import render
+from nanobot_channels.slack.parts import render
 from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.slack_rules import OLD_BLOCKS, shown_text
 

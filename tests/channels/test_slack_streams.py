@@ -10,8 +10,8 @@ import pytest
 from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, Uncertain
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
 from nanobot.ports import OutboundPart, Streaming
-from nanobot_channels._slack_parts import render
-from nanobot_channels._slack_streams import APPENDS_A_MINUTE, STARTS_A_MINUTE
+from nanobot_channels.slack.parts import render
+from nanobot_channels.slack.streams import APPENDS_A_MINUTE, STARTS_A_MINUTE
 from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.slack_rules import KNOWN_BLOCKS, Params, shown_text
 

@@ -12,8 +12,8 @@ from nanobot.errors import BadCredentials, StoreUnwritable
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._telegram_polling import Backoff
 from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.telegram.polling import Backoff
 from tests.channels.conftest import Running
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.telegram_server import TelegramServer

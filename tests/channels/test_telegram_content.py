@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nanobot.messages import Attachment, InboundMessage
-from nanobot_channels._telegram_types import BotUser
-from nanobot_channels._telegram_updates import to_inbound
+from nanobot_channels.telegram.types import BotUser
+from nanobot_channels.telegram.updates import to_inbound
 
 FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from nanobot.messages import Address, OutboundMessage
-from nanobot_channels._telegram_files import CAPTION_LIMIT, UPLOAD_LIMIT
-from nanobot_channels._telegram_parts import ENTITY_LIMIT, TEXT_LIMIT, Piece, payload_of, render
-from nanobot_channels._telegram_rich import RICH_LIMIT
-from nanobot_channels._telegram_updates import QUOTE_LENGTH
+from nanobot_channels.telegram.files import CAPTION_LIMIT, UPLOAD_LIMIT
+from nanobot_channels.telegram.parts import ENTITY_LIMIT, TEXT_LIMIT, Piece, payload_of, render
+from nanobot_channels.telegram.rich import RICH_LIMIT
+from nanobot_channels.telegram.updates import QUOTE_LENGTH
 
 PAGE = (Path(__file__).parents[2] / "docs" / "channels" / "telegram.md").read_text("utf-8")
 

@@ -17,8 +17,8 @@ from telegram.error import TelegramError
 from nanobot.errors import NotSent, OutcomeUnknown
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
-from nanobot_channels._telegram_http import AiohttpRequest, NoAnswer, NothingSent, _form
 from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.telegram.http import AiohttpRequest, NoAnswer, NothingSent, _form
 from tests.doubles.telegram_server import TelegramServer
 
 CHAT = Address("telegram", "1")

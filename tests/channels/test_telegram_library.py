@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot_channels._telegram_library import absent
+from nanobot_channels.telegram.library import absent
 
 
 def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:

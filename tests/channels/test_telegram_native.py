@@ -7,11 +7,11 @@ import pytest
 from nanobot.errors import FormRefused, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import MenuCommand, OutboundPart, Reaction
-from nanobot_channels import _telegram_parts
-from nanobot_channels._telegram_messages import draft_id_of
-from nanobot_channels._telegram_parts import payload_of
-from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.telegram import parts as telegram_parts
+from nanobot_channels.telegram.messages import draft_id_of
+from nanobot_channels.telegram.parts import payload_of
+from nanobot_channels.telegram.rich import rich_html
 from tests.channels.conftest import Running
 from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_server import TelegramServer
@@ -344,7 +344,7 @@ LONG = {
 def test_what_is_too_long_for_one_rich_message_is_divided_between_blocks(name: str) -> None:
     text = LONG[name]
     message = OutboundMessage(address=CHAT, text=text, key="k")
-    payloads = [payload_of(part) for part in _telegram_parts.render(message)]
+    payloads = [payload_of(part) for part in telegram_parts.render(message)]
     assert 1 < len(payloads) <= 2 + max(len(text) // 16_000, text.count("\n") // 200)
     for payload in payloads:
         shown = TelegramServer().native.text_of({"rich_message": {"html": payload.html}})

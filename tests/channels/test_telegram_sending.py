@@ -22,10 +22,10 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._markdown import from_markdown
-from nanobot_channels._telegram_parts import Piece, payload_of, plain_pieces
-from nanobot_channels._telegram_parts import render as render_message
+from nanobot_channels.common.markdown import from_markdown
 from nanobot_channels.telegram import TelegramChannel, open_channel
+from nanobot_channels.telegram.parts import Piece, payload_of, plain_pieces
+from nanobot_channels.telegram.parts import render as render_message
 from tests.channels.hostile import texts
 from tests.doubles.telegram_rules import check_text
 from tests.doubles.telegram_server import TelegramServer

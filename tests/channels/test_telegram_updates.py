@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import InboundMessage
-from nanobot_channels._telegram_types import BotUser
-from nanobot_channels._telegram_updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
-from nanobot_channels._text import clean
+from nanobot_channels.common.text import clean
+from nanobot_channels.telegram.types import BotUser
+from nanobot_channels.telegram.updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
 from tests.doubles.telegram_rules import entities_of
 
 TYPES = st.sampled_from(["code", "pre", "mention", "bot_command", "text_link", "bold", "new"])

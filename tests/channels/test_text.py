@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_channels._markdown import from_markdown
-from nanobot_channels._text import (
+from nanobot_channels.common.markdown import from_markdown
+from nanobot_channels.common.text import (
     Rich,
     Span,
     Style,

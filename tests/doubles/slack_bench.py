@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from nanobot.testing.machine import ManualClock
-from nanobot_channels._slack_receiving import Policy
 from nanobot_channels.slack import SlackChannel
+from nanobot_channels.slack.receiving import Policy
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.slack_methods import START
 from tests.doubles.slack_server import SlackServer

@@ -1,0 +1,367 @@
+"""Admits one bot's messages to one intake: live ones and missed ones, in order, once each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import msgspec
+from loguru import logger
+
+from nanobot.errors import ChannelDown, StoreError
+from nanobot.messages import Address, InboundMessage
+from nanobot.ports import Intake
+from nanobot.system import Backoff
+from nanobot_channels.common.shapes import BadEvent, string, table
+from nanobot_channels.slack.api import ApiRefusal, NoAnswer, WebApi, is_passing
+from nanobot_channels.slack.assistant import Assistant
+from nanobot_channels.slack.backfill import (
+    Bounds,
+    Cursor,
+    History,
+    HistoryResult,
+    Place,
+    places,
+    since,
+)
+from nanobot_channels.slack.events import (
+    BotUser,
+    button_press,
+    command_message,
+    inbound,
+    is_ts,
+    order,
+    stop_button,
+    user_message,
+)
+from nanobot_channels.slack.lookups import People, Threads, Writers
+from nanobot_channels.slack.reactions import reaction_message, standing_reactions
+from nanobot_channels.slack.socket import SHARED_SECONDS
+
+PROMPTS = (
+    "What can you do?",
+    "Remind me tomorrow at nine to ",
+    "Sum up what this page says: ",
+    "What do you remember about me?",
+)
+_TRIES = 5
+_MOST_REACTING = 100
+_BACKOFF = Backoff(1.0, 16.0)
+_NOT_KEPT = "I could not keep this: the disk or the database takes nothing now. Do it again later."
+_MESSAGES = {"message", "app_mention"}
+
+_Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """Settings: when an answer opens a thread ("auto": in channels, "always", "never"), the slash
+    command that is listened to, how far a back-fill goes, whether links get previews, what the
+    assistant's pane suggests, and whether answers have thumbs for a verdict."""
+
+    threads: str = "auto"
+    slash_command: str = ""
+    bounds: Bounds = Bounds()
+    link_previews: bool = False
+    prompts: tuple[str, ...] = PROMPTS
+    feedback: bool = True
+
+
+class _HeldMessage(msgspec.Struct):
+    """A live message that waits for a back-fill; `done` when it is committed."""
+
+    message: InboundMessage
+    done: asyncio.Future[None]
+
+
+class Receiver:
+    """Takes envelopes and looks up what was missed. Everything an intake gets comes from here, so
+    that a place's back-fill is admitted before its live messages, and the cursor moves only while
+    no back-fill is outstanding."""
+
+    def __init__(
+        self,
+        name: str,
+        api: WebApi,
+        intake: Intake,
+        me: BotUser,
+        policy: Policy,
+        assistant: Assistant,
+    ) -> None:
+        self.threads = Threads(api)
+        self.writers = Writers()
+        self._assistant = assistant
+        self.skipped = 0
+        """Envelopes and messages that could not be read."""
+        self._name = name
+        self._intake = intake
+        self._me = me
+        self._policy = policy
+        self._api = api
+        self._clock = api.clock
+        self._people = People(api)
+        self._history = History(api, name, policy.bounds)
+        self._arrived: asyncio.Queue[_Arrived] = asyncio.Queue()
+        self.is_shared: Callable[[], bool] = lambda: False
+        """Whether what was said in order may arrive in another one."""
+        self._outstanding: dict[Place, int] = {}
+        self._held: dict[Place, list[_HeldMessage]] = {}
+        self._rounds = 0
+        self._wake = asyncio.Event()
+        self._admitting = asyncio.Lock()
+        self._time = api.time
+        self._first = self._cursor = self._latest = "0.0"
+
+    async def load(self) -> None:
+        """Learn from the intake where the last process stopped; at the very first start, keep when
+        that was."""
+        stored = await self._intake.cursor()
+        cursor = Cursor.of(stored)
+        if stored is not None and cursor is None:
+            logger.warning("{}: stored cursor {!r} is no timestamp", self._name, stored)
+        if cursor is None:
+            now = f"{int(self._time.now())}.000000"
+            cursor = Cursor(now, now)
+            await self._intake.admit([], str(cursor))
+        self._first = cursor.first
+        self._cursor = self._latest = cursor.latest
+        self.threads.remember(await self._intake.chats())
+
+    async def take(self, body: dict[str, Any], envelope_id: str) -> None:
+        """Returns once what is in an envelope is committed, or known to be nothing for us."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arrived.put_nowait((body, envelope_id, done))
+        await done
+
+    async def look_back(self) -> None:
+        """Events may have been lost: from now on every known place has a back-fill outstanding."""
+        self._rounds += 1
+        for place in places(await self._intake.chats()):
+            self._outstanding[place] = self._rounds
+        if self._outstanding:
+            self._wake.set()
+
+    async def live(self) -> None:
+        """Admit what arrives. Raises what the intake raises; then nothing is acknowledged."""
+        while True:
+            for body, envelope_id, done in await self._next():
+                await self._take(body, envelope_id, done)
+
+    async def _next(self) -> list[_Arrived]:
+        """What has arrived: one, or all of a moment in the order in which it was said."""
+        arrived = [await self._arrived.get()]
+        if self.is_shared():
+            await self._clock.sleep(SHARED_SECONDS)
+            while not self._arrived.empty():
+                arrived.append(self._arrived.get_nowait())
+        return _in_order(arrived)
+
+    async def _take(
+        self, body: dict[str, Any], envelope_id: str, done: asyncio.Future[None]
+    ) -> None:
+        message = await self._read(self._live(body), f"envelope {envelope_id}")
+        if message is None:
+            _finish(done)
+        elif not self._hold(_HeldMessage(message, done)):
+            try:
+                await self._admit([message])
+            except StoreError:
+                await self._tell_of_press(message)
+                raise
+            _finish(done)
+
+    async def _tell_of_press(self, message: InboundMessage) -> None:
+        """Slack delivers no press and no command again: people have to repeat what was not kept."""
+        if not message.pressed and is_ts(message.message_id):
+            return
+        chat = message.address
+        place = {"channel": chat.chat_id, "thread_ts": chat.thread_id, "user": message.sender.id}
+        with suppress(ApiRefusal, NoAnswer):
+            await self._api.call("chat.postEphemeral", place | {"text": _NOT_KEPT})
+
+    async def backfill(self) -> None:
+        """Look up the outstanding places, those first where a live message waits. Raises what the
+        intake raises, and ChannelDown if Slack does not answer."""
+        while True:
+            await self._wake.wait()
+            while self._outstanding:
+                place = next((p for p in self._held if p in self._outstanding), None)
+                await self._back_fill(place or next(iter(self._outstanding)))
+            self._wake.clear()
+
+    async def _back_fill(self, place: Place) -> None:
+        round_ = self._outstanding[place]
+        cursor = Cursor(self._cursor, self._first)
+        oldest = since(cursor, self._time.now(), self._policy.bounds)
+        messages = await self._missed(place, oldest)
+        if self._outstanding.get(place) != round_:
+            return  # the connection broke meanwhile: once more
+        del self._outstanding[place]
+        # What waits here for its thread's back-fill waits on there.
+        held_messages = [
+            waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)
+        ]
+        keys = {message.dedupe_key for message in messages}
+        later = [
+            waiting.message for waiting in held_messages if waiting.message.dedupe_key not in keys
+        ]
+        await self._admit([*messages, *later])
+        for waiting in held_messages:
+            _finish(waiting.done)
+
+    def _hold(self, waiting: _HeldMessage) -> bool:
+        """Keep a live message until what was missed before it is admitted, if anything may be."""
+        address = waiting.message.address
+        # The chat's own first: it may find out that the thread has news.
+        for place in ((address.chat_id, None), (address.chat_id, address.thread_id)):
+            if place in self._outstanding:
+                self._held.setdefault(place, []).append(waiting)
+                return True
+        return False
+
+    async def _missed(self, place: Place, oldest: str) -> list[InboundMessage]:
+        try:
+            result = await self._look_up(place, oldest)
+        except ApiRefusal as error:
+            logger.warning("{}: what was missed in {} is unknown: {}", self._name, place[0], error)
+            return []
+        for thread in result.threads:
+            self._outstanding.setdefault(thread, self._rounds)
+        messages = []
+        for raw in result.messages:
+            message = await self._read(self._inbound(raw, place[0]), f"a message of {place[0]}")
+            if message is not None:
+                messages.append(message)
+        return messages
+
+    async def _look_up(self, place: Place, oldest: str) -> HistoryResult:
+        """What was said since then: asked for as long as Slack says when to ask again, else five
+        times. Raises ApiRefusal, and ChannelDown if Slack does not answer."""
+        failures = 0
+        while True:
+            try:
+                return await self._history.after(place, oldest)
+            except ApiRefusal as error:
+                if not is_passing(error):
+                    raise
+                wait, reason = error.retry_after, str(error)
+            except NoAnswer as error:
+                wait, reason = None, str(error)
+            if wait is None:
+                failures += 1
+                wait = _BACKOFF.delay(failures)
+            if failures == _TRIES:
+                raise ChannelDown(f"what was missed cannot be looked up: {reason}")
+            await self._clock.sleep(wait)
+
+    async def _read(
+        self, conversion: Awaitable[InboundMessage | None], what: str
+    ) -> InboundMessage | None:
+        try:
+            return await conversion
+        except BadEvent as error:
+            self.skipped += 1
+            logger.warning("{}: {} skipped ({} so far): {}", self._name, what, self.skipped, error)
+            return None
+
+    async def _live(self, body: dict[str, Any]) -> InboundMessage | None:
+        event = body.get("event")
+        if isinstance(event, dict):
+            return await self._event(event)
+        if body.get("type") == "block_actions":
+            message = button_press(body, self._name)
+            return message and await self._with_names(message)
+        if "command" in body:
+            if body["command"] != self._policy.slash_command:
+                logger.warning(
+                    "{}: the command {} is not channels.{}.slash_command; skipped",
+                    self._name,
+                    body["command"],
+                    self._name,
+                )
+                return None
+            return await self._with_names(command_message(body, self._name, self._time.now()))
+        if isinstance(body.get("type"), str) and body["type"] != "event_callback":
+            return None
+        raise BadEvent("neither an event, a press nor a command")
+
+    async def _event(self, event: dict[str, Any]) -> InboundMessage | None:
+        if event.get("type") in _MESSAGES:
+            return await self._inbound(event)
+        if event.get("type") == "reaction_added":
+            message = reaction_message(event, self._me, self._name)
+            return message and await self._with_names(message)
+        if event.get("type") == "agent_session_stopped":
+            return await self._with_names(stop_button(event, self._name))
+        self._assistant.event(event)
+        return None
+
+    async def reactions(self, address: Address, ts: str) -> list[InboundMessage]:
+        """Who reacted to a message of the bot's; see ports.Recalling. Raises ApiRefusal, NoAnswer
+        and BadEvent."""
+        if not is_ts(ts):
+            return []
+        params = {"channel": address.chat_id, "timestamp": ts, "full": True}
+        answer = await self._api.call("reactions.get", params, form=True)
+        place = (address.chat_id, ts)
+        messages = standing_reactions(answer.get("message"), place, self._me, self._name)
+        return [await self._with_names(message) for message in messages[:_MOST_REACTING]]
+
+    async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
+        item = user_message(event, self._me, chat)
+        if item is None:
+            return None
+        first = item.thread is not None and not self.threads.knows(item.chat, item.thread)
+        thread = await self.threads.around(item, self._me)
+        people = item.people()
+        names = await self._people.names(people - {self._me.user_id})
+        policy = self._policy.threads
+        opens = policy == "always" or (policy == "auto" and not item.is_direct)
+        message = inbound(item, self._name, self._me, names, thread, opens=opens)
+        if message is not None:
+            # Another one's in a channel that workspaces share.
+            team = string(item.message.team) or self._me.team_id
+            self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
+            if first:
+                self._assistant.began(message)
+        return message
+
+    async def _with_names(self, message: InboundMessage) -> InboundMessage:
+        sender = message.sender
+        name = (await self._people.names([sender.id])).get(sender.id, sender.name)
+        chat = message.address.chat_id
+        self.writers.wrote(chat, message.message_id, sender.id, self._me.team_id)
+        return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
+
+    async def _admit(self, messages: list[InboundMessage]) -> None:
+        async with self._admitting:
+            latest = self._latest
+            for message in messages:
+                ts = message.message_id
+                if not (message.pressed or message.reaction) and is_ts(ts):
+                    latest = max(latest, ts, key=order)
+            cursor = self._cursor if self._outstanding else latest
+            await self._intake.admit(messages, str(Cursor(cursor, self._first)))
+            self._latest, self._cursor = latest, cursor
+
+
+def _said_at(body: dict[str, Any]) -> tuple[int, ...]:
+    """The place of a message among others; empty for what has none."""
+    ts = string(table(body.get("event")).get("ts"))
+    return order(ts) if is_ts(ts) else ()
+
+
+def _in_order(arrived: list[_Arrived]) -> list[_Arrived]:
+    """As it was said. A press has no place of its own: it stays behind what it came after."""
+    placed: list[tuple[tuple[int, ...], _Arrived]] = []
+    for item in arrived:
+        before = placed[-1][0] if placed else ()
+        placed.append((_said_at(item[0]) or before, item))
+    return [item for _, item in sorted(placed, key=itemgetter(0))]
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)

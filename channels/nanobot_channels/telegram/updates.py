@@ -1,0 +1,321 @@
+"""Updates of the Bot API as inbound messages (https://core.telegram.org/bots/api#update)."""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+
+from nanobot.messages import Address, InboundMessage, Sender
+from nanobot_channels.common.numbers import moment
+from nanobot_channels.common.text import clean, clipped, label
+from nanobot_channels.telegram.content import attachments, described, forwarded, person
+from nanobot_channels.telegram.text import means, message_text
+from nanobot_channels.telegram.types import (
+    BotUser,
+    Message,
+    Origin,
+    Press,
+    Reacted,
+    Stopped,
+    Update,
+    User,
+)
+
+ALLOWED_UPDATES = (
+    *("message", "edited_message", "callback_query"),
+    *("message_reaction", "stopped_message_generation"),
+)
+QUOTE_LENGTH = 1000
+"""Characters of the message that is answered; what is beyond is left out, with an ellipsis."""
+_GROUPS = {"group", "supergroup"}
+
+
+class BadUpdate(ValueError):
+    """The update lacks what a message needs, or has it in a shape the Bot API does not know."""
+
+
+def update_id(update: object) -> int | None:
+    """The update's number, None if it has none."""
+    number = update.get("update_id") if isinstance(update, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def press_id(update: object) -> str | None:
+    """The id that answerCallbackQuery wants, if the update is the press of a button."""
+    press = update.get("callback_query") if isinstance(update, dict) else None
+    return str(press["id"]) if isinstance(press, dict) and "id" in press else None
+
+
+def needs_me(update: object) -> bool:
+    """Whether converting the update takes knowing who the bot is."""
+    for kind in ("message", "edited_message"):
+        message = update.get(kind) if isinstance(update, dict) else None
+        if not isinstance(message, dict):
+            continue
+        chat = message.get("chat")
+        if isinstance(chat, dict) and str(chat.get("type")) in _GROUPS:
+            return True
+        if "@" in str(message.get("text", "")) or "@" in str(message.get("caption", "")):
+            return True
+    return False
+
+
+_ODD = (ValueError, TypeError, ArithmeticError, RecursionError)
+
+
+def _parsed(update: object) -> Update:
+    """The update; an empty one for what is none."""
+    try:
+        return msgspec.convert(update, Update, strict=False)
+    except _ODD:
+        return Update()
+
+
+def moved_chat(update: object) -> tuple[str, str] | None:
+    """The old and the new id of a group that became a supergroup, if the update says so; both
+    groups get such an update."""
+    message = _parsed(update).message
+    if message and message.migrate_to_chat_id:
+        return str(message.chat.id), str(message.migrate_to_chat_id)
+    if message and message.migrate_from_chat_id:
+        return str(message.migrate_from_chat_id), str(message.chat.id)
+    return None
+
+
+def to_inbound(
+    update: object, channel: str, me: BotUser | None, now: float
+) -> InboundMessage | None:
+    """The message in an update, None if it holds none: other kinds of updates, service messages,
+    other bots' messages, what a group's channel forwards to it by itself, locations that move on.
+
+    In groups `addressed` are mentions of the bot, replies to it and commands with its name. `now`
+    is the time of what has none, such as presses. Raises BadUpdate.
+    """
+    try:
+        parsed = msgspec.convert(update, Update, strict=False)
+        return _message(parsed, channel, me, now)
+    except _ODD as error:
+        raise BadUpdate(str(error)) from error
+
+
+def _message(update: Update, channel: str, me: BotUser | None, now: float) -> InboundMessage | None:
+    if update.stopped_message_generation:
+        return _from_stop(update.stopped_message_generation, channel, now)
+    if update.callback_query:
+        return _from_press(update.callback_query, channel, now)
+    if update.message_reaction:
+        return _from_reaction(update.message_reaction, channel, now)
+    if update.message:
+        return _from_message(update.message, channel, me, now)
+    return _from_edit(update.edited_message, channel, me, now)
+
+
+def _from_edit(
+    edited: Message | None, channel: str, me: BotUser | None, now: float
+) -> InboundMessage | None:
+    # Telegram also sends one for changes that bots cannot see: then there is no edit_date.
+    if edited is None or not edited.edit_date or edited.location:
+        return None
+    message = _from_message(edited, channel, me, now)
+    if message is None:
+        return None
+    # Two edits may fall into one second.
+    digest = zlib.crc32(repr((message.text, message.attachments)).encode())
+    return msgspec.structs.replace(
+        message,
+        dedupe_key=f"edit:{edited.message_id}:{edited.edit_date}:{digest:08x}",
+        edit_of=message.dedupe_key,
+    )
+
+
+def stopped_draft(update: object) -> tuple[str, int] | None:
+    """The chat and the number of the draft whose stop button was pressed, if the update is that."""
+    stopped = _parsed(update).stopped_message_generation
+    return None if stopped is None else (str(stopped.chat.id), stopped.draft_id)
+
+
+def _from_stop(stopped: Stopped, channel: str, now: float) -> InboundMessage:
+    """The order to stop; only in private chats are there drafts, and who presses is the chat."""
+    chat, thread = stopped.chat, stopped.message_thread_id
+    who = User(chat.id, first_name=chat.first_name, last_name=chat.last_name)
+    return InboundMessage(
+        address=Address(channel, str(chat.id), None if thread is None else str(thread)),
+        message_id=f"stop:{stopped.draft_id}",
+        dedupe_key=f"stop:{stopped.draft_id}",
+        sender=Sender(str(chat.id), person(who)),
+        text="/stop",
+        sent_at=now,
+        pressed=True,
+    )
+
+
+def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None:
+    if press.message is None or press.sender.is_bot:
+        return None
+    text = clean(press.data).strip()
+    if not text:
+        return None
+    return InboundMessage(
+        address=_address(press.message, channel),
+        message_id=_number(press.message),
+        dedupe_key=f"press:{press.id}",
+        sender=Sender(str(press.sender.id), person(press.sender)),
+        text=text,
+        sent_at=now,
+        reply_to=_number(press.message),
+        pressed=True,
+        group=press.message.chat.type in _GROUPS,
+    )
+
+
+def _from_reaction(reacted: Reacted, channel: str, now: float) -> InboundMessage | None:
+    """The one emoji that was added, None if one was only taken away. In which topic it is Telegram
+    does not say."""
+    before = {reaction.emoji for reaction in reacted.old_reaction}
+    added = [reaction.emoji for reaction in reacted.new_reaction if reaction.emoji not in before]
+    user, actor = reacted.user, reacted.actor_chat
+    if len(added) != 1 or not added[0] or (user is not None and user.is_bot):
+        return None
+    if user is not None:
+        sender = Sender(str(user.id), person(user))
+    elif actor is not None:
+        sender = Sender(str(actor.id), label(actor.title))
+    else:
+        return None
+    number = str(reacted.message_id)
+    return InboundMessage(
+        address=Address(channel, str(reacted.chat.id)),
+        message_id=number,
+        dedupe_key=f"reaction:{number}:{sender.id}:{reacted.date}:{added[0]}",
+        sender=sender,
+        text=added[0],
+        sent_at=moment(reacted.date, now),
+        reply_to=number,
+        reaction=True,
+        group=reacted.chat.type in _GROUPS,
+    )
+
+
+def _from_message(
+    message: Message, channel: str, me: BotUser | None, now: float
+) -> InboundMessage | None:
+    sender = _sender(message)
+    if sender is None or message.is_automatic_forward:
+        return None
+    files = attachments(message)
+    lines = described(message)
+    if not (message.text or message.caption or files or lines):
+        return None
+    if message.forward_origin:
+        lines.insert(0, forwarded(message.forward_origin))
+    text = clean("\n".join([*lines, message_text(message, me)])).strip()
+    group = message.chat.type in _GROUPS
+    unseen = message.ephemeral_message_id > 0
+    reply_to, quote = _answered(message)
+    return InboundMessage(
+        address=_address(message, channel),
+        message_id=_number(message),
+        dedupe_key=_number(message),
+        sender=sender,
+        text=text,
+        sent_at=moment(message.date, now),
+        attachments=files,
+        group_id=message.media_group_id,
+        reply_to=reply_to,
+        quote=quote,
+        group=group,
+        addressed=not group or unseen or (me is not None and _is_for(message, me)),
+        unseen=unseen,
+        tainted=_others_speak(message, me, quote),
+    )
+
+
+def _number(message: Message) -> str:
+    """The message's own among all of its chat; ephemeral ones are counted for themselves."""
+    ephemeral = message.ephemeral_message_id
+    return f"e{ephemeral}" if ephemeral > 0 else str(message.message_id)
+
+
+def _address(message: Message, channel: str) -> Address:
+    # Replies in groups without topics have a message_thread_id too; it is no place to write to.
+    thread = message.message_thread_id if message.is_topic_message else None
+    return Address(channel, str(message.chat.id), None if thread is None else str(thread))
+
+
+def _sender(message: Message) -> Sender | None:
+    """The sender: a person, or the chat that they post as. None for bots.
+
+    Who speaks for a chat (anonymous administrators, channels) comes with a stand-in as `from`,
+    which is the same for all of Telegram: it must not be taken for anybody.
+    """
+    if message.sender_chat:
+        return Sender(str(message.sender_chat.id), label(message.sender_chat.title))
+    if message.sender:
+        user = message.sender
+        return None if user.is_bot else Sender(str(user.id), person(user))
+    return Sender(str(message.chat.id), label(message.chat.title))
+
+
+def _answered(message: Message) -> tuple[str | None, str]:
+    """The number of the message that is answered, if it is in this chat, and its words."""
+    replied = None if _opens_topic(message) else message.reply_to_message
+    chosen = message.quote.text if message.quote else ""
+    if replied is None:
+        away = message.external_reply
+        here = away is not None and away.chat is not None and away.chat.id == message.chat.id
+        number = away.message_id if away and here else None
+        return None if number is None else str(number), _clip(chosen)
+    whole = replied.text or replied.caption or "\n".join(described(replied))
+    if not whole:
+        whole = ", ".join(f"[{file.kind} {file.name}]" for file in attachments(replied))
+    return _number(replied), _clip(chosen or whole)
+
+
+def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
+    """Whether it holds text of third parties, neither the sender's nor the bot's: forwarded, from
+    an inline bot, or quoted."""
+    author = message.sender.id if message.sender and not message.sender_chat else None
+    if message.via_bot and (me is None or message.via_bot.id != me.id):
+        return True
+    return _forwards_another(message, author) or (
+        bool(quote) and _quotes_another(message, author, me)
+    )
+
+
+def _forwards_another(message: Message, author: int | None) -> bool:
+    return message.forward_origin is not None and not _wrote(message.forward_origin, author)
+
+
+def _quotes_another(message: Message, author: int | None, me: BotUser | None) -> bool:
+    replied = None if _opens_topic(message) else message.reply_to_message
+    if replied is None or _forwards_another(replied, author):
+        return True  # the first: it stands in another chat
+    if message.chat.type == "private":
+        return False
+    speaks = replied.sender if replied.sender_chat is None else None
+    return speaks is None or speaks.id not in {author, me.id if me else None}
+
+
+def _wrote(origin: Origin, author: int | None) -> bool:
+    return origin.sender_user is not None and origin.sender_user.id == author
+
+
+def _clip(quote: str) -> str:
+    return clipped(clean(quote[: 2 * QUOTE_LENGTH]).strip(), QUOTE_LENGTH)
+
+
+def _opens_topic(message: Message) -> bool:
+    """Whether the reply is only Telegram's way to say which topic the message is in."""
+    replied = message.reply_to_message
+    return replied is not None and (
+        replied.forum_topic_created is not None
+        or (message.is_topic_message and replied.message_id == message.message_thread_id)
+    )
+
+
+def _is_for(message: Message, me: BotUser) -> bool:
+    replied = message.reply_to_message
+    if replied and replied.sender and replied.sender.id == me.id and not _opens_topic(message):
+        return True
+    return means(message, me)
