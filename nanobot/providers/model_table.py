@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from loguru import logger
@@ -25,15 +26,20 @@ _FILE = "model_prices_and_context_window_backup.json"
 _MILLION = 1_000_000
 
 
+_Dollars = Annotated[float, msgspec.Meta(ge=0, le=1)]
+"""The price of one token; the dearest in the table costs a thousandth of a dollar."""
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
+
+
 class _Row(msgspec.Struct, frozen=True):
     """What is kept of a model in the table."""
 
     litellm_provider: str
-    input_cost_per_token: float | None = None
-    output_cost_per_token: float | None = None
-    cache_read_input_token_cost: float | None = None
-    cache_creation_input_token_cost: float | None = None
-    max_input_tokens: int | None = None
+    input_cost_per_token: _Dollars | None = None
+    output_cost_per_token: _Dollars | None = None
+    cache_read_input_token_cost: _Dollars | None = None
+    cache_creation_input_token_cost: _Dollars | None = None
+    max_input_tokens: _Tokens | None = None
     supports_function_calling: bool | None = None
     supports_vision: bool | None = None
     supports_sampling_params: bool = True

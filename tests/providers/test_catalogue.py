@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
@@ -113,6 +114,28 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
     table = ModelTable(find=lambda: file)
     await table.look_up("openai", "odd-1")
     assert table.price_of("openai", "odd-1") is None
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"max_input_tokens": -1},
+        {"max_input_tokens": 10**15},
+        {"input_cost_per_token": -0.1},
+        {"output_cost_per_token": 1e300},
+    ],
+    ids=str,
+)
+async def test_a_row_with_a_senseless_number_is_no_row(
+    tmp_path: Path, nonsense: dict[str, float]
+) -> None:
+    row = {"litellm_provider": "openai", "input_cost_per_token": 1e-6, "output_cost_per_token": 1}
+    file = tmp_path / "prices.json"
+    file.write_bytes(msgspec.json.encode({"openai/odd-1": row | nonsense}))
+    table = ModelTable(find=lambda: file)
+    await table.look_up("openai", "odd-1")
+    assert table.price_of("openai", "odd-1") is None
+    assert table.profile("openai", "odd-1").context_tokens > 0
 
 
 async def test_litellms_own_table_is_found_and_read() -> None:
