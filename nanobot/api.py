@@ -22,7 +22,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.program import Program
 from nanobot.boundary import boundary, ungrouped
 from nanobot.bus.core import Bus
-from nanobot.config.loader import load
+from nanobot.config.loader import home_of, load_without_channels
 from nanobot.messages import RunEvent
 from nanobot.ports import Ids
 from nanobot.providers.base import LLMProvider
@@ -106,7 +106,9 @@ class Agent:
             context_manager=context_manager,
             store=store,
         )
-        gateway = Gateway(load(environ), environ, channels=False, ids=ids, program=program)
+        gateway = Gateway(
+            load_without_channels(environ), environ, channels=False, ids=ids, program=program
+        )
         with ungrouped():
             async with (
                 gateway.serving("library", lambda _: None) as parts,
@@ -118,10 +120,10 @@ class Agent:
     @asynccontextmanager
     async def connect(cls, home: str | Path | None = None) -> AsyncIterator[Agent]:
         """The agent of the gateway that serves a home. Raises NotServed when none does."""
-        config = load(_environment(home))
-        async with connected(config.home):
+        place = home_of(_environment(home))
+        async with connected(place):
             pass
-        yield cls(_Remote(config.home))
+        yield cls(_Remote(place))
 
     async def run(self, request: RunInput) -> RunResult:
         """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same

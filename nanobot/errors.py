@@ -105,6 +105,10 @@ class ConfigError(NanobotError):
     exit_code = 3
 
 
+class UnsetReference(ConfigError):
+    """A value of the configuration refers to a variable or a file that is missing here."""
+
+
 class PluginBroken(NanobotError):
     """What another package adds cannot be used; the message names it and says why."""
 

@@ -17,10 +17,10 @@ import typer
 
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.output import Line, document, say
+from nanobot.cli.output import Line, document, say, warn
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
-from nanobot.errors import StoreLocked
+from nanobot.errors import NanobotError, StoreLocked
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.server.client import call
@@ -33,8 +33,9 @@ def perform(
 ) -> None:
     """Perform it and print what it gave, as text or as one JSON document."""
     to_stderr(environ, "WARNING")
-    config = load(environ)
-    raw = asyncio.run(performed(config, environ, operation, arguments))
+    unset: dict[str, str] = {}
+    config = load(environ, unset)
+    raw = asyncio.run(performed(config, environ, operation, arguments, tuple(unset.values())))
     result = msgspec.json.decode(raw, type=operation.returns)
     if json:
         document(raw)
@@ -59,9 +60,16 @@ def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
 
 
 async def performed(
-    config: Config, environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any]
+    config: Config,
+    environ: Mapping[str, str],
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    unset: Sequence[str] = (),
 ) -> bytes:
-    """What it gave, as JSON. Raises what the operation raises, or StoreError."""
+    """What it gave, as JSON. `unset`: what the configuration refers to and this process lacks.
+
+    Raises what the operation raises, or StoreError.
+    """
     path = config.home / "control.sock"
     began = time.monotonic()
     while True:
@@ -69,7 +77,7 @@ async def performed(
         if answer is not None:
             return answer
         try:
-            return await _alone(config, environ, operation, arguments)
+            return await _alone(config, environ, operation, arguments, unset)
         except StoreLocked:
             # Another command has the store for a moment, or a nanobot is starting.
             if time.monotonic() - began > _PATIENCE_SECONDS:
@@ -78,10 +86,19 @@ async def performed(
 
 
 async def _alone(
-    config: Config, environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any]
+    config: Config,
+    environ: Mapping[str, str],
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    unset: Sequence[str],
 ) -> bytes:
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
     gateway = Gateway(config, environ, channels=False)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
-        return msgspec.json.encode(await operations.call(operation.name, arguments))
+        try:
+            return msgspec.json.encode(await operations.call(operation.name, arguments))
+        except NanobotError:
+            for sentence in unset:  # a secret that is missing may be the cause
+                warn(f"nanobot: {sentence}")
+            raise

@@ -11,7 +11,7 @@ import msgspec
 
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.output import say
-from nanobot.config.loader import load
+from nanobot.config.loader import home_of
 from nanobot.errors import NotServed
 from nanobot.operations.web_access import PageLink
 from nanobot.server.client import call
@@ -21,7 +21,7 @@ def dashboard(environ: Mapping[str, str], *, show: bool, name: str = "") -> None
     """Open it with a link that logs in, by a name if there is one, or print that; see `errors` for
     other ends."""
     with errors():
-        home = load(environ).home
+        home = home_of(environ)
         raw = asyncio.run(call(home / "control.sock", "web link", {"name": name}))
         if raw is None:
             raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")

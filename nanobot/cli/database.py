@@ -41,7 +41,7 @@ def migrate(
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        source, target = load(context.obj).database_url, _url(to)
+        source, target = load(context.obj, unset={}).database_url, _url(to)
         moved = maintenance.migrate_to(source, target)
         if json:
             document(moved)
@@ -61,7 +61,7 @@ def backup(
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        config = load(context.obj)
+        config = load(context.obj, unset={})
         name = time.strftime("nanobot-%Y%m%d-%H%M%S.db")
         target = Path(file).expanduser().absolute() if file else Path.cwd() / name
         maintenance.back_up(config.database_url, target)
@@ -82,7 +82,7 @@ def restore(
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        url = load(context.obj).database_url
+        url = load(context.obj, unset={}).database_url
         kept = maintenance.restore(url, Path(file).expanduser().absolute())
         say(f"{maintenance.where(url)} is as {file} has it.")
         if kept:
@@ -99,7 +99,7 @@ def check(context: typer.Context, json: Json = False) -> None:
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        checked = maintenance.check_store(load(context.obj).database_url)
+        checked = maintenance.check_store(load(context.obj, unset={}).database_url)
         if json:
             document(checked)
         else:
@@ -122,7 +122,7 @@ def vacuum(context: typer.Context) -> None:
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
-        before, after = maintenance.vacuum(load(context.obj).database_url)
+        before, after = maintenance.vacuum(load(context.obj, unset={}).database_url)
         say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB now.")
 
 

@@ -7,7 +7,8 @@ import shutil
 import sys
 from collections.abc import Mapping
 
-from nanobot.app.doctor.checks import configuration, everything, mended
+from nanobot.app.doctor.checks import everything, mended
+from nanobot.app.doctor.configuration import configuration
 from nanobot.app.doctor.mendable import Mendable
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, Style, document, say
@@ -53,7 +54,7 @@ def _tell(findings: list[Finding], *, json: bool) -> None:
         document(findings)
         return
     for finding in findings:
-        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
+        text = finding.sentences
         first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
         say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
         for line in more:

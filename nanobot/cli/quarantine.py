@@ -32,7 +32,7 @@ def listing(
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415
 
     with errors():
-        url = load(context.obj).database_url
+        url = load(context.obj, unset={}).database_url
         rows = at_rest.listed(url, table=table, restored=everything, limit=limit)
         if json:
             document(rows)
@@ -53,7 +53,7 @@ def show(context: typer.Context, number: Id, json: Json = False) -> None:
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415
 
     with errors():
-        shown = at_rest.shown(load(context.obj).database_url, number)
+        shown = at_rest.shown(load(context.obj, unset={}).database_url, number)
         if json:
             document(shown)
             return
@@ -79,7 +79,7 @@ def restore(
 
     with errors():
         given = _pairs(values or [])
-        row = at_rest.restore(load(context.obj).database_url, number, given)
+        row = at_rest.restore(load(context.obj, unset={}).database_url, number, given)
         say(f"{row.table} {row.key} is back.")
 
 

@@ -36,7 +36,7 @@ _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
     """Every key that holds now, defaults too; secrets as ***. Raises ConfigError."""
-    return dict(shown(load(environ)))
+    return dict(shown(load(environ, unset={})))
 
 
 def shown(config: Config) -> Iterator[tuple[str, Any]]:

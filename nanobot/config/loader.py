@@ -19,7 +19,7 @@ from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, UnsetReference
 
 __all__ = [
     "AgentSettings",
@@ -32,6 +32,7 @@ __all__ = [
     "WebSettings",
     "home_of",
     "load",
+    "load_without_channels",
     "survey",
 ]
 
@@ -39,14 +40,28 @@ __all__ = [
 _SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
-def load(environ: Mapping[str, str]) -> Config:
+def load(environ: Mapping[str, str], unset: dict[str, str] | None = None) -> Config:
     """The configuration of the home that `environ` names. A missing file means defaults.
+
+    A command beside a gateway often lacks the gateway's secrets: with `unset`, a reference to a
+    variable or file that is missing stays as written; the key and the error's text are put there.
 
     Raises ConfigError; reads nothing but `config.toml` and the files that its secrets refer to.
     """
     home = home_of(environ)
     file = home / "config.toml"
-    return _config(home, file, Reader(home, file, environ), parse(file))
+    return _config(home, file, Reader(home, file, environ, unset=unset), parse(file))
+
+
+def load_without_channels(environ: Mapping[str, str]) -> Config:
+    """The configuration for a process that serves neither channels nor hooks, so that it needs
+    none of their secrets. Raises ConfigError."""
+    unset: dict[str, str] = {}
+    config = load(environ, unset)
+    for key, text in unset.items():
+        if not key.startswith(("channels.", "hooks.")):
+            raise UnsetReference(text)
+    return config
 
 
 def survey(

@@ -32,7 +32,7 @@ from nanobot.config.values import (
     shown,
     spelled,
 )
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, UnsetReference
 from nanobot.messages import TERMINAL, WEB
 
 T = TypeVar("T", bound=Settings)
@@ -54,7 +54,8 @@ OPEN = "settings"
 
 
 class Reader:
-    """One load. What is wrong is raised, or noted in `problems` and left out."""
+    """One load. What is wrong is raised, or noted in `problems` and left out. A reference to a
+    variable or file that is missing is raised too, or noted in `unset` and left as written."""
 
     def __init__(
         self,
@@ -62,12 +63,14 @@ class Reader:
         file: Path,
         environ: Mapping[str, str],
         problems: list[str] | None = None,
+        unset: dict[str, str] | None = None,
     ) -> None:
         self.warnings: list[str] = []
         self._home = home
         self._file = file
         self._environ = environ
         self._problems = problems
+        self._unset = unset
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -277,7 +280,14 @@ class Reader:
         text = raw.text if isinstance(raw, EnvironmentText) else raw
         if not isinstance(text, str):
             return text, False
-        value = follow(text, f"{self._place(raw)}: {key}", self._home, self._environ)
+        try:
+            value = follow(text, f"{self._place(raw)}: {key}", self._home, self._environ)
+        except UnsetReference as error:
+            # Keys without a table say which database and folders are meant: never left open.
+            if self._unset is None or "." not in key:
+                raise
+            self._unset[key] = str(error)
+            return text, False
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
             raise self.wrong(key, raw, "text in UTF-8 without zero bytes")
         return value, isinstance(raw, EnvironmentText) or value is not text

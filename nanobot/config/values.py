@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, UnsetReference
 from nanobot.text import pattern
 
 MOST_PARTS = 16
@@ -230,7 +230,7 @@ def follow(text: str, key: str, home: Path, environ: Mapping[str, str]) -> str:
     if match:
         value = environ.get(match[1], "")
         if not value:
-            raise ConfigError(
+            raise UnsetReference(
                 f"{key} refers to the environment variable {match[1]}, which is not set. "
                 'Set it, or refer to a file with "file:PATH".'
             )
@@ -250,7 +250,7 @@ def _secret_file(name: str, key: str, home: Path) -> str:
         reason = error.strerror if isinstance(error, OSError) else "not a path"
         trouble, text = f"cannot be read ({reason})", ""
     if not text:
-        raise ConfigError(
+        raise UnsetReference(
             f"{key} refers to the file {shown('', name)} (from {home}), which {trouble}. "
             'Put the value into that file, or refer to a variable with "${NAME}".'
         )

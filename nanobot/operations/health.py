@@ -12,11 +12,7 @@ from nanobot.operations.rendering import Now
 
 
 def _findings_text(findings: list[Finding], _: Now) -> str:
-    lines = []
-    for finding in findings:
-        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
-        lines.append(f"- {finding.level}: {finding.about}: {text}")
-    return "\n".join(lines)
+    return "\n".join(f"- {one.level}: {one.about}: {one.sentences}" for one in findings)
 
 
 @operation(

@@ -23,6 +23,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     mendable: bool = False
 
+    @property
+    def sentences(self) -> str:
+        """The text with its remedy, if there is one."""
+        return f"{self.text.removesuffix('.')}. {self.remedy}" if self.remedy else self.text
+
 
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
     """A key of the configuration with what holds now, secrets as ***. `source`: default, file or

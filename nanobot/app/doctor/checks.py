@@ -15,21 +15,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app import triggers as triggering
+from nanobot.app.doctor.configuration import configuration, of_this_shell
 from nanobot.app.doctor.entrances import entrances
 from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
-from nanobot.app.doctor.optional_parts import lacking
 from nanobot.app.doctor.plugins import broken
 from nanobot.app.doctor.stored_rows import stored_rows
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.setup.probes import try_model
 from nanobot.app.zones import guessed, says_nothing, zone_of_home
-from nanobot.channels.loading import open_channel
-from nanobot.config.loader import Config, survey
-from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
+from nanobot.config.loader import Config
+from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.operations.home import Finding
-from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.tools.sandbox.bubblewrap import (
@@ -43,14 +40,13 @@ from nanobot.tools.sandbox.bubblewrap import (
 from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.triggers.events.sensors import sensors_of
-from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
 from nanobot.workspace import folder as workspace
-from nanobot.workspace import personas
 from nanobot.workspace.skills import Skills
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
 """No clock that is right says less."""
+_RUNS = "running as process"
 _AILING = frozenset({"down", "wedged", "failed"})
 """States of a channel that people should know of."""
 
@@ -71,9 +67,11 @@ async def everything(
     """All that there is to say, each as soon as it is known. `rows`: each row of the
     store is read, too."""
     findings, config = configuration(environ)
-    for finding in findings:
+    gateway = None if config is None else await _served(config)
+    runs = gateway is not None and gateway.text.startswith(_RUNS)
+    for finding in of_this_shell(findings, environ) if runs else findings:
         yield finding
-    if config is None:
+    if config is None or gateway is None:
         return
     for result in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield result
@@ -82,14 +80,18 @@ async def everything(
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
-    served = (await _served(config), *await _troubles(config), *await _watches(config))
-    for finding in served:
+    for finding in (gateway, *await _troubles(config), *await _watches(config)):
         yield finding
-    for finding in _store(config, environ, rows=rows):
-        yield finding
+    kept = _inspected(config)
+    if isinstance(kept, Finding):
+        yield kept
+    else:
+        for finding in _store(config, environ, kept, rows=rows):
+            yield finding
     yield await _model(config, environ)
     yield await _sandbox(config)
-    async for finding in entrances(config):
+    owned = frozenset() if isinstance(kept, Finding) else kept.owned
+    async for finding in entrances(config, findings, owned):
         yield finding
 
 
@@ -104,59 +106,6 @@ async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Findin
         else:
             findings.append(msgspec.structs.replace(examined.finding, mendable=True))
     return findings
-
-
-# The configuration
-
-
-def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
-    """Every mistake in it, keys that nobody knows among them; None for what cannot be read."""
-    problems, config = survey(environ)
-    about = "configuration"
-    findings = [Finding(about=about, level="broken", text=sentence) for sentence in problems]
-    if config is None:
-        return findings, None
-    findings += [
-        Finding(about=about, level="warning", text=sentence) for sentence in config.warnings
-    ]
-    findings += [
-        Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
-        for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
-    ]
-    findings += lacking(config)
-    if not findings:
-        text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
-        remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
-        findings.append(Finding(about=about, level="ok", text=text, remedy=remedy))
-    return findings, config
-
-
-def _unusable(config: Config, problems: list[str], zone: str) -> list[str]:
-    """What is well written and cannot work all the same."""
-    wrong: list[str] = []
-    try:
-        triggering.check(config, zone)
-    except ConfigError as error:
-        wrong.append(str(error))
-    for name, channel in config.channels.items():
-        if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):
-            try:
-                open_channel(name, channel)
-            except ConfigError as error:
-                wrong.append(str(error))
-            except PluginBroken:
-                continue  # said with the channel itself
-    wrong += hooks_wrong(config)
-    try:
-        personas.check(config.agent.persona, config.workspace)
-    except ConfigError as error:
-        wrong.append(str(error))
-    models = (config.agent.model, *config.agent.fallback_models)
-    for label in models:
-        name, slash, _ = label.partition("/")
-        if slash and name not in {*config.providers, *KNOWN_PROVIDERS, "embedded"}:
-            wrong.append(f'agent.model: there is no provider "{name}" for "{label}"')
-    return wrong
 
 
 def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
@@ -271,7 +220,7 @@ async def _served(config: Config) -> Finding:
         remedy = "`nanobot gateway` serves the channels" if config.channels else ""
         return Finding(about=about, level="ok", text="not running", remedy=remedy)
     status = msgspec.json.decode(answer)
-    text = f"running as process {status['pid']}"
+    text = f"{_RUNS} {status['pid']}"
     ailing = {name: state for name, state in status["channels"].items() if state in _AILING}
     if ailing:
         text += "; " + ", ".join(f"{name} is {state}" for name, state in ailing.items())
@@ -318,15 +267,21 @@ async def _heartbeat(config: Config) -> list[Finding]:
     ]
 
 
-def _store(config: Config, environ: Mapping[str, str], *, rows: bool) -> list[Finding]:
+def _inspected(config: Config) -> Inspection | Finding:
+    """What is in the store, or the finding that says why it cannot be used."""
     try:
-        findings = inspect(config.database_url)
+        return inspect(config.database_url)
     except NanobotError as error:
-        return [Finding(about="store", level="broken", text=str(error))]
-    result = [_kept(findings), *(stored_rows(config.database_url) if rows else ())]
+        return Finding(about="store", level="broken", text=str(error))
+
+
+def _store(
+    config: Config, environ: Mapping[str, str], kept: Inspection, *, rows: bool
+) -> list[Finding]:
+    result = [_kept(kept), *(stored_rows(config.database_url) if rows else ())]
     zone = zone_of_home(config.agent, environ)
-    if findings.jobs and not config.agent.zone and says_nothing(zone):
-        text = f"agent.zone is not set and this machine says {zone}: {findings.jobs} job(s) use it"
+    if kept.jobs and not config.agent.zone and says_nothing(zone):
+        text = f"agent.zone is not set and this machine says {zone}: {kept.jobs} job(s) use it"
         remedy = f"`nanobot config set agent.zone {_example(environ)}`, then restart"
         result.append(Finding(about="zone", level="warning", text=text, remedy=remedy))
     return result

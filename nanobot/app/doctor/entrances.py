@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence, Set
 
 from nanobot.app.setup.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
@@ -14,17 +14,21 @@ from nanobot.server.web_server import Answering, WebServer
 _SHORT_SECRET = 16
 
 
-async def entrances(config: Config) -> AsyncIterator[Finding]:
-    """What there is to say of each that is not shut."""
+async def entrances(
+    config: Config, said: Sequence[Finding], owned: Set[str]
+) -> AsyncIterator[Finding]:
+    """The findings about each entrance that is open. A channel whose configuration could not be
+    read is left out: what is wrong was `said`. `owned`: the channels with a paired owner."""
     for finding in await _http_entrance(config):
         yield finding
     for name, settings in config.channels.items():
-        if settings.enabled:
-            for finding in await _channel(name, settings):
+        unread = any(f"channels.{name}." in finding.text for finding in said)
+        if settings.enabled and not unread:
+            for finding in await _channel(name, settings, owned=name in owned):
                 yield finding
 
 
-async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
+async def _channel(name: str, settings: ChannelSettings, *, owned: bool) -> list[Finding]:
     """Whether its platform lets it in, and whom it hears."""
     about = name
     try:
@@ -46,7 +50,7 @@ async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
         remedy = f"Name people in channels.{name}.guests instead"
         text = "everybody may talk to it, at your expense"
         findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    elif not settings.owners:
+    elif not settings.owners and not owned:
         heard = settings.members or settings.guests or settings.pairing
         text = "nobody is named who may give it orders" if heard else "it listens to nobody"
         remedy = f"Put your id into channels.{name}.owners"

@@ -169,7 +169,7 @@ class LocalHome:
             LOCAL_PROVIDERS,
         )
 
-        configured = load(self._environ).providers
+        configured = load(self._environ, unset={}).providers
         return [
             ProviderView(
                 name=name,
@@ -192,7 +192,7 @@ class LocalHome:
     def personas(self) -> list[PersonaView]:
         from nanobot.workspace import personas  # noqa: PLC0415
 
-        config = load(self._environ)
+        config = load(self._environ, unset={})
         return [
             PersonaView(
                 name=name,

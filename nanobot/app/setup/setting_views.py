@@ -18,7 +18,7 @@ def setting_views(config: Config, environ: Mapping[str, str], key: str) -> list[
     without a value are among them. Raises UsageError for a key that is not there."""
     holds = dict(file.shown(config))
     written = {name: (value, source) for name, value, source in file.sourced(environ)}
-    known = {item.name: item for item in (*keys_of(config), *keys_of(load(environ)))}
+    known = {item.name: item for item in (*keys_of(config), *keys_of(load(environ, unset={})))}
     names = [*written, *(name for name in known if name not in written)]
     picked = [name for name in names if not key or name == key or name.startswith(f"{key}.")]
     if not picked:

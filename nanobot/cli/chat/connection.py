@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.app.gateway import Gateway
-from nanobot.config.loader import Config
+from nanobot.config.loader import Config, load_without_channels
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.providers.base import Models
 from nanobot.server.client import ControlClient
@@ -25,8 +25,9 @@ _MODEL_SECONDS = 1.0
 async def connected(
     config: Config, environ: Mapping[str, str], *, greets: bool
 ) -> AsyncIterator[ControlClient]:
-    """A client of whoever serves this home; of ourselves if nobody does. One that `greets` may
-    wait a moment until it is known which model answers."""
+    """A client of the nanobot that serves this home; of this process if none does, which needs
+    every secret that the configuration refers to. One that `greets` may wait a moment until it is
+    known which model answers."""
     path = config.home / "control.sock"
     async with AsyncExitStack() as stack:
         client = await ControlClient.connect(path)
@@ -34,7 +35,7 @@ async def connected(
             raise_open_files()
             drain = min(config.drain_seconds, _DRAIN_SECONDS)
             own = Gateway(
-                msgspec.structs.replace(config, drain_seconds=drain),
+                msgspec.structs.replace(load_without_channels(environ), drain_seconds=drain),
                 environ,
                 channels=False,
                 page=greets,

@@ -51,7 +51,7 @@ def talk(
     to_stderr(environ, "ERROR" if message is None else "WARNING")
     if message is not None and not (message.text.strip() or message.images):
         raise UsageError("there is nothing to say: the message is empty")
-    config = load(environ)
+    config = load(environ, unset={})
     for warning in config.warnings:
         warn(f"nanobot: {warning}")
     with ungrouped():

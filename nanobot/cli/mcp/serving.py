@@ -59,7 +59,7 @@ class ServedTools(OfferedTools):
         super().__init__(OPERATIONS)
         self._environ = environ
         self._progress_seconds = progress_seconds
-        self._config = load(environ)
+        self._config = load(environ, unset={})
 
     async def _call(
         self, context: ServerRequestContext[Any], request: types.CallToolRequestParams

@@ -14,18 +14,24 @@ from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.opening import check
 
 _JOBS = sa.select(sa.func.count()).select_from(schema.jobs).where(schema.jobs.c.state == "active")
+_OWNED = (
+    sa.select(schema.pairings.c.channel)
+    .where(schema.pairings.c.state == "approved", schema.pairings.c.role == "owner")
+    .distinct()
+)
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """A store that can be used. `revision` None: it is yet to be made. `current`: it needs no
-    migration. `size` in bytes, 0 where it is not a file. `jobs`: how many are active, where the
-    tables are those of this program."""
+    migration. `size` in bytes, 0 where it is not a file. `jobs`: how many are active, `owned`: the
+    channels on which an owner was paired, both where the tables are those of this program."""
 
     where: str
     revision: str | None
     current: bool
     size: int
     jobs: int = 0
+    owned: frozenset[str] = frozenset()
 
 
 def inspect(url: str) -> Inspection:
@@ -39,34 +45,46 @@ def inspect(url: str) -> Inspection:
     engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     try:
         with engine.connect() as connection:
-            revision, jobs = _looked_at(connection)
+            seen = _looked_at(connection)
     except DBAPIError as error:
         raise as_store_error(error.orig) from error
     finally:
         engine.dispose()
-    return _inspected(str(path), revision, path.stat().st_size, jobs)
+    return _inspected(str(path), path.stat().st_size, seen)
 
 
 def _postgres(url: str) -> Inspection:
     database = PostgresDatabase(url, workers=1)
     try:
-        revision, jobs = database.run_now(_looked_at)
+        seen = database.run_now(_looked_at)
     finally:
         database.shut()
     where = sa.make_url(url).render_as_string(hide_password=True)
-    return _inspected(where, revision, 0, jobs)
+    return _inspected(where, 0, seen)
 
 
-def _looked_at(connection: sa.Connection) -> tuple[str | None, int]:
-    """The revision, and how many jobs are active."""
+class _Seen(msgspec.Struct, frozen=True):
+    revision: str | None
+    jobs: int = 0
+    owned: frozenset[str] = frozenset()
+
+
+def _looked_at(connection: sa.Connection) -> _Seen:
     revision = migrate.current(connection)
     if revision is not None:
         migrate.verify(connection, revision)
     if revision is None or revision != migrate.OURS.head:
-        return revision, 0
-    return revision, int(connection.execute(_JOBS).scalar_one())
+        return _Seen(revision)
+    jobs = int(connection.execute(_JOBS).scalar_one())
+    return _Seen(revision, jobs, frozenset(connection.execute(_OWNED).scalars()))
 
 
-def _inspected(where: str, revision: str | None, size: int, jobs: int) -> Inspection:
-    current = revision in (None, migrate.OURS.head)
-    return Inspection(where=where, revision=revision, current=current, size=size, jobs=jobs)
+def _inspected(where: str, size: int, seen: _Seen) -> Inspection:
+    return Inspection(
+        where=where,
+        revision=seen.revision,
+        current=seen.revision in (None, migrate.OURS.head),
+        size=size,
+        jobs=seen.jobs,
+        owned=seen.owned,
+    )

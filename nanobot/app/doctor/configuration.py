@@ -1,0 +1,83 @@
+"""What `nanobot doctor` and `nanobot config check` say of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from nanobot.app import triggers as triggering
+from nanobot.app.doctor.optional_parts import lacking
+from nanobot.app.zones import zone_of_home
+from nanobot.channels.loading import open_channel
+from nanobot.config.loader import Config, load, survey
+from nanobot.errors import ConfigError, PluginBroken
+from nanobot.operations.home import Finding
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
+from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
+from nanobot.workspace import personas
+
+
+def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
+    """Every mistake in it, keys that nobody knows among them; None for what cannot be read."""
+    problems, config = survey(environ)
+    about = "configuration"
+    findings = [Finding(about=about, level="broken", text=sentence) for sentence in problems]
+    if config is None:
+        return findings, None
+    findings += [
+        Finding(about=about, level="warning", text=sentence) for sentence in config.warnings
+    ]
+    findings += [
+        Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
+        for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
+    ]
+    findings += lacking(config)
+    if not findings:
+        text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
+        remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
+        findings.append(Finding(about=about, level="ok", text=text, remedy=remedy))
+    return findings, config
+
+
+def _unusable(config: Config, problems: list[str], zone: str) -> list[str]:
+    """What is well written and cannot work all the same."""
+    wrong: list[str] = []
+    try:
+        triggering.check(config, zone)
+    except ConfigError as error:
+        wrong.append(str(error))
+    for name, channel in config.channels.items():
+        if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):
+            try:
+                open_channel(name, channel)
+            except ConfigError as error:
+                wrong.append(str(error))
+            except PluginBroken:
+                continue  # said with the channel itself
+    wrong += hooks_wrong(config)
+    try:
+        personas.check(config.agent.persona, config.workspace)
+    except ConfigError as error:
+        wrong.append(str(error))
+    models = (config.agent.model, *config.agent.fallback_models)
+    for label in models:
+        name, slash, _ = label.partition("/")
+        if slash and name not in {*config.providers, *KNOWN_PROVIDERS, "embedded"}:
+            wrong.append(f'agent.model: there is no provider "{name}" for "{label}"')
+    return wrong
+
+
+def of_this_shell(findings: Sequence[Finding], environ: Mapping[str, str]) -> list[Finding]:
+    """The findings where a gateway runs: a secret that only this shell lacks is no defect of it."""
+    unset: dict[str, str] = {}
+    with suppress(ConfigError):
+        load(environ, unset)
+    remedy = "Only this shell lacks it, if the gateway that runs was started with it"
+    return [
+        msgspec.structs.replace(finding, level="warning", remedy=remedy)
+        if finding.text in unset.values()
+        else finding
+        for finding in findings
+    ]
