@@ -11,6 +11,7 @@
 #   make prove    check, and the long proofs (crashes, simulations)
 #   make servers  install the real servers that `make prove` tries channels with (once)
 #   make bench    measure
+#   make docs     build the site of the documentation into site/ and check its links
 #   make structure   draw the rooms of the house and what each imports (ROOM=store opens one)
 #   make vendor   fetch what the page uses of others again (needs npm)
 #   make lock     renew requirements/*.txt from pyproject.toml
@@ -27,8 +28,8 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_PAGE := requirements/page/node_modules/.installed
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start install full test processes rules page check prove servers bench structure vendor \
-	lock clean
+.PHONY: start install full test processes rules page check prove servers bench docs structure \
+	vendor lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -70,6 +71,10 @@ prove: check
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks
+
+# Strict: a link that leads nowhere, or a page that the menu does not name, ends it.
+docs: $(INSTALLED_DEV)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 vendor: $(INSTALLED_DEV)
 	$(BIN)/python requirements/vendor.py
@@ -150,5 +155,5 @@ lock: $(INSTALLED_DEV)
 	{ grep '^#' requirements/dev.txt; sed -n '/^uv==/,/^[^ ]/{/^uv==/p;/^ /p}' requirements/dev.txt; } > requirements/uv.txt
 
 clean:
-	rm -rf $(VENV) $(SYNAPSE) requirements/page/node_modules requirements/page/.jsx dist build
+	rm -rf $(VENV) $(SYNAPSE) requirements/page/node_modules requirements/page/.jsx dist build site
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

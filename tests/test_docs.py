@@ -246,3 +246,19 @@ def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
     assert Budgets(loaded.budgets).daily
     assert loaded.providers["openai"].prices["gpt-5"].completion == 10.0
     assert loaded.agent.max_run_cost == 0.5
+
+
+GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
+
+
+def test_every_guarantee_names_tests_that_exist() -> None:
+    rows = re.findall(
+        r"^\| (?!nanobot guarantees|---)(.+?) \| .+? \| (.+) \|$", GUARANTEES, re.MULTILINE
+    )
+    assert len(rows) >= 20
+    for promise, shown in rows:
+        tests = re.findall(r"`([\w/]+\.py)::(test_\w+)`", shown)
+        assert tests, promise
+        for file, test in tests:
+            text = (ROOT / "tests" / file).read_text("utf-8")
+            assert re.search(rf"^ *(?:async )?def {test}\b", text, re.MULTILINE), f"{file}::{test}"

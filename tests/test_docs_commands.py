@@ -27,7 +27,8 @@ from nanobot.triggers.cron import jobs
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 from nanobot.workspace import skills
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
+PAGES = Path(__file__).resolve().parent.parent
+PAGE = (PAGES / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
 VIEWS: dict[str, type[msgspec.Struct]] = {
     "session": records.SessionView,
@@ -100,3 +101,35 @@ def test_every_exit_code_of_an_error_is_documented() -> None:
     codes = {NanobotError.exit_code, *(kind.exit_code for kind in NanobotError.__subclasses__())}
     documented = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     assert codes | {0, 130} == documented
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The commands of nanobot in the indented blocks of a page, without comments."""
+    found = re.findall(
+        r"^    (?:.*[|&;] *|[A-Z_]+=\S+ +)*(?:sudo )?(?:\.venv/bin/)?nanobot (.+)$",
+        page.read_text("utf-8"),
+        re.MULTILINE,
+    )
+    return [line.partition(" #")[0].strip() for line in found]
+
+
+WITH_COMMANDS = [
+    page
+    for page in sorted((PAGES / "docs").rglob("*.md")) + sorted(PAGES.glob("README*.md"))
+    if shell_lines(page)
+]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_every_command_on_every_page_exists_with_its_options(page: Path) -> None:
+    for line in shell_lines(page):
+        if re.match(r"[\"']|COMMAND|--", line):  # a message, a pattern, an option of nanobot itself
+            continue
+        name = max(
+            (each for each in KNOWN if f"{line} ".startswith(f"{each} ")), default="", key=len
+        )
+        assert name, f"{page.name}: nanobot {line}"
+        own = line.partition(" -- ")[0]
+        used = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", re.sub(r"\"[^\"]*\"|'[^']*'", "", own)))
+        options = {option for parameter in KNOWN[name].params for option in parameter.opts}
+        assert used <= options | {"--help"}, f"{page.name}: nanobot {line}"
