@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -111,6 +112,19 @@ class Plugins:
         if what is None:
             raise refused[0]
         return what
+
+    def folder(self, group: str, name: str) -> Path | None:
+        """Where the package of the module lies that the entry point of that name names, without
+        importing any of it; None if it is in no package. Raises KeyError if there is none of that
+        name."""
+        top, *below = self._named(group)[name].module.split(".")
+        found: list[str] = []
+        with boundary(f"the place of {top}"):
+            spec = importlib.util.find_spec(top)
+            found = list(spec.submodule_search_locations or ()) if spec is not None else []
+        places = [Path(place, *below) for place in found]
+        packages = [place if place.is_dir() else place.parent for place in places]
+        return next((package for package in packages if package.is_dir()), None)
 
     def survey(self, group: str, opens: str, *, own: bool = True) -> None:
         """Load every one of a group, so that `left_out` has what is broken; none is called.

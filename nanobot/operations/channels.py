@@ -30,7 +30,8 @@ def _types(types: list[ChannelTypeView], _: Now) -> str:
 def _type(view: ChannelTypeView) -> str:
     """On a phone or a terminal: its name, which keys it wants, how one comes by them."""
     keys = [f"{field.key} (optional)" if field.optional else field.key for field in view.fields]
-    head = f"`{view.name}` {view.title}: {view.broken or ', '.join(keys)}"
+    title = f"{view.title} ({view.grade})" if view.grade else view.title
+    head = f"`{view.name}` {title}: {view.broken or ', '.join(keys)}"
     return "\n".join(line for line in (head, view.steps, view.docs) if line)
 
 

@@ -119,7 +119,8 @@ class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel of the configuration. `state` is what the gateway says of it."""
+    """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
+    type on the quality scale; "": none."""
 
     name: str
     type: str
@@ -127,6 +128,7 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool
     owners: list[str]
     members: list[str]
+    grade: str = ""
 
 
 class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +147,8 @@ class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
 class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
     """A type of channel that is installed. `person` says what a person's id is there, `only` is the
     one there is. `knock`: how its owner writes to it first ({bot}: who it is there), for `channels
-    meet`; "": nobody can be waited for. `broken`: why it cannot be used."""
+    meet`; "": nobody can be waited for. `broken`: why it cannot be used. `grade`: on the quality
+    scale; "": none."""
 
     name: str
     title: str
@@ -156,6 +159,7 @@ class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     knock: str = ""
     broken: str = ""
+    grade: str = ""
 
 
 class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import msgspec
 from nanobot.app.live_settings import LiveSettings, renew_prompts
 from nanobot.app.setup.prompt_files import PromptFiles
 from nanobot.app.setup.setting_changes import changed_settings
+from nanobot.channels.manifests import grade_of
 from nanobot.config.loader import ChannelSettings, Config, load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
@@ -30,6 +31,7 @@ from nanobot.operations.home import (
     SettingView,
     TriedModel,
 )
+from nanobot.plugins import Plugins
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
 from nanobot.workspace.skills import Skills
@@ -235,7 +237,7 @@ class LocalHome:
     # Channels
 
     def channels(self) -> list[ChannelView]:
-        states = self._states()
+        states, plugins = self._states(), Plugins()
         return [
             ChannelView(
                 name=name,
@@ -244,6 +246,7 @@ class LocalHome:
                 enabled=settings.enabled,
                 owners=[str(owner) for owner in settings.owners],
                 members=[str(member) for member in settings.members],
+                grade=grade_of(settings.type or name, plugins),
             )
             for name, settings in self._config.channels.items()
         ]

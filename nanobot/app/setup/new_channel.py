@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.channels.loading import setup_of
+from nanobot.channels.manifests import grade_of
 from nanobot.config.file import typed_value
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
@@ -35,6 +36,7 @@ class ChannelType(msgspec.Struct, frozen=True):
 
 def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
     """What of them people are shown."""
+    plugins = Plugins()
     return [
         ChannelTypeView(
             name=kind.name,
@@ -57,14 +59,15 @@ def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
             only=kind.setup.only,
             knock=kind.setup.knock,
             broken=kind.broken,
+            grade=grade_of(kind.name, plugins),
         )
-        for kind in kinds()
+        for kind in kinds(plugins)
     ]
 
 
-def kinds() -> list[ChannelType]:
+def kinds(plugins: Plugins | None = None) -> list[ChannelType]:
     """The types of channels that are installed, nanobot's own first."""
-    plugins, types = Plugins(), []
+    plugins, types = plugins or Plugins(), []
     for name in plugins.names(CHANNELS):
         try:
             types.append(ChannelType(name, setup_of(name, plugins)))

@@ -1,0 +1,49 @@
+"""What adapters say of themselves: the `manifest.toml` in the package of each."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from loguru import logger
+
+from nanobot.channels.quality import Manifest
+from nanobot.plugins import CHANNELS, Plugins
+
+NAME = "manifest.toml"
+_MOST_BYTES = 256_000
+
+
+def manifest_of(kind: str, plugins: Plugins | None = None) -> Manifest | None:
+    """The manifest of that type of channel; None if there is none or it cannot be read. The adapter
+    is not imported."""
+    plugins = plugins or Plugins()
+    if kind not in plugins.names(CHANNELS):
+        return None
+    folder = plugins.folder(CHANNELS, kind)
+    if folder is None:
+        return None
+    try:
+        changed = (folder / NAME).stat()
+    except OSError:
+        return None
+    return _read(folder / NAME, changed.st_mtime_ns, changed.st_size)
+
+
+def grade_of(kind: str, plugins: Plugins | None = None) -> str:
+    """Its grade on the scale of `nanobot.channels.quality`; "" if it has none."""
+    manifest = manifest_of(kind, plugins)
+    return (manifest.grade or "") if manifest is not None else ""
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, _changed: int, size: int) -> Manifest | None:
+    if size > _MOST_BYTES:
+        logger.warning("{} has over {} bytes, so its channel has no grade", file, _MOST_BYTES)
+        return None
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=Manifest)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        logger.warning("{} cannot be read, so its channel has no grade: {}", file, error)
+        return None
