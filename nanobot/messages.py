@@ -95,6 +95,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Once fetched, `blob` is the sha256 of its content, `path` where it lies below the workspace,
     `text` what was said in it (a transcript). `error`: why it is not here, for people.
+    `recorded`: the sender spoke it, with the platform's own recorder.
     """
 
     kind: str
@@ -106,6 +107,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
     text: str = ""
     error: str = ""
+    recorded: bool = False
 
     @property
     def coming(self) -> bool:

@@ -257,6 +257,7 @@ def _api(parts: Parts) -> ApiParts:
         intake=parts.starter.web_intake,
         received=parts.received,
         run_service=parts.run_service,
+        mcp_approves=parts.live.config.web.mcp_approves,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
         shared=parts.peers is not None,

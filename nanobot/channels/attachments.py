@@ -108,7 +108,7 @@ class AttachmentFetcher:
         if not file.coming:
             return file
         at = waiting.at
-        outside = waiting.role is not Role.OWNER or waiting.message.tainted
+        outside = not file.recorded or waiting.role is not Role.OWNER or waiting.message.tainted
         why = "something went wrong with it here; the log says what"
         with boundary(f"fetching {file.name or file.kind} from {self._name}"):
             try:

@@ -16,7 +16,7 @@ from nanobot.workspace.received import Received
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
     somebody in; `embed` and `transcribe` are there where a model is configured for it. `shared`:
-    other processes work on the store too."""
+    other processes work on the store too. `mcp_approves`: programs may approve over MCP."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
@@ -25,3 +25,4 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
     shared: bool = False
+    mcp_approves: bool = False

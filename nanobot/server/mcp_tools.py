@@ -26,6 +26,8 @@ from nanobot.tools.schema import parameters_of
 
 LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
 DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
+# What waits for a person is not for a program, unless web.mcp_approves says so.
+OF_PERSONS = ("approve", "answer")
 # In a chat "/stop" is enough; a program reads the name without anything around it.
 CALLED = {"stop": "sessions_stop"}
 SEND = "send_message"
@@ -47,11 +49,12 @@ class SendMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OfferedTools(ABC):
     """The tools, for owners. Whom they ask is for those to say who offer them."""
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
+    def __init__(self, operations: Iterable[Operation], *, approves: bool) -> None:
         by_name = {operation.name: operation for operation in operations}
         self._operations = {
             CALLED.get(name, name.replace(" ", "_")): by_name[name]
             for name in (*LOOKING, *DECIDING)
+            if approves or name not in OF_PERSONS
         }
 
     def server(self) -> Server[Any]:
@@ -88,6 +91,10 @@ class OfferedTools(ABC):
             if request.name == SEND:
                 return _answer(await self._send(arguments, observe))
             operation = self._operations.get(request.name)
+            if operation is None and request.name in OF_PERSONS:
+                raise UsageError(
+                    f"{request.name}: a person decides this. web.mcp_approves = true lets programs"
+                )
             if operation is None:
                 raise UsageError(f"there is no tool {request.name[:80]!r}")
             result = await self._perform(operation, arguments)
@@ -131,14 +138,14 @@ class McpTools(OfferedTools):
     """The tools over a gateway."""
 
     def __init__(self, api: ApiParts) -> None:
-        super().__init__(api.operations.listed)
+        super().__init__(api.operations.listed, approves=api.mcp_approves)
         self._api = api
 
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(await self._api.operations.call(operation.name, arguments))
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
-        async with aclosing(self._api.run_service.stream(request)) as items:
+        async with aclosing(self._api.run_service.stream(request, program=True)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item

@@ -97,7 +97,7 @@ class OpenAIRoutes:
         return await self._streamed(request, run, self._chunks(run, chunks))
 
     async def _chunks(self, run: RunInput, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.run_service.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     _check(item)
@@ -137,7 +137,7 @@ class OpenAIRoutes:
         return answer(200, chat_answers.response(outcome.run_id, at, text, result))
 
     async def _events(self, run: RunInput, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.run_service.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
             async for item in items:
                 for event in events.of(item):
                     yield _event(event)
@@ -146,7 +146,7 @@ class OpenAIRoutes:
 
     async def _result(self, run: RunInput) -> RunResult:
         """The run's result. Raises Problem where there is no answer at all."""
-        async with aclosing(self._api.run_service.stream(run)) as items:
+        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return _check(item)

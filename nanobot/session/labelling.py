@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label, Privacy, Speaker
-from nanobot.messages import Attachment, InboundMessage, Origin, Role
+from nanobot.messages import TERMINAL, Address, Attachment, InboundMessage, Origin, Role
 from nanobot.session.entries import (
     Body,
     ErasedEntry,
@@ -28,8 +28,6 @@ _SPEAKERS = {
 # What the web shows to everybody; every other tool reads what belongs to a person.
 _OF_THE_WEB = ("web_fetch", "web_search")
 _OF_THE_CHAT = ("message", "ask_user", "cron", "spawn", "find_tools", "skill")
-SPOKEN = ("voice",)
-"""Attachments that are the sender's own words."""
 
 
 def label_of(body: Body | None) -> Label:
@@ -52,14 +50,15 @@ def of_message(message: InboundMessage, role: Role) -> Label:
     label = label.join(labels.of(_SPEAKERS[role], privacy=Privacy.CONVERSATION))
     if message.origin is Origin.WEBHOOK:
         label = label.join(labels.of(Speaker.OUTSIDE))
-    if passed_on(message.attachments, role):
+    if passed_on(message.address, message.attachments):
         label = label.join(labels.of(Speaker.PASSED_ON))
     return label
 
 
-def passed_on(attachments: tuple[Attachment, ...], role: Role) -> bool:
-    """Whether files are not the sender's own words."""
-    return bool(attachments) and role is not Role.OWNER
+def passed_on(address: Address, attachments: tuple[Attachment, ...]) -> bool:
+    """Whether files are not the sender's own words: all but what they recorded themselves. Files
+    that are named in the terminal are of this machine, whose marks are looked up instead."""
+    return address.channel != TERMINAL and not all(file.recorded for file in attachments)
 
 
 def of_result(tool: str, *, tainted: bool) -> Label:

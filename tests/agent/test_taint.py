@@ -66,7 +66,7 @@ async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversatio
     ("sender", "files", "origin", "tainted"),
     [
         (OWNER, 0, Origin.USER, False),
-        (OWNER, 1, Origin.USER, False),
+        (OWNER, 1, Origin.USER, True),  # passed on
         (MEMBER, 0, Origin.USER, False),
         (MEMBER, 1, Origin.USER, True),
         (OWNER, 0, Origin.WEBHOOK, True),
@@ -74,7 +74,7 @@ async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversatio
         (OWNER, 0, Origin.CRON, False),
     ],
 )
-async def test_files_of_others_and_what_machines_send_taint(
+async def test_files_and_what_machines_send_taint(
     sender: str, files: int, origin: Origin, bot: FakeGateway, *, tainted: bool
 ) -> None:
     attachments = (Attachment(kind="document", name="a.txt"),) * files

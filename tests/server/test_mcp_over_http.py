@@ -33,7 +33,8 @@ def text(result: Any) -> str:
 async def test_a_client_sees_the_tools_and_uses_them(served: House) -> None:
     async with client(served) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-        assert {"send_message", "status", "runs_list", "approve", "sessions_stop"} <= set(tools)
+        assert {"send_message", "status", "runs_list", "deny", "sessions_stop"} <= set(tools)
+        assert not {"approve", "answer"} & set(tools)
         hints = {name: tool.annotations for name, tool in tools.items()}
         assert hints["status"] is not None
         assert hints["status"].read_only_hint

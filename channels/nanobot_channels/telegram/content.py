@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from nanobot.messages import Attachment
 from nanobot_channels.common.numbers import size
 from nanobot_channels.common.text import file_name, label
@@ -28,7 +30,8 @@ def _files(message: Message) -> Iterator[Attachment]:
         # Telegram repeats an animation as a document, for old clients.
         yield _file(message.document, "", f"document-{number}")
     if message.voice:
-        yield _file(message.voice, "audio/ogg", f"voice-{number}.ogg")
+        voice = _file(message.voice, "audio/ogg", f"voice-{number}.ogg")
+        yield msgspec.structs.replace(voice, recorded=True)
     if message.audio:
         audio = message.audio
         titled = " - ".join(word for word in (audio.performer, audio.title) if word)

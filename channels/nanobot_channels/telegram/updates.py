@@ -274,9 +274,11 @@ def _answered(message: Message) -> tuple[str | None, str]:
 
 def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
     """Whether it holds text of third parties, neither the sender's nor the bot's: forwarded, from
-    an inline bot, or quoted."""
+    an inline bot, quoted, or of a card that is passed on."""
     author = message.sender.id if message.sender and not message.sender_chat else None
     if message.via_bot and (me is None or message.via_bot.id != me.id):
+        return True
+    if message.contact or message.venue or message.checklist or message.game:
         return True
     return _forwards_another(message, author) or (
         bool(quote) and _quotes_another(message, author, me)

@@ -12,6 +12,7 @@ from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
 from nanobot.errors import UsageError
+from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import (
     Address,
     Attachment,
@@ -54,14 +55,20 @@ class RunService:
         self._clock = clock
         self._ids = ids
 
-    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+    async def stream(
+        self, request: RunInput, *, program: bool = False
+    ) -> AsyncGenerator[RunEvent | RunResult, None]:
         """The run's events from now on, then its result. A known id attaches, or gives the result
-        that is recorded. Raises RunConflict for a known id with other input, and UsageError for
-        what is wrong with it or cannot be done."""
+        that is recorded. `program`: another program speaks, so what it says, its account of the
+        past included, is not an owner's word. Raises RunConflict for a known id with other input,
+        and UsageError for what is wrong with it or cannot be done."""
         request = checked(request)
         run_id = request.run_id or self._ids.run_id()
         session_key = request.session_key or f"api:{run_id}"
         message = self._message(request, run_id)
+        if program:
+            label = of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION)
+            message = msgspec.structs.replace(message, tainted=True, label=label.encoded())
         if await self._client.outcome(WHERE, run_id) is None:
             await self._check_new(request, session_key)
             pictures = await self._pictures(request)

@@ -56,10 +56,10 @@ class ServedTools(OfferedTools):
     """The tools over whoever serves the home."""
 
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
-        super().__init__(OPERATIONS)
+        self._config = load(environ, unset={})
+        super().__init__(OPERATIONS, approves=self._config.web.mcp_approves)
         self._environ = environ
         self._progress_seconds = progress_seconds
-        self._config = load(environ, unset={})
 
     async def _call(
         self, context: ServerRequestContext[Any], request: types.CallToolRequestParams

@@ -121,6 +121,10 @@ class WebSettings(Settings, frozen=True, kw_only=True):
         str, about("Path below which a proxy serves the gateway. Empty: the path of `public_url`.")
     ] = ""
 
+    mcp_approves: Annotated[
+        bool, about("Whether programs may approve calls and answer questions over MCP.")
+    ] = False
+
     push_details: Annotated[
         bool, about("Whether notifications on phones say what is asked, and not only that.")
     ] = False

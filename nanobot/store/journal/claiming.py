@@ -191,7 +191,7 @@ def _begin(  # noqa: PLR0913 - what a run begins with
     if requested and not runs.is_known(connection, requested):
         run_id = requested
     inbox.take(connection, run_id, taken)
-    bodies: list[Body] = [inbox.as_entry(p, zone) for p in taken]
+    bodies: list[Body] = [inbox.as_entry(connection, p, zone) for p in taken]
     approved = message.origin is Origin.APPROVAL
     if approved:
         bodies += approvals.approved_call(connection, message)
@@ -231,7 +231,7 @@ def take_pending(
     if not taken:
         return ()
     inbox.take(connection, run.id, taken)
-    bodies = [inbox.as_entry(pending, zone, steered=True) for pending in taken]
+    bodies = [inbox.as_entry(connection, pending, zone, steered=True) for pending in taken]
     return log.append(connection, writer, lane, run.id, bodies)
 
 

@@ -15,6 +15,7 @@ from nanobot.session.states import RunKind
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
+from nanobot.store.journal.quotes import quoted
 from nanobot.store.unit import StoreContext
 
 _i = schema.inbound
@@ -188,10 +189,13 @@ def settle_one(connection: sa.Connection, identity: int) -> None:
     connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
 
 
-def as_entry(pending: Pending, zone: str, *, steered: bool = False) -> UserEntry:
-    """The log's view of a message."""
+def as_entry(
+    connection: sa.Connection, pending: Pending, zone: str, *, steered: bool = False
+) -> UserEntry:
+    """The log's view of a message. One that quotes an answer has the answer's label, too: /new may
+    have been said since."""
     message = pending.message
-    label = of_message(message, pending.role)
+    label = of_message(message, pending.role).join(quoted(connection, message))
     return UserEntry(
         text=message.text,
         address=message.address,

@@ -1,0 +1,40 @@
+"""What a message quotes of the assistant's own answers."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot import labels
+from nanobot.labels import NOTHING, UNKNOWN, Label
+from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.store.database import schema
+
+_o = schema.outbound
+_p = schema.outbound_parts
+_decoder = msgspec.json.Decoder(OutboundMessage)
+_QUOTABLE = 2_000
+"""Quotes are looked up among so many messages, the latest of all chats."""
+
+
+def quoted(connection: sa.Connection, message: InboundMessage) -> Label:
+    """What the answer had from outside that a message quotes, if it is one of the latest here."""
+    if not message.quote or not message.reply_to:
+        return NOTHING
+    newest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
+    query = (
+        sa.select(_o.c.body)
+        .join(_p, _p.c.outbound_id == _o.c.id)
+        .where(_o.c.id > newest - _QUOTABLE, schema.OUTBOUND_FOR_CHAT)
+        .where(_o.c.channel == message.address.channel, _o.c.chat_id == message.address.chat_id)
+        .where(_p.c.receipt == message.reply_to)
+    )
+    body = connection.scalar(query.limit(1))
+    if body is None:
+        return NOTHING
+    try:
+        answer = _decoder.decode(body)
+    except msgspec.DecodeError:  # nobody knows what was in it
+        return UNKNOWN
+    label = labels.read(answer.label, tainted=answer.tainted)
+    return label if label.tainted else NOTHING
