@@ -185,15 +185,16 @@ async def test_a_file_that_a_member_sent_taints_where_an_owner_reads_it(two: Two
     assert await two.is_tainted()
 
 
-async def test_a_file_that_an_owner_sent_taints_nothing(two: Two) -> None:
+async def test_a_file_that_an_owner_passed_on_taints_who_reads_it(two: Two) -> None:
     world = two.world
     file = world.telegram.extras.put_file(b"mine")
     document = {"file_id": file, "file_unique_id": file, "file_name": "letter.txt"}
     world.telegram.say(3, document=document, caption="for you")
     await world.answered(3, 1)
     (path,) = world.workspace.glob("received/*/letter.txt")
-    assert "mine" in await two.second("read_file", path=str(path.relative_to(world.workspace)))
     assert not await two.is_tainted()
+    assert "mine" in await two.second("read_file", path=str(path.relative_to(world.workspace)))
+    assert await two.is_tainted()
 
 
 async def test_what_a_guest_says_in_a_group_taints_the_owner_there(two: Two) -> None:
