@@ -16,13 +16,21 @@ import msgspec
 
 from nanobot import errors
 from nanobot.agent.library.events import AnyRunEvent, typed
-from nanobot.agent.library.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
+from nanobot.agent.library.run_input import (
+    RunInput,
+    RunLimits,
+    RunResult,
+    ToolPolicy,
+    checked,
+    said_by_program,
+)
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.app.program import Program
 from nanobot.boundary import boundary, ungrouped
 from nanobot.bus.core import Bus
 from nanobot.config.loader import home_of, load_without_channels
+from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
 from nanobot.ports import Ids
 from nanobot.providers.base import LLMProvider
@@ -44,7 +52,9 @@ _DECISIONS = {True: "approve", False: "deny"}
 class _Runs(Protocol):
     """Where runs are asked for."""
 
-    def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]: ...
+    def stream(
+        self, request: RunInput, *, program: bool
+    ) -> AsyncGenerator[RunEvent | RunResult, None]: ...
 
     async def abort(self, run_id: str) -> bool: ...
 
@@ -56,9 +66,10 @@ class Agent:
     its session before anything is done, and a run that a crash cut off goes on in the next process
     under the options it was asked with."""
 
-    def __init__(self, runs: _Runs, ids: Ids | None = None) -> None:
+    def __init__(self, runs: _Runs, ids: Ids | None = None, *, program: bool = False) -> None:
         self._runs = runs
         self._ids = ids or RandomIds()
+        self._program = program
 
     @classmethod
     @asynccontextmanager
@@ -76,6 +87,7 @@ class Agent:
         store: Database | None = None,
         ids: Ids | None = None,
         observer: Callable[[AnyRunEvent], object] | None = None,
+        program: bool = False,
     ) -> AsyncIterator[Agent]:
         """An agent of one's own over a home (NANOBOT_HOME, else ~/.nanobot), without its channels.
 
@@ -86,6 +98,7 @@ class Agent:
         `database_url` is the store's, in the place of the configured one; a `store` is an open
         database of SQLite (`in_memory_database()` is one), which stays open. `ids` makes the ids of
         runs. `observer` is called with every event of every run here; what it raises is logged.
+        `program`: what is asked for is content from outside, and not the owner's word.
 
         What an earlier process left is taken up first. At the end runs get `drain_seconds`.
         Raises StoreLocked, naming the pid, when another process holds the home, ConfigError, and
@@ -98,7 +111,7 @@ class Agent:
         environ = _environment(home)
         if database_url is not None:
             environ["NANOBOT_DATABASE_URL"] = database_url
-        program = Program(
+        given = Program(
             provider=None if provider is None else OneProvider(provider, model),
             tools=tuple(tools),
             registry=registry,
@@ -107,29 +120,32 @@ class Agent:
             store=store,
         )
         gateway = Gateway(
-            load_without_channels(environ), environ, channels=False, ids=ids, program=program
+            load_without_channels(environ), environ, channels=False, ids=ids, program=given
         )
         with ungrouped():
             async with (
                 gateway.serving("library", lambda _: None) as parts,
                 _observed(parts.engine.bus, observer),
             ):
-                yield cls(_Own(parts), ids)
+                yield cls(_Own(parts), ids, program=program)
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, home: str | Path | None = None) -> AsyncIterator[Agent]:
-        """The agent of the gateway that serves a home. Raises NotServed when none does."""
+    async def connect(
+        cls, home: str | Path | None = None, *, program: bool = False
+    ) -> AsyncIterator[Agent]:
+        """The agent of the gateway that serves a home. `program`: what is asked for is content from
+        outside, and not the owner's word. Raises NotServed when none does."""
         place = home_of(_environment(home))
         async with connected(place):
             pass
-        yield cls(_Remote(place))
+        yield cls(_Remote(place), program=program)
 
     async def run(self, request: RunInput) -> RunResult:
         """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same
         run, or returns what is recorded; with other input it raises RunConflict."""
         request = self._named(request)
-        async with aclosing(self._runs.stream(request)) as items:
+        async with aclosing(self._runs.stream(request, program=self._program)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item
@@ -139,7 +155,8 @@ class Agent:
         """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
         of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
         `abort` does."""
-        async with aclosing(self._runs.stream(self._named(request))) as items:
+        named = self._named(request)
+        async with aclosing(self._runs.stream(named, program=self._program)) as items:
             async for item in items:
                 if isinstance(item, RunEvent):
                     yield typed(item)
@@ -194,8 +211,13 @@ class _Own:
 
     def __init__(self, parts: Parts) -> None:
         self._operations = parts.operations
-        self.stream = parts.run_service.stream
+        self._stream = parts.run_service.stream
         self.abort = parts.run_service.abort
+
+    def stream(
+        self, request: RunInput, *, program: bool
+    ) -> AsyncGenerator[RunEvent | RunResult, None]:
+        return self._stream(request, said_by_program(request) if program else NOTHING)
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         await self._operations.call(_DECISIONS[approve], {"id": approval_id})
@@ -207,8 +229,13 @@ class _Remote:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
-        async with connected(self._home) as client, aclosing(client.stream(request)) as items:
+    async def stream(
+        self, request: RunInput, *, program: bool
+    ) -> AsyncGenerator[RunEvent | RunResult, None]:
+        async with (
+            connected(self._home) as client,
+            aclosing(client.stream(request, program=program)) as items,
+        ):
             async for item in items:
                 yield item
 

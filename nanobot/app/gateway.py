@@ -258,6 +258,7 @@ def _api(parts: Parts) -> ApiParts:
         received=parts.received,
         run_service=parts.run_service,
         mcp_approves=parts.live.config.web.mcp_approves,
+        trusted_programs=parts.live.config.web.trusted_programs,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
         shared=parts.peers is not None,

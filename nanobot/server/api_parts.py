@@ -16,7 +16,8 @@ from nanobot.workspace.received import Received
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
     somebody in; `embed` and `transcribe` are there where a model is configured for it. `shared`:
-    other processes work on the store too. `mcp_approves`: programs may approve over MCP."""
+    other processes work on the store too. `mcp_approves`: programs may approve over MCP.
+    `trusted_programs`: names of tokens, whose words count as an owner's."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
@@ -26,3 +27,4 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
     shared: bool = False
     mcp_approves: bool = False
+    trusted_programs: tuple[str, ...] = ()

@@ -112,9 +112,12 @@ class ControlClient:
         """What an operation gave, as JSON."""
         return bytes((await self._answered(CallOperation(name, dict(arguments)), Result)).result)
 
-    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
-        """The events of a run, and its result. Raises UsageError for an input that is too long."""
-        line = encode(StartRun(request))
+    async def stream(
+        self, request: RunInput, *, program: bool = False
+    ) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The events of a run, and its result. `program`: another program speaks,
+        and not the owner. Raises UsageError for an input that is too long."""
+        line = encode(StartRun(request, program))
         if len(line) > LINE_LIMIT:
             raise UsageError(f"messages: what a running nanobot takes has {LINE_LIMIT:,} bytes")
         self._writer.write(line)

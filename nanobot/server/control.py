@@ -18,13 +18,14 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.library.run_input import RunResult
+from nanobot.agent.library.run_input import RunResult, said_by_program
 from nanobot.agent.library.run_service import RunService
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal, TerminalMessage
 from nanobot.errors import NanobotError, StoreUnwritable, UsageError
+from nanobot.labels import NOTHING
 from nanobot.messages import (
     TERMINAL,
     Address,
@@ -316,7 +317,8 @@ class ControlServer:
                 ended = await run_service.abort(request.run_id)
                 writer.write(encode(Aborted(request.run_id, ended)))
                 return
-            async with aclosing(run_service.stream(request.input)) as items:
+            label = said_by_program(request.input) if request.program else NOTHING
+            async with aclosing(run_service.stream(request.input, label)) as items:
                 async for item in items:
                     answer = Answered(item) if isinstance(item, RunResult) else EventLine(item)
                     writer.write(encode(answer))

@@ -11,6 +11,7 @@ from aiohttp import web
 from msgspec import UNSET, UnsetType
 
 from nanobot.optional import lack
+from nanobot.server.admission import principal_of
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Route
 from nanobot.server.asgi import answered
@@ -45,6 +46,7 @@ class McpRoute:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         owners_only(request)
+        trusted = principal_of(request).name in self._api.trusted_programs
         body = await body_of(request, BODY_LIMIT, BODY_SECONDS)
         if request.content_type != "application/json":
             raise Problem(415, "unsupported_type", "Send a message as application/json.")
@@ -59,7 +61,7 @@ class McpRoute:
             text = lack("mcp") or "A part of the MCP library cannot be loaded."
             raise Problem(501, "not_installed", text) from None
         manager = library.StreamableHTTPSessionManager(
-            tools.McpTools(self._api).server(), stateless=True
+            tools.McpTools(self._api, trusted=trusted).server(), stateless=True
         )
         async with manager.run():
             return await answered(manager.handle_request, request, body)

@@ -15,7 +15,7 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
 from nanobot import __version__
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.operation import Operation
@@ -137,15 +137,17 @@ class OfferedTools(ABC):
 class McpTools(OfferedTools):
     """The tools over a gateway."""
 
-    def __init__(self, api: ApiParts) -> None:
+    def __init__(self, api: ApiParts, *, trusted: bool) -> None:
         super().__init__(api.operations.listed, approves=api.mcp_approves)
         self._api = api
+        self._trusted = trusted
 
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(await self._api.operations.call(operation.name, arguments))
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
-        async with aclosing(self._api.run_service.stream(request, program=True)) as items:
+        label = said_by_program(request, trusted=self._trusted)
+        async with aclosing(self._api.run_service.stream(request, label)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item

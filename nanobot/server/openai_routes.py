@@ -7,17 +7,17 @@ import base64
 from array import array
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from aiohttp import BodyPartReader, web
 from msgspec import Meta
 
 from nanobot.agent.library.requests import ENDED
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
 from nanobot.agent.library.run_service import result_of
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
-from nanobot.messages import Role
+from nanobot.messages import Role, RunEvent
 from nanobot.server import chat_answers, chat_requests
 from nanobot.server.admission import principal_of
 from nanobot.server.api_parts import ApiParts
@@ -44,6 +44,9 @@ _FAILED = {
 }
 """By what a run ended with. Clients ask again by themselves at 409 and from 500 on."""
 _DONE = b"data: [DONE]\n\n"
+
+
+_Asked: TypeAlias = AsyncGenerator[RunEvent | RunResult, None]
 
 
 class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,13 +94,13 @@ class OpenAIRoutes:
         session, run_id = self._session(request), request.headers.get("Idempotency-Key", "")
         run, now = chat_requests.chat_run(body, session, run_id, self._ids), self._now()
         if not body.stream:
-            result = await self._result(run)
+            result = await self._result(self._asked(request, run))
             return answer(200, chat_answers.completion(result, now, body.stops))
         chunks = ChatChunks(run.run_id, now, body.stops, usage=body.with_usage)
-        return await self._streamed(request, run, self._chunks(run, chunks))
+        return await self._streamed(request, run, self._chunks(self._asked(request, run), chunks))
 
-    async def _chunks(self, run: RunInput, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
+    async def _chunks(self, asked: _Asked, chunks: ChatChunks) -> AsyncGenerator[bytes, None]:
+        async with aclosing(asked) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     _check(item)
@@ -120,8 +123,10 @@ class OpenAIRoutes:
         run, now = chat_requests.response_run(body, session, run_id, self._ids), self._now()
         if body.stream:
             events = ResponseEvents(run.run_id, now, body.previous_response_id)
-            return await self._streamed(request, run, self._events(run, events))
-        result = await self._result(run)
+            return await self._streamed(
+                request, run, self._events(self._asked(request, run), events)
+            )
+        result = await self._result(self._asked(request, run))
         before = body.previous_response_id
         return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
@@ -136,17 +141,22 @@ class OpenAIRoutes:
         at = outcome.message.sent_at
         return answer(200, chat_answers.response(outcome.run_id, at, text, result))
 
-    async def _events(self, run: RunInput, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
+    async def _events(self, asked: _Asked, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
+        async with aclosing(asked) as items:
             async for item in items:
                 for event in events.of(item):
                     yield _event(event)
 
     # Both
 
-    async def _result(self, run: RunInput) -> RunResult:
+    def _asked(self, request: web.Request, run: RunInput) -> _Asked:
+        """The run, which has the label of the program that asks for it."""
+        trusted = principal_of(request).name in self._api.trusted_programs
+        return self._api.run_service.stream(run, said_by_program(run, trusted=trusted))
+
+    async def _result(self, asked: _Asked) -> RunResult:
         """The run's result. Raises Problem where there is no answer at all."""
-        async with aclosing(self._api.run_service.stream(run, program=True)) as items:
+        async with aclosing(asked) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return _check(item)

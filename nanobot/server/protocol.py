@@ -51,9 +51,11 @@ class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Ask for a run as a program does (agent.library): its events come, then `answered`."""
+    """Ask for a run as a program does (agent.library): its events come, then `answered`. `program`:
+    another program speaks, and not the owner."""
 
     input: RunInput
+    program: bool = False
 
 
 class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):

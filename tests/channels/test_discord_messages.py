@@ -129,6 +129,19 @@ def test_files_have_a_kind(mime: str | None, kind: str) -> None:
     assert [attachment.kind for attachment in message.attachments] == [kind]
 
 
+@pytest.mark.parametrize(("flags", "recorded"), [(1 << 13, True), (4, False), ("x", False)])
+def test_a_voice_message_is_recorded_by_its_sender(flags: object, *, recorded: bool) -> None:
+    file = {"id": "3", "filename": "voice-message.ogg", "content_type": "audio/ogg", "size": 5}
+    message = read(content="", attachments=[file], flags=flags)
+    assert message is not None
+    assert [attachment.recorded for attachment in message.attachments] == [recorded]
+    passed_on = {"message": {"attachments": [file | {"id": "4"}]}}
+    message = read(content="", message_snapshots=[passed_on], flags=flags)
+    assert message is not None
+    assert not message.attachments[0].recorded
+    assert message.tainted
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -301,6 +301,18 @@ async def test_files_come_with_their_captions(matrix: MatrixServer) -> None:
     assert "encrypted" in locked.attachments[0].error
 
 
+async def test_a_voice_message_is_recorded_by_its_sender(matrix: MatrixServer) -> None:
+    bot = channel(matrix)
+    async with receiving(bot, FakeIntake()) as intake:
+        url = matrix.file(b"bytes", "audio/ogg")
+        voice: dict[str, Any] = {"org.matrix.msc3245.voice": {}}
+        matrix.say(matrix.dm, "a.ogg", msgtype="m.audio", url=url, **voice)
+        matrix.say(matrix.dm, "b.ogg", msgtype="m.audio", url=url)
+        matrix.say(matrix.dm, "c.png", msgtype="m.image", url=url, **voice)
+        messages = await intake.received(3)
+    assert [message.attachments[0].recorded for message in messages] == [True, False, False]
+
+
 async def test_what_was_read_and_meant_gets_a_receipt(matrix: MatrixServer) -> None:
     group(matrix)
     async with receiving(channel(matrix), FakeIntake()):

@@ -206,6 +206,17 @@ async def test_files_come_as_attachments_that_can_be_fetched(b: Bench) -> None:
     assert (hidden.kind, hidden.error) == ("document", "Slack does not keep this file any more")
 
 
+async def test_a_clip_is_recorded_by_its_sender_unless_another_person_made_it(b: Bench) -> None:
+    clip = b.slack.keep_file("clip.m4a", b"hello", "audio/mp4") | {"subtype": "slack_audio"}
+    async with b.running():
+        for file in (clip | {"user": "U1"}, clip | {"user": "U2"}, clip, clip | {"user": 7}):
+            b.slack.say("D1", "", subtype="file_share", files=[file])
+        b.slack.say("D1", "", subtype="file_share", files=[clip | {"subtype": "", "user": "U1"}])
+        messages = await received(b, 5)
+    recorded = [message.attachments[0].recorded for message in messages]
+    assert recorded == [True, False, False, False, False]
+
+
 async def test_a_shared_message_comes_with_its_text(b: Bench) -> None:
     async with b.running():
         share = {"is_share": True, "author_name": "Bob", "text": "the <https://x.org|plan>"}

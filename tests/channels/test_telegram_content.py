@@ -20,8 +20,8 @@ def sent(**fields: Any) -> InboundMessage:
     return inbound
 
 
-def file(kind: str, name: str, mime: str, size: int = 0) -> Attachment:
-    return Attachment(kind=kind, ref="F", name=name, mime=mime, size=size)
+def file(kind: str, name: str, mime: str, size: int = 0, *, recorded: bool = False) -> Attachment:
+    return Attachment(kind=kind, ref="F", name=name, mime=mime, size=size, recorded=recorded)
 
 
 PDF = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 122_880}
@@ -38,7 +38,7 @@ PDF = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size":
         ),
         (
             {"voice": FILE | {"duration": 3, "file_size": 900}},
-            file("audio", "voice-5.ogg", "audio/ogg", 900),
+            file("audio", "voice-5.ogg", "audio/ogg", 900, recorded=True),
         ),
         (
             {"audio": FILE | {"title": "Song/1", "performer": "Ann"}},
@@ -48,7 +48,7 @@ PDF = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size":
             {"video": FILE | {"file_name": "v.mp4", "mime_type": "video/mp4"}},
             file("video", "v.mp4", "video/mp4"),
         ),
-        ({"video_note": FILE}, file("video", "video-note-5.mp4", "video/mp4")),
+        ({"video_note": FILE}, file("video", "video-note-5.mp4", "video/mp4", recorded=True)),
         ({"animation": FILE, "document": PDF}, file("video", "animation-5.mp4", "video/mp4")),
     ],
     ids=str,

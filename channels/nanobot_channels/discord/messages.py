@@ -18,6 +18,8 @@ EPOCH = 1_420_070_400
 """Unix seconds of Discord's snowflake 0."""
 _DIGITS = 20
 _REPLY = 19
+# The flag of a message that Discord's own recorder made.
+_VOICE_MESSAGE = 1 << 13
 _USER_MESSAGES = {0, _REPLY}
 _CODE = re.compile(r"(```[\s\S]*?```|``[^\n]*?``|`[^`\n]*`)")
 _USER = re.compile(r"<@!?(\d+)>")
@@ -132,6 +134,7 @@ class Message(msgspec.Struct, kw_only=True):
     webhook_id: str | None = None
     member: Member | None = None
     content: str = ""
+    flags: Any = 0
     nonce: str | int | None = None
     edited_timestamp: str | None = None
     mentions: list[User] = []
@@ -305,6 +308,7 @@ def _attachments(message: Message) -> Iterator[Attachment]:
             name=clean(file.filename).replace("\n", " "),
             mime=mime,
             size=size(file.size),
+            recorded=bool(size(message.flags) & _VOICE_MESSAGE) and file in message.attachments,
         )
 
 

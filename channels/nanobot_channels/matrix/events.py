@@ -13,6 +13,7 @@ from nanobot_channels.common.shapes import BadEvent, listed, shaped, string, tab
 from nanobot_channels.common.text import clean, one_line
 
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
+_VOICE = {"org.matrix.msc3245.voice", "org.matrix.msc3245.voice.v2", "m.voice"}
 # What bots say to people is a notice, and never answered, so that two bots have an end.
 _UNHEARD = {"m.notice", "m.server_notice", "m.key.verification.request"}
 _MXC = re.compile(r"mxc://([\w.:\[\]-]+)/([\w-]+)")
@@ -163,6 +164,7 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
             mime=string(info.get("mimetype")),
             size=size(info.get("size")),
             error=error,
+            recorded=msgtype == "m.audio" and not _VOICE.isdisjoint(content),
         ),
     )
 

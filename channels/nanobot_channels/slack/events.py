@@ -18,6 +18,8 @@ from nanobot_channels.slack.text import mentions, people_in, to_plain, without_m
 _SUBTYPES = {"", "file_share", "thread_broadcast", "me_message"}
 _TS = re.compile(r"\d{1,12}\.\d{1,6}")
 _KINDS = {"image", "audio", "video"}
+# What Slack's own recorder makes.
+_CLIPS = ("slack_audio", "slack_video")
 
 
 class BotUser(msgspec.Struct, frozen=True):
@@ -38,6 +40,8 @@ class File(msgspec.Struct, frozen=True):
     title: str | None = ""
     mimetype: str | None = ""
     size: Any = 0
+    user: Any = ""
+    subtype: Any = ""
     mode: str = ""
     url_private: str = ""
     url_private_download: str = ""
@@ -174,7 +178,9 @@ def inbound(
     message, chat = item.message, item.chat
     raw = message.text or ""
     mentioned = mentions(raw, me.user_id)
-    attachments = tuple(_attachment(file) for file in message.files if file is not None)
+    attachments = tuple(
+        _attachment(file, message.user) for file in message.files if file is not None
+    )
     text = _body(without_mention(raw, me.user_id), message, {**names, me.user_id: me.user or "bot"})
     if not text and not attachments:
         return None
@@ -226,7 +232,7 @@ def _is_shared(item: _Shared) -> bool:
     return (item.is_share or item.is_msg_unfurl) and bool(item.text or item.fallback)
 
 
-def _attachment(file: File) -> Attachment:
+def _attachment(file: File, sender: str | None) -> Attachment:
     kind = (file.mimetype or "").partition("/")[0]
     error = ""
     if file.mode in {"tombstone", "hidden_by_limit"}:
@@ -238,6 +244,8 @@ def _attachment(file: File) -> Attachment:
         mime=file.mimetype or "",
         size=size(file.size),
         error=error,
+        # A clip can be shared again by others than its speaker.
+        recorded=file.subtype in _CLIPS and bool(sender) and file.user == sender,
     )
 
 

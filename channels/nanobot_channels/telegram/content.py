@@ -39,7 +39,8 @@ def _files(message: Message) -> Iterator[Attachment]:
     if message.video:
         yield _file(message.video, "video/mp4", f"video-{number}.mp4")
     if message.video_note:
-        yield _file(message.video_note, "video/mp4", f"video-note-{number}.mp4")
+        note = _file(message.video_note, "video/mp4", f"video-note-{number}.mp4")
+        yield msgspec.structs.replace(note, recorded=True)
     if message.sticker and not _moves(message.sticker):
         sticker = message.sticker
         yield Attachment(

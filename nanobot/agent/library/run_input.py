@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent.tool_calls import MOST_AT_ONCE
 from nanobot.errors import UsageError
+from nanobot.labels import NOTHING, Label, Privacy, Speaker, of
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState
 from nanobot.workspace.images import look, too_large
@@ -70,6 +71,15 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     error: str | None = None
     usage: RunUsage = RunUsage()
+
+
+def said_by_program(request: RunInput, *, trusted: bool = False) -> Label:
+    """The label of what another program asks for. The words of a trusted one count as its owner's,
+    but not what it says that the assistant answered before."""
+    label = NOTHING if trusted else of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION)
+    if any(read(message).role == "assistant" for message in request.messages):
+        label = label.join(of(Speaker.OUTSIDE, privacy=Privacy.CONVERSATION))
+    return label
 
 
 class Content(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
 from nanobot.errors import UsageError
-from nanobot.labels import Privacy, Speaker, of
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import (
     Address,
     Attachment,
@@ -56,19 +56,18 @@ class RunService:
         self._ids = ids
 
     async def stream(
-        self, request: RunInput, *, program: bool = False
+        self, request: RunInput, label: Label = NOTHING
     ) -> AsyncGenerator[RunEvent | RunResult, None]:
         """The run's events from now on, then its result. A known id attaches, or gives the result
-        that is recorded. `program`: another program speaks, so what it says, its account of the
-        past included, is not an owner's word. Raises RunConflict for a known id with other input,
-        and UsageError for what is wrong with it or cannot be done."""
+        that is recorded. `label` says who speaks if it is not the owner. Raises RunConflict for a
+        known id with other input, and UsageError for what is wrong with it or cannot be done."""
         request = checked(request)
         run_id = request.run_id or self._ids.run_id()
         session_key = request.session_key or f"api:{run_id}"
         message = self._message(request, run_id)
-        if program:
-            label = of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION)
-            message = msgspec.structs.replace(message, tainted=True, label=label.encoded())
+        if label != NOTHING:
+            encoded, tainted = label.encoded(), label.tainted
+            message = msgspec.structs.replace(message, tainted=tainted, label=encoded)
         if await self._client.outcome(WHERE, run_id) is None:
             await self._check_new(request, session_key)
             pictures = await self._pictures(request)

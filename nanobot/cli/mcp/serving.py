@@ -22,6 +22,7 @@ from nanobot.api import Agent, RunEvent, RunInput, RunResult
 from nanobot.cli.calls import performed
 from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
+from nanobot.config.settings.channels import MCP_SERVE
 from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS
@@ -58,6 +59,7 @@ class ServedTools(OfferedTools):
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
         self._config = load(environ, unset={})
         super().__init__(OPERATIONS, approves=self._config.web.mcp_approves)
+        self._trusted = MCP_SERVE in self._config.web.trusted_programs
         self._environ = environ
         self._progress_seconds = progress_seconds
 
@@ -89,13 +91,13 @@ class ServedTools(OfferedTools):
         return await performed(self._config, self._environ, operation, arguments)
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
-        home = self._config.home
+        home, program = self._config.home, not self._trusted
         for _ in range(_PATIENCE):
             with suppress(NotServed):
-                async with Agent.connect(home) as agent:
+                async with Agent.connect(home, program=program) as agent:
                     return await _observed(agent, request, observe)
             with suppress(StoreLocked):
-                async with Agent.open(home) as agent:
+                async with Agent.open(home, program=program) as agent:
                     return await _observed(agent, request, observe)
             # Some command has the store for a moment, or a nanobot is starting.
             await asyncio.sleep(0.1)

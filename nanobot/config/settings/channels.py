@@ -82,6 +82,8 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 
 WEB_PORT = 8765
+MCP_SERVE = "mcp serve"
+"""What `nanobot mcp serve` is called among the programs that may be trusted."""
 PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 """A path below which a proxy may serve the gateway, as in /assistant."""
 
@@ -92,7 +94,8 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     the role web serves its health; 0: nowhere. `trusted_proxies` are the addresses whose
     X-Forwarded headers count. `public_url` is the address that people use, where a proxy has
     another one than this machine; `base_path` the path below which that proxy serves the gateway
-    (empty: the path of `public_url`)."""
+    (empty: the path of `public_url`). `trusted_programs` are names of tokens; `owner` is
+    `token`, and `mcp serve` that command."""
 
     enabled: Annotated[bool, about("Whether the page and the HTTP API are served.")] = True
     host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
@@ -121,6 +124,10 @@ class WebSettings(Settings, frozen=True, kw_only=True):
         str, about("Path below which a proxy serves the gateway. Empty: the path of `public_url`.")
     ] = ""
 
+    trusted_programs: Annotated[
+        tuple[str, ...],
+        about("Names of tokens whose words over /v1 and /mcp count as the owner's."),
+    ] = ()
     mcp_approves: Annotated[
         bool, about("Whether programs may approve calls and answer questions over MCP.")
     ] = False

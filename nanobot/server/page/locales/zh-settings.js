@@ -109,6 +109,8 @@ export default {
     "除地址和 localhost 外，可用来访问网关的名称。",
   "Port for health checks of a process without the role web. 0: none.":
     "没有 web 角色的进程提供健康检查的端口。0：不提供。",
+  "Names of tokens whose words over /v1 and /mcp count as the owner's.":
+    "令牌名称：这些程序通过 /v1 和 /mcp 说的话视为所有者本人所说。",
   "Whether programs may approve calls and answer questions over MCP.":
     "程序是否可以通过 MCP 批准调用并回答问题。",
   "Addresses of proxies whose X-Forwarded headers count.": "其 X-Forwarded 头可信的代理地址。",
