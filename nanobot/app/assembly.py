@@ -281,20 +281,20 @@ class _Assembly:
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
+        store, clock = self.store, self.machine.clock
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
+            quarantine=store.quarantine,
             conversations=self.conversations,
-            notices=SqlNotices(self.store.database),
+            notices=SqlNotices(store.database),
             tasks=self.tasks,
             starter=starter,
-            pairing=Pairing(
-                SqlPairingStore(self.store.database, self.store.writer), self.machine.clock
-            ),
+            pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             budgets=self.budgets,
-            spending=SqlUsageStore(self.store.database),
+            spending=SqlUsageStore(store.database),
             memory=self.memory,
             job_editor=self.editor,
             tools=self.tools,
@@ -315,7 +315,7 @@ class _Assembly:
                 forget_prompts=self.records.forget_prompts,
             ),
             facts=facts,
-            clock=self.machine.clock,
+            clock=clock,
             began=self.machine.began,
             partial_elsewhere=self.peer_state.partial,
         )

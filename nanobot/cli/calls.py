@@ -22,8 +22,10 @@ from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.operations.operation import Operation
+from nanobot.operations.quarantine import below
 from nanobot.operations.rendering import Now, as_text
-from nanobot.server.client import call
+from nanobot.server.client import listing
+from nanobot.server.protocol import Result
 
 _PATIENCE_SECONDS = 5.0
 
@@ -35,12 +37,15 @@ def perform(
     to_stderr(environ, "WARNING")
     unset: dict[str, str] = {}
     config = load(environ, unset)
-    raw = asyncio.run(performed(config, environ, operation, arguments, tuple(unset.values())))
-    result = msgspec.json.decode(raw, type=operation.returns)
+    given = asyncio.run(performed(config, environ, operation, arguments, tuple(unset.values())))
+    result = msgspec.json.decode(given.result, type=operation.returns)
+    unreadable = below(given.unreadable, "nanobot db quarantine")
     if json:
-        document(raw)
+        document(bytes(given.result))
+        if unreadable:
+            warn(*unreadable)
     else:
-        say(*shown(operation, result, zone_of_home(config.agent, environ)))
+        say(*shown(operation, result, zone_of_home(config.agent, environ)), *unreadable)
     if operation.failed(result):
         raise typer.Exit(1)
 
@@ -65,15 +70,15 @@ async def performed(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str] = (),
-) -> bytes:
-    """What it gave, as JSON. `unset`: what the configuration refers to and this process lacks.
+) -> Result:
+    """What it gave. `unset`: what the configuration refers to and this process lacks.
 
     Raises what the operation raises, or StoreError.
     """
     path = config.home / "control.sock"
     began = time.monotonic()
     while True:
-        answer = await call(path, operation.name, arguments)
+        answer = await listing(path, operation.name, arguments)
         if answer is not None:
             return answer
         try:
@@ -91,14 +96,16 @@ async def _alone(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str],
-) -> bytes:
+) -> Result:
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
     gateway = Gateway(config, environ, channels=False)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
         try:
-            return msgspec.json.encode(await operations.call(operation.name, arguments))
+            given = await operations.listing(operation.name, arguments)
         except NanobotError:
             for sentence in unset:  # a secret that is missing may be the cause
                 warn(f"nanobot: {sentence}")
             raise
+        raw = msgspec.Raw(msgspec.json.encode(given.result))
+        return Result(operation.name, raw, unreadable=given.unreadable)

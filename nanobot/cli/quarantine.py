@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import Annotated
 
+import msgspec
 import typer
 
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, subcommands
 from nanobot.cli.output import document, say
 from nanobot.errors import UsageError
+from nanobot.session.quarantine import Quarantined
 
 quarantine = subcommands()
 
@@ -58,9 +61,9 @@ def show(context: typer.Context, number: Id, json: Json = False) -> None:
             document(shown)
             return
         say(f"{shown.row.column}: {shown.row.reason}")
-        for table, columns in shown.content:
-            say(f"{table}:")
-            for name, value in columns.items():
+        for kept in shown.content:
+            say(f"{kept.table}:")
+            for name, value in kept.columns.items():
                 say(f"    {name} = {value}")
 
 
@@ -73,13 +76,20 @@ def restore(
         typer.Option("--set", metavar="COLUMN=VALUE", help="Repair a column (repeatable)."),
     ] = None,
 ) -> None:
-    """Put a row back into its table. Stop the gateway first."""
+    """Put a row back into its table, also while a gateway runs."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
+    from nanobot.server.client import call  # noqa: PLC0415
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415
 
     with errors():
         given = _pairs(values or [])
-        row = at_rest.restore(load(context.obj, unset={}).database_url, number, given)
+        config = load(context.obj, unset={})
+        asked = {"id": number, "values": "\n".join(values or [])}
+        raw = asyncio.run(call(config.home / "control.sock", "quarantine restore", asked))
+        if raw is not None:
+            row = msgspec.json.decode(raw, type=Quarantined)
+        else:
+            row = at_rest.restore(config.database_url, number, given)
         say(f"{row.table} {row.key} is back.")
 
 

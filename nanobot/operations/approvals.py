@@ -74,6 +74,7 @@ def _decided_text(approval: Approval, _: Now) -> str:
     role=Role.MEMBER,
     example="state=approved",
     empty="No approvals are pending.",
+    shows=("approvals",),
 )
 async def list_approvals(
     context: OperationContext,
@@ -170,7 +171,7 @@ async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> P
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 
-@operation("policy rules", reads=True)
+@operation("policy rules", reads=True, shows=("approval_rules",))
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
     """List permanent permissions."""
     return await context.engine.records.rules()

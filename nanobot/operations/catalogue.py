@@ -17,6 +17,7 @@ from nanobot.operations import (
     memory,
     pairing,
     prompts,
+    quarantine,
     runs,
     search,
     security,
@@ -57,6 +58,7 @@ _MODULES = (
     prompts,
     files,
     health,
+    quarantine,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     operation

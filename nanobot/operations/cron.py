@@ -135,6 +135,7 @@ def _job_text(job: JobView, _: Now) -> str:
     role=Role.MEMBER,
     example="state=paused",
     empty="`cron add every 2 hours Check the builds` adds a job.",
+    shows=("jobs",),
 )
 async def list_jobs(
     context: OperationContext,
@@ -213,7 +214,7 @@ async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) ->
     return viewed(await context.engine.job_editor.remove(_requester(caller), job))
 
 
-@operation("cron history", reads=True, role=Role.MEMBER, example="3")
+@operation("cron history", reads=True, role=Role.MEMBER, example="3", shows=("occurrences",))
 async def list_occurrences(
     context: OperationContext,
     caller: Caller,

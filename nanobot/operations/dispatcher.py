@@ -16,6 +16,7 @@ from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, Out
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
+from nanobot.operations.quarantine import below
 from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import reaction, verdict
 from nanobot.session import keys
@@ -23,10 +24,12 @@ from nanobot.session.approvals import Approval, Approver, may_answer
 from nanobot.session.entries import DecisionEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import APPROVALS
+from nanobot.session.quarantine import Quarantined
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 
 _LOOKED_AT = 20
+_MOST_UNREADABLE = 1_000
 _TURNS = 2
 _ASKS = re.compile("[?\uff1f]")
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
@@ -56,6 +59,13 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
             role=self.role,
             answer=notice(self.message, text, refused=refused),
         )
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operation gave, and the rows that belong into it and cannot be read."""
+
+    result: Any
+    unreadable: tuple[Quarantined, ...]
 
 
 class Dispatcher:
@@ -215,7 +225,9 @@ class Dispatcher:
         )
         try:
             result = await self._perform(operation, caller, arguments)
-            text = operation.rendered(result, self.engine.shown_at())
+            lines = [operation.rendered(result, self.engine.shown_at())]
+            lines += below(await self.unreadable(operation, caller, arguments), "/quarantine")
+            text = "\n".join(lines)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
         admission = invocation.answered(text)
@@ -276,6 +288,29 @@ class Dispatcher:
         if not operation.may(caller.role):
             raise NotAllowed(f"{name} is not for {caller.role}s.")
         return await self._perform(operation, caller, operation.converted(arguments))
+
+    async def listing(
+        self, name: str, arguments: Mapping[str, Any], caller: Caller = AT_THE_TERMINAL
+    ) -> Listing:
+        """As `call`, with the rows that belong into the result and cannot be read."""
+        result = await self.call(name, arguments, caller)
+        unreadable = await self.unreadable(self.named(name), caller, arguments)
+        return Listing(result=result, unreadable=tuple(unreadable))
+
+    async def unreadable(
+        self, operation: Operation, caller: Caller, arguments: Mapping[str, Any]
+    ) -> list[Quarantined]:
+        """The rows that belong into a list and cannot be read, of those that the caller may see."""
+        if not operation.shows or arguments.get("skip"):
+            return []
+        session = arguments.get("session", "")
+        if not session and any(each.session for each in operation.parameters):
+            session = caller.session_key
+        rows = await self.engine.quarantine.listed(
+            tables=operation.shows, session=session, restored=False, limit=_MOST_UNREADABLE
+        )
+        owner = caller.role is Role.OWNER
+        return [row for row in rows if owner or (row.session and caller.sees(row.session))]
 
     async def _perform(
         self, operation: Operation, caller: Caller, arguments: dict[str, Any]

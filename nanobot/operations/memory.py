@@ -46,6 +46,7 @@ def _after(word: str) -> Callable[[MemoryView, Now], str]:
     role=Role.MEMBER,
     example="state=proposed",
     empty="Tell the assistant to remember something, or write into MEMORY.md.",
+    shows=("memories",),
 )
 async def list_memories(
     context: OperationContext,

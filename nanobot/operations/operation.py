@@ -106,6 +106,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     own_command: bool
     failed: Callable[[Any], bool]
     empty: str = ""
+    shows: tuple[str, ...] = ()
 
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
@@ -240,6 +241,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     own_command: bool = False,
     failed: Callable[[Any], bool] = lambda _: False,
     empty: str = "",
+    shows: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -254,6 +256,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     it is done by a command that works without a store, too.
     `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
     `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
+    `shows`: the tables whose rows it lists; those that cannot be read are named below it.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -275,6 +278,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             own_command=own_command,
             failed=failed,
             empty=empty,
+            shows=shows,
         )
 
     return wrapped

@@ -19,6 +19,7 @@ from nanobot.operations.rendering import Now
     reads=True,
     example="state=asked",
     empty="People who write to the assistant for the first time appear here.",
+    shows=("pairings",),
 )
 async def list_pairings(
     context: OperationContext,

@@ -62,7 +62,13 @@ def _is_seen(caller: Caller, run: RunView) -> bool:
     return any(caller.sees(key) for key in (run.session_key, run.parent_session) if key)
 
 
-@operation("runs list", reads=True, role=Role.MEMBER, example="state=failed")
+@operation(
+    "runs list",
+    reads=True,
+    role=Role.MEMBER,
+    example="state=failed",
+    shows=("runs", "tasks"),
+)
 async def list_runs(  # noqa: PLR0913 - each is one argument of people
     context: OperationContext,
     caller: Caller,
@@ -170,7 +176,12 @@ async def _message_of(context: OperationContext, number: int) -> OutboxView:
     return message
 
 
-@operation("outbox list", reads=True, example="state=dead")
+@operation(
+    "outbox list",
+    reads=True,
+    example="state=dead",
+    shows=("outbound", "outbound_parts", "voice_answers"),
+)
 async def list_outbox(
     context: OperationContext,
     _: Caller,
@@ -248,7 +259,7 @@ async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
     ]
 
 
-@operation("tools history", reads=True, example="tool=exec limit=50")
+@operation("tools history", reads=True, example="tool=exec limit=50", shows=("entries",))
 async def list_tool_calls(
     context: OperationContext,
     _: Caller,

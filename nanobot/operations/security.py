@@ -46,7 +46,7 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
     return await context.engine.security.audit()
 
 
-@operation("security files", reads=True)
+@operation("security files", reads=True, shows=("tainted_files",))
 async def list_tainted_files(
     context: OperationContext, _: Caller, limit: Limit = 100
 ) -> list[TaintedFile]:

@@ -80,6 +80,7 @@ def _words(entry: EntryView) -> str:
     reads=True,
     role=Role.MEMBER,
     example="unread",
+    shows=("sessions", "session_marks", "inbound", "prompt_uses", "archived_logs"),
 )
 async def list_sessions(  # noqa: PLR0913 - each narrows the list
     context: OperationContext,
@@ -108,7 +109,12 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
 
 
 @operation(
-    "sessions show", reads=True, role=Role.MEMBER, text=page_text, example="telegram:1001 limit=50"
+    "sessions show",
+    reads=True,
+    role=Role.MEMBER,
+    text=page_text,
+    example="telegram:1001 limit=50",
+    shows=("entries",),
 )
 async def show_session(
     context: OperationContext,
@@ -160,7 +166,14 @@ async def delete_session(
     return DeletedSession(key=session, entries=count)
 
 
-@operation("sessions export", reads=True, role=Role.MEMBER, text=page_text, example="telegram:1001")
+@operation(
+    "sessions export",
+    reads=True,
+    role=Role.MEMBER,
+    text=page_text,
+    example="telegram:1001",
+    shows=("entries",),
+)
 async def export_session(
     context: OperationContext,
     caller: Caller,
@@ -188,6 +201,7 @@ def _notices_text(notices: list[NoticeView], _: Now) -> str:
     role=Role.MEMBER,
     text=_notices_text,
     example="telegram:1001",
+    shows=("outbound", "inbound"),
 )
 async def list_notices(
     context: OperationContext,

@@ -87,7 +87,14 @@ def _left(status: LimitStatus) -> str:
     return f"{left} of {limit} {named}"
 
 
-@operation("usage", reads=True, role=Role.MEMBER, text=_text, example="by=model days=30")
+@operation(
+    "usage",
+    reads=True,
+    role=Role.MEMBER,
+    text=_text,
+    example="by=model days=30",
+    shows=("usage_totals", "usage_changes", "model_call_costs"),
+)
 async def show_usage(
     context: OperationContext,
     caller: Caller,

@@ -35,7 +35,10 @@ async def make_link(
 
 
 @operation(
-    "web tokens list", reads=True, empty="`web tokens add laptop` creates a token for a program."
+    "web tokens list",
+    reads=True,
+    empty="`web tokens add laptop` creates a token for a program.",
+    shows=("access_tokens",),
 )
 async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
     """List the tokens of programs and the logged-in browsers."""

@@ -110,7 +110,11 @@ class ControlClient:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> bytes:
         """What an operation gave, as JSON."""
-        return bytes((await self._answered(CallOperation(name, dict(arguments)), Result)).result)
+        return bytes((await self.listing(name, arguments)).result)
+
+    async def listing(self, name: str, arguments: Mapping[str, Any]) -> Result:
+        """The same, with the rows that belong into it and cannot be read."""
+        return await self._answered(CallOperation(name, dict(arguments)), Result)
 
     async def stream(
         self, request: RunInput, *, program: bool = False
@@ -176,12 +180,18 @@ async def connected(home: Path) -> AsyncIterator[ControlClient]:
 async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | None:
     """What an operation of the nanobot behind a control socket gave, as JSON; None if nobody is
     there, or leaves. Raises what was refused."""
+    given = await listing(path, name, arguments)
+    return None if given is None else bytes(given.result)
+
+
+async def listing(path: Path, name: str, arguments: Mapping[str, Any]) -> Result | None:
+    """The same, with the rows that belong into it and cannot be read."""
     client = await ControlClient.connect(path)
     if client is None:
         return None
     try:
         async with asyncio.timeout(_CALL_SECONDS):
-            return await client.call(name, arguments)
+            return await client.listing(name, arguments)
     except Disconnected:
         return None
     except TimeoutError:

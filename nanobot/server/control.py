@@ -294,8 +294,9 @@ class ControlServer:
         answer: Result | Refusal
         with boundary(f"operation {request.name}") as caught:
             try:
-                result = await self._intake.operations.call(request.name, request.arguments)
-                answer = Result(request.name, msgspec.Raw(msgspec.json.encode(result)), request.key)
+                given = await self._intake.operations.listing(request.name, request.arguments)
+                raw = msgspec.Raw(msgspec.json.encode(given.result))
+                answer = Result(request.name, raw, request.key, given.unreadable)
                 if len(answer.result) > LINE_LIMIT - 1_000:
                     answer = Refusal("that is too much for one answer: ask for less", request.key)
             except NanobotError as error:

@@ -19,7 +19,9 @@ from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.operation import Operation
+from nanobot.operations.quarantine import below
 from nanobot.server.api_parts import ApiParts
+from nanobot.server.protocol import Result
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of
@@ -100,7 +102,8 @@ class OfferedTools(ABC):
             result = await self._perform(operation, arguments)
         except NanobotError as error:
             return _answer(str(error), failed=True)
-        return _answer(msgspec.json.format(result, indent=2).decode())
+        lines = below(result.unreadable, "nanobot db quarantine")
+        return _answer(msgspec.json.format(bytes(result.result), indent=2).decode(), *lines)
 
     async def _send(self, arguments: Mapping[str, Any], observe: Callable[[RunEvent], None]) -> str:
         try:
@@ -126,8 +129,8 @@ class OfferedTools(ABC):
         return result.message
 
     @abstractmethod
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
-        """What it gives, as JSON."""
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
+        """What it gives."""
 
     @abstractmethod
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
@@ -142,8 +145,10 @@ class McpTools(OfferedTools):
         self._api = api
         self._trusted = trusted
 
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
-        return msgspec.json.encode(await self._api.operations.call(operation.name, arguments))
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
+        given = await self._api.operations.listing(operation.name, arguments)
+        raw = msgspec.Raw(msgspec.json.encode(given.result))
+        return Result(operation.name, raw, unreadable=given.unreadable)
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
         label = said_by_program(request, trusted=self._trusted)
@@ -165,6 +170,8 @@ def _described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool)
     )
 
 
-def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
-    """What a call gave, or why it was refused."""
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
+def _answer(text: str, *unreadable: str, failed: bool = False) -> types.CallToolResult:
+    """What a call gave, or why it was refused; then the rows that cannot be read."""
+    texts = [text, "\n".join(unreadable)] if unreadable else [text]
+    content = [types.TextContent(text=each) for each in texts]
+    return types.CallToolResult(content=list(content), is_error=failed)

@@ -17,7 +17,7 @@ from nanobot.server.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.server.application import Route
 from nanobot.server.descriptions import DESCRIPTIONS, HOOKS
 from nanobot.server.openai_schemas import OpenAIError
-from nanobot.server.operation_routes import path_of
+from nanobot.server.operation_routes import UNREADABLE, path_of
 from nanobot.server.path_prefix import prefix_of
 from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
 from nanobot.server.wire import OPENAI, QUIET
@@ -49,6 +49,15 @@ _HEADERS = {
     426: ("Upgrade", True, "What to ask for."),
     429: ("Retry-After", False, "Seconds until it may be asked again."),
     503: ("Retry-After", False, "Seconds until it may be asked again."),
+}
+
+
+_UNREADABLE = {
+    UNREADABLE: {
+        "description": "How many rows belong into the list and cannot be read; "
+        "`GET /api/quarantine/list` names them. Missing if all can be read.",
+        "schema": {"type": "string"},
+    }
 }
 
 
@@ -168,7 +177,8 @@ def _of_operation(operation: Operation, schemas: _Schemas) -> _Json:
         "tags": [operation.name.split()[0]],
         "security": _security("get" if operation.reads else "post"),
         "responses": {
-            "200": _answer({JSON: {"schema": schemas.of(operation.returns)}}),
+            "200": _answer({JSON: {"schema": schemas.of(operation.returns)}})
+            | ({"headers": _UNREADABLE} if operation.shows else {}),
             **_refused((*refusals, *_OF_GUARDS)),
         },
         "x-least-role": str(operation.role),

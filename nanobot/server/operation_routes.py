@@ -33,6 +33,8 @@ from nanobot.server.wire import Problem, answer, body_of
 
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0
+UNREADABLE = "Nanobot-Unreadable"
+"""How many rows belong into a list and cannot be read; `quarantine list` names them."""
 
 # The first that fits. Anything else that an operation refuses is a matter of how things stand.
 _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
@@ -101,10 +103,11 @@ def _performing(operations: Dispatcher, operation: Operation) -> Handler:
             if not operation.may(caller.role):
                 raise NotAllowed(f"{operation.name} is not for {caller.role}s.")
             arguments = _queried(operation, request) if operation.reads else await sent(request)
-            result = await operations.call(operation.name, arguments, caller)
+            given = await operations.listing(operation.name, arguments, caller)
         except NanobotError as error:
             raise problem_of(error) from None
-        return answer(200, result)
+        unreadable = {UNREADABLE: str(len(given.unreadable))} if given.unreadable else {}
+        return answer(200, given.result, unreadable)
 
     return perform
 

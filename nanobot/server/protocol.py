@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.messages import Choice, OutboundKind, RunEvent
+from nanobot.session.quarantine import Quarantined
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one line: a message of a million characters, every one escaped, still fits."""
@@ -109,11 +110,12 @@ class ShowMessage(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
 
 
 class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
-    """What an operation gave."""
+    """What an operation gave. `unreadable`: rows that belong into it and cannot be read."""
 
     name: str
     result: msgspec.Raw
     key: str = ""
+    unreadable: tuple[Quarantined, ...] = ()
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered", tag_field="op"):

@@ -22,6 +22,7 @@ from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal import channel_leases, lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
+from nanobot.store.quarantine.repository import SqlQuarantine
 from nanobot.store.unit import StoreContext, StoreHooks
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Store:
         self.notices = notices
         self.database: Database = self.guard
         self.writer = writer
+        self.quarantine = SqlQuarantine(self.guard, writer)
         self._lock = lock
 
     @property

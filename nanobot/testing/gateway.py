@@ -42,6 +42,7 @@ from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
 from nanobot.server.access import Access
 from nanobot.session.tasks import TaskStarter
+from nanobot.store.quarantine.repository import SqlQuarantine
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
@@ -177,6 +178,7 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
+            quarantine=SqlQuarantine(self.process, self.process.writer),
             conversations=self.process.conversations,
             notices=SqlNotices(self.process),
             tasks=self.tasks,

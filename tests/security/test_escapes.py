@@ -60,6 +60,8 @@ LISTED = {
     "files show": (("USER.md",),),
     "prompts show": (("USER.md",),),
     "web tokens list": (),
+    "db quarantine list": (),
+    "db quarantine show": (("1",),),
 }
 """Commands that show something, and with what arguments (none: without any)."""
 
@@ -76,6 +78,7 @@ CHANGES = {
     *("mcp enable", "mcp disable", "models try", "prompts write", "skills enable"),
     *("skills disable", "runs feedback", "web link", "web tokens add", "web tokens revoke"),
     *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
+    "db quarantine restore",
 }
 """Those that do something; what they print of it is printed in the same way."""
 

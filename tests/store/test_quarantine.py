@@ -10,12 +10,12 @@ from nanobot.errors import UsageError
 from nanobot.messages import Address, Role, Sender
 from nanobot.session.entries import ErasedEntry
 from nanobot.session.inbox import Admission
+from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Work
 from nanobot.store.quarantine import keeping
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.quarantine.keeping import Quarantined
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said

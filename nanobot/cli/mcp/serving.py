@@ -28,6 +28,7 @@ from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.server.mcp_tools import OfferedTools
+from nanobot.server.protocol import Result
 
 # Clients give up after 30 s or 60 s without a word, unless they hear of progress.
 _PROGRESS_SECONDS = 5.0
@@ -86,7 +87,7 @@ class ServedTools(OfferedTools):
             finally:
                 reporting.cancel()
 
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> bytes:
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
         operation.converted(arguments)
         return await performed(self._config, self._environ, operation, arguments)
 

@@ -127,6 +127,17 @@ const json = (values) => ({
  */
 const posted = async (path, values) => (await request(path, json(values))).json();
 
+/** By the name of a list: how many of its rows the gateway could not read. */
+export const unreadable = signal(/** @type {Record<string, number>} */ ({}));
+
+/** @param {string} path @param {Response} response */
+function counted(path, response) {
+  const name = path.slice("/api/".length).replaceAll("/", " ");
+  const count = Number(response.headers.get("Nanobot-Unreadable"));
+  const counts = unreadable.value;
+  if (count !== (counts[name] ?? 0)) unreadable.value = { ...counts, [name]: count };
+}
+
 /**
  * @param {string} path
  * @param {object} [values]
@@ -135,9 +146,9 @@ const posted = async (path, values) => (await request(path, json(values))).json(
 async function got(path, values = {}, options = {}) {
   const whole = `${path}${query(values)}`;
   const early = await taken(whole);
-  if (!early) return (await request(whole, options)).json();
-  await judged(early.response);
-  return early.value;
+  const response = early ? await judged(early.response) : await request(whole, options);
+  counted(path, response);
+  return early ? early.value : response.json();
 }
 
 /**

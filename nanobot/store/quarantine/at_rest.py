@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.session.quarantine import Quarantined, QuarantinedContent
 from nanobot.store.database import migrate
 from nanobot.store.maintenance import at_rest, reading
 from nanobot.store.quarantine import keeping, sweeping
-from nanobot.store.quarantine.keeping import Quarantined, QuarantinedContent
 from nanobot.store.quarantine.sweeping import Unreadable
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
@@ -35,7 +35,9 @@ def unreadable(url: str) -> list[Unreadable]:
 def listed(url: str, *, table: str, restored: bool, limit: int) -> list[Quarantined]:
     """What is in quarantine, the latest first."""
     with _current(url) as connection:
-        return keeping.listed(connection, table=table, restored=restored, limit=limit)
+        return keeping.listed(
+            connection, tables=[table] if table else (), restored=restored, limit=limit
+        )
 
 
 def shown(url: str, identity: int) -> QuarantinedContent:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from nanobot.errors import UnknownId, UsageError
+from nanobot.messages import Address
+from nanobot.session.quarantine import (
+    Quarantined,
+    QuarantinedColumns,
+    QuarantinedContent,
+)
 from nanobot.store.database import schema
 from nanobot.store.quarantine import raw, repairs, telling, units
 from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
@@ -17,33 +23,10 @@ from nanobot.store.quarantine.readable import Flaw, flaws
 from nanobot.store.unit import StoreContext
 
 _q = schema.quarantine
-State: TypeAlias = Literal["moved", "repaired", "restored"]
 NEVER_MOVED = frozenset({"meta", "quarantine"})
 """Tables whose rows are left where they are: without them nothing could be opened or put back."""
 _READ_ALL_THE_SAME = frozenset({("jobs", "body")})
 """What is shown, and refused by what acts on it, where it cannot be read."""
-
-
-class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that could not be read. `state`: moved (it is only here), repaired (it is still in its
-    table, with a plain value in the column), restored. `with_it`: other rows that were taken
-    along."""
-
-    id: int
-    table: str
-    key: str
-    column: str
-    reason: str
-    state: State
-    at: float
-    with_it: int = 0
-
-
-class QuarantinedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """A quarantined row with what is in its columns, and the rows that were taken along."""
-
-    row: Quarantined
-    content: tuple[tuple[str, Mapping[str, str]], ...]
 
 
 def put_aside(
@@ -102,12 +85,19 @@ def _remove(connection: sa.Connection, kept: KeptRow) -> None:
 
 
 def listed(
-    connection: sa.Connection, *, table: str = "", restored: bool = False, limit: int = 100
+    connection: sa.Connection,
+    *,
+    tables: Collection[str] = (),
+    session: str = "",
+    restored: bool = False,
+    limit: int = 100,
 ) -> list[Quarantined]:
-    """The latest first."""
+    """The latest first. No `tables`: of all; no `session`: of all."""
     query = sa.select(_q).order_by(_q.c.id.desc()).limit(limit)
-    if table:
-        query = query.where(_q.c.of_table == table)
+    if tables:
+        query = query.where(_q.c.of_table.in_(tables))
+    if session:
+        query = query.where(_q.c.session_key == session)
     if not restored:
         query = query.where(_q.c.state != "restored")
     return [_view(row) for row in connection.execute(query)]
@@ -116,7 +106,10 @@ def listed(
 def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
     """One with its content. Raises UnknownId."""
     row = _found(connection, identity)
-    content = tuple((kept.table, raw.shown_content(kept)) for kept in raw.decode(row.content))
+    content = tuple(
+        QuarantinedColumns(table=kept.table, columns=raw.shown_content(kept))
+        for kept in raw.decode(row.content)
+    )
     return QuarantinedContent(row=_view(row), content=content)
 
 
@@ -202,7 +195,15 @@ def _view(row: Any) -> Quarantined:
         state=row.state,
         at=row.at,
         with_it=_count(row.content) - 1,
+        session=row.session_key,
     )
+
+
+def owed_after(connection: sa.Connection, identity: int) -> tuple[Address, ...]:
+    """The chats that the messages in it are for."""
+    kept = raw.decode(_found(connection, identity).content)
+    chats = (telling.chat_of(each.columns) for each in kept if each.table == "outbound")
+    return tuple(chat for chat in chats if chat is not None)
 
 
 def _count(content: bytes) -> int:

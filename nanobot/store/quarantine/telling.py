@@ -39,7 +39,7 @@ def tell_chat(
     """Tell the chat that waits for what these rows were, in one message."""
     for table, text in _TEXTS.items():
         for kept in gone:
-            address = _address(kept.columns) if kept.table == table else None
+            address = chat_of(kept.columns) if kept.table == table else None
             if address is None or kept.columns["state"].data in _SETTLED:
                 continue
             notice = OutboundMessage(
@@ -90,7 +90,8 @@ def owed_in(connection: sa.Connection) -> list[Address]:
     return [Address(row.channel, row.chat_id) for row in connection.execute(query.distinct())]
 
 
-def _address(row: RawRow) -> Address | None:
+def chat_of(row: RawRow) -> Address | None:
+    """The chat that a message is for, as far as one can tell."""
     channel, chat = _text(row["channel"]), _text(row["chat_id"])
     return Address(channel, chat, _text(row.get("thread_id"))) if channel and chat else None
 

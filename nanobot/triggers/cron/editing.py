@@ -106,7 +106,7 @@ class JobEditor:
         self._channels = channels
         self._jobs = jobs
         self._clock = clock
-        self._announce = announce
+        self.announce = announce
         self.zone_question: ZoneQuestion | None = None
         try:
             self.zone = zone_of(zone).key
@@ -145,7 +145,7 @@ class JobEditor:
         if not request.name:
             plan = await self._free_name(plan)
         job = await self._jobs.add(plan, self._next(plan, now), requester.key, most)
-        self._announce(Fired())
+        self.announce(Fired())
         return job
 
     async def edit(self, requester: Requester, which: str, request: JobRequest) -> Job:
@@ -204,7 +204,7 @@ class JobEditor:
         self._people_only(requester, "run jobs")
         job = await self._own(requester, which)
         _, fired = await self._jobs.trigger(job.id, at=None, key=requester.key, text="")
-        self._announce(fired)
+        self.announce(fired)
         return job
 
     async def listed(
@@ -279,7 +279,7 @@ class JobEditor:
     async def _keep(self, job: Job, **changes: Any) -> Job:
         changed = msgspec.structs.replace(job, **changes)
         await self._jobs.changed(changed)
-        self._announce(Fired())
+        self.announce(Fired())
         return changed
 
     def _people_only(self, requester: Requester, what: str) -> None:

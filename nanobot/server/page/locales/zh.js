@@ -566,4 +566,10 @@ export default {
   "The conversation is deleted.": "会话已删除。",
   "Found here": "在此处找到",
   "Delete": "删除",
+  "Rows that could not be read": "无法读取的行",
+  "Every row can be read.": "所有行均可读取。",
+  "Show or put back": "查看或恢复",
+  "Value of {name}": "{name} 的值",
+  "Put it back": "恢复",
+  "It is back.": "已恢复。",
 };

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { access, ApiError, known, outdated } from "../api.js";
+import { access, ApiError, known, outdated, unreadable } from "../api.js";
 import { ago, moment } from "../format.js";
 import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
@@ -365,3 +365,17 @@ export const Choice = ({ value, options, onChange, label }) => html`
     `)}
   </div>
 `;
+
+/**
+ * What stands below a list: its rows that the gateway could not read.
+ * @param {{ of: keyof import("../gateway.js").Reads }} props the list, as in "runs list"
+ */
+export function Unreadable({ of }) {
+  const [file, setFile] = useState(/** @type {typeof import("./unreadable.js") | null} */ (null));
+  const count = unreadable.value[of];
+  useEffect(() => {
+    if (count) import("./unreadable.js").then(setFile, complain);
+  }, [count]);
+  const Rows = file?.Rows;
+  return Rows && count ? html`<${Rows} of=${of} count=${count} />` : null;
+}

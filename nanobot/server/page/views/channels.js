@@ -4,7 +4,16 @@ import { change, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Button, Choice, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
+import {
+  Button,
+  Choice,
+  Fetched,
+  Head,
+  State,
+  Unreadable,
+  useFetched,
+  When,
+} from "../parts/basics.js";
 import { tell } from "../parts/notices.js";
 import { link } from "../router.js";
 import { Setup } from "./channels/setup.js";
@@ -155,6 +164,7 @@ function People() {
           ` : html`<p class="soft">${t("Nobody has asked to be let in.")}</p>`
         }
       <//>
+      <${Unreadable} of="pair list" />
     </section>
   `;
 }
@@ -252,6 +262,7 @@ function Outbox() {
           `
         }
       <//>
+      <${Unreadable} of="outbox list" />
     </section>
   `;
 }

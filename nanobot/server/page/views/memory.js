@@ -12,6 +12,7 @@ import {
   Fetched,
   Head,
   State,
+  Unreadable,
   useFetched,
   When,
 } from "../parts/basics.js";
@@ -219,6 +220,7 @@ function List() {
         `
       }
     <//>
+    <${Unreadable} of="memory list" />
   `;
 }
 

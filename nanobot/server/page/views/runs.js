@@ -5,7 +5,17 @@ import { duration, short } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Button, Choice, Empty, Fetched, Head, State, useFetched, When } from "../parts/basics.js";
+import {
+  Button,
+  Choice,
+  Empty,
+  Fetched,
+  Head,
+  State,
+  Unreadable,
+  useFetched,
+  When,
+} from "../parts/basics.js";
 import { link } from "../router.js";
 import { Run } from "./runs/run.js";
 
@@ -136,6 +146,7 @@ function List() {
           `
         }
       <//>
+      <${Unreadable} of="runs list" />
     </div>
   `;
 }

@@ -13,6 +13,7 @@ import {
   Fetched,
   Head,
   State,
+  Unreadable,
   useFetched,
   When,
 } from "../parts/basics.js";
@@ -179,6 +180,7 @@ function Job({ id, onClose, onEdit, again }) {
           `
         }
       <//>
+      <${Unreadable} of="cron history" />
     <//>
   `;
 }
@@ -245,6 +247,7 @@ export default function Schedule({ what }) {
           `
         }
       <//>
+      <${Unreadable} of="cron list" />
       ${what && html`
         <${Job}
           key=${what}

@@ -5,7 +5,7 @@ import { count, money, short } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useMemo, useState } from "../lib.js";
 import { changed } from "../live.js";
-import { Choice, Empty, Fetched, Head, useFetched } from "../parts/basics.js";
+import { Choice, Empty, Fetched, Head, Unreadable, useFetched } from "../parts/basics.js";
 import { Bars } from "../parts/chart.js";
 
 /**
@@ -256,6 +256,7 @@ export default function Usage() {
           `
         }
       <//>
+      <${Unreadable} of="usage" />
     </div>
   `;
 }

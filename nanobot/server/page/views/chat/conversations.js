@@ -5,7 +5,7 @@ import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Choice, complain, Fetched, useFetched } from "../../parts/basics.js";
+import { Button, Choice, complain, Fetched, Unreadable, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { go, link } from "../../router.js";
 import { sought } from "../../sought.js";
@@ -228,6 +228,7 @@ export function Conversations({ chosen }) {
             `
           }
         <//>
+        <${Unreadable} of="sessions list" />
       </div>
     </section>
   `;

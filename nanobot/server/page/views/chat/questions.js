@@ -4,7 +4,7 @@ import { change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, useFetched } from "../../parts/basics.js";
+import { Button, Unreadable, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { spelled } from "../../format.js";
 
@@ -128,9 +128,12 @@ export function Questions({ session, version, onDecided }) {
   );
   const here = (open.value ?? []).filter((approval) => approval.session_key === session);
   const done = () => (open.again(), onDecided());
-  return here.map((approval) =>
-    approval.question ? html`
-      <${Question} key=${approval.id} approval=${approval} onDone=${done} />
-    ` : html`<${Call} key=${approval.id} approval=${approval} onDone=${done} />`,
-  );
+  return html`
+    ${here.map((approval) =>
+      approval.question ? html`
+        <${Question} key=${approval.id} approval=${approval} onDone=${done} />
+      ` : html`<${Call} key=${approval.id} approval=${approval} onDone=${done} />`,
+    )}
+    <${Unreadable} of="approvals list" />
+  `;
 }

@@ -17,7 +17,6 @@ import { tell } from "../../parts/notices.js";
 import { itemsOf, withNotices } from "../../thread.js";
 import { useSought } from "../../sought.js";
 import { Composer } from "./composer.js";
-import { Context } from "./context.js";
 import { Item } from "./items.js";
 import { Manage } from "./manage.js";
 import { useLog, useNotices, useRun } from "./log.js";
@@ -135,7 +134,10 @@ export function Thread({ session }) {
   const log = useLog(session);
   const { notices, again } = useNotices(session);
   const { run, setRun } = useRun(session, log, again);
-  const [context, setContext] = useState(false);
+  const [context, setContext] = useState(
+    /** @type {typeof import("./context.js") | null} */ (null),
+  );
+  const Context = context?.Context;
   const [draft, setDraft] = useState(/** @type {Draft | null} */ (null));
   const [sending, setSending] = useSending(log, notices);
   const items = useMemo(
@@ -217,7 +219,7 @@ export function Thread({ session }) {
         session=${session}
         row=${log.row}
         onDone=${log.latest}
-        onContext=${() => setContext(true)}
+        onContext=${async () => setContext(await import("./context.js"))}
         onCompact=${async () => (
           await change("compact", { session }),
           tell(t("It is being summed up."))
@@ -286,7 +288,7 @@ export function Thread({ session }) {
         onSend=${send}
         onStop=${stop}
       />
-      ${context && html`<${Context} session=${session} onClose=${() => setContext(false)} />`}
+      ${Context && html`<${Context} session=${session} onClose=${() => setContext(null)} />`}
     </section>
   `;
 }

@@ -4,7 +4,15 @@ import { change, may, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { end } from "../../notified.js";
-import { Button, Fetched, Field, useFetched, valueOf, When } from "../../parts/basics.js";
+import {
+  Button,
+  Fetched,
+  Field,
+  Unreadable,
+  useFetched,
+  valueOf,
+  When,
+} from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 
 /**
@@ -92,6 +100,7 @@ function Others() {
           </ul>
         `}
       <//>
+      <${Unreadable} of="web tokens list" />
     </section>
     <section>
       <h2>${t("Let somebody in")}</h2>

@@ -1,11 +1,12 @@
 /** What works and what does not, with its remedies. */
 
-import { change } from "../../api.js";
+import { change, may } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
+import { Quarantine } from "./quarantine.js";
 
 /** @type {Record<string, string>} */
 const ICONS = { ok: "check", warning: "warning", broken: "close" };
@@ -55,5 +56,6 @@ export function Health() {
         `}
       <//>
     </section>
+    ${may("quarantine list") && html`<${Quarantine} />`}
   `;
 }

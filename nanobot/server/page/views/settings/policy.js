@@ -3,7 +3,16 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, State, useFetched, valueOf, When } from "../../parts/basics.js";
+import {
+  Button,
+  Fetched,
+  Field,
+  State,
+  Unreadable,
+  useFetched,
+  valueOf,
+  When,
+} from "../../parts/basics.js";
 
 /**
  * @typedef {import("../../gateway.js").PolicyExplanation} Explanation
@@ -101,6 +110,7 @@ export function Policy() {
           ` : html`<p class="soft">${t("Nothing: each such call is asked about.")}</p>`
         }
       <//>
+      <${Unreadable} of="policy rules" />
     </section>
     <section>
       <h2>${t("What attackers could reach")}</h2>

@@ -1,0 +1,137 @@
+"""Operations on rows that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Rest
+from nanobot.operations.rendering import Now, cell
+from nanobot.session.keys import TASKS
+from nanobot.session.quarantine import Quarantined, QuarantinedContent
+from nanobot.session.states import RunKind
+from nanobot.triggers.cron.jobs import Fired
+
+MOST_NAMED = 5
+_Number: TypeAlias = Annotated[int, Meta(ge=1, description="The number in `quarantine list`.")]
+
+
+def below(rows: Sequence[Quarantined], command: str) -> list[str]:
+    """What is said below a list of the rows that it cannot show; `command` begins the commands that
+    show one and put it back."""
+    if not rows:
+        return []
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    more = len(rows) - MOST_NAMED
+    return [
+        f"{count} could not be read:",
+        *(f"- #{each.id} {each.table} {each.key}: {_why(each)}" for each in rows[:MOST_NAMED]),
+        *([f"- and {more} more: {command} list"] if more > 0 else []),
+        f"Show one: {command} show {rows[0].id}. Put it back: {command} restore {rows[0].id}",
+    ]
+
+
+def _why(row: Quarantined) -> str:
+    return f"{row.column}: {row.reason}"
+
+
+def _list_text(rows: list[Quarantined], now: Now) -> str:
+    lines = [
+        f"- #{each.id} {each.table} {each.key} ({each.state}, {cell('at', each.at, now)})\n"
+        f"  {_why(each)}"
+        for each in rows
+    ]
+    return "\n".join(lines) or "Nothing is in quarantine."
+
+
+def _content_text(shown: QuarantinedContent, _: Now) -> str:
+    lines = [f"#{shown.row.id} {shown.row.table} {shown.row.key}: {_why(shown.row)}"]
+    for row in shown.content:
+        lines += [f"{row.table}:", *(f"  {name} = {text}" for name, text in row.columns.items())]
+    return "\n".join(lines)
+
+
+def _restored_text(row: Quarantined, _: Now) -> str:
+    return f"{row.table} {row.key} is back."
+
+
+@operation(
+    "quarantine list",
+    command="db quarantine list",
+    reads=True,
+    own_command=True,
+    text=_list_text,
+    example="of=runs",
+)
+async def list_quarantine(
+    context: OperationContext,
+    _: Caller,
+    *,
+    of: Annotated[
+        str, Meta(max_length=100, description="Rows that this list cannot show, as in `runs list`.")
+    ] = "",
+    table: Annotated[str, Meta(max_length=100, description="Rows of this table only.")] = "",
+    restored: Annotated[bool, Meta(description="Include rows that were put back.")] = False,
+    limit: Limit = 100,
+) -> list[Quarantined]:
+    """List rows that could not be read, newest first."""
+    tables = [table] if table else []
+    if of:
+        shown = [each.shows for each in context.listed if each.name in (of, f"{of} list")]
+        tables += [name for names in shown for name in names]
+        if not tables:
+            raise UsageError(f"`of` must be the name of a list, as in `runs list`, not {of[:80]!r}")
+    quarantine = context.engine.quarantine
+    return await quarantine.listed(tables=tables, session="", restored=restored, limit=limit)
+
+
+@operation(
+    "quarantine show",
+    command="db quarantine show",
+    reads=True,
+    own_command=True,
+    text=_content_text,
+    example="3",
+)
+async def show_quarantined(
+    context: OperationContext, caller: Caller, id: _Number
+) -> QuarantinedContent:
+    """Show a row that could not be read, with what is in its columns."""
+    caller.at_this_machine("What could not be read")
+    return await context.engine.quarantine.shown(id)
+
+
+@operation(
+    "quarantine restore",
+    command="db quarantine restore",
+    own_command=True,
+    text=_restored_text,
+    example="3 state=completed",
+)
+async def restore_quarantined(
+    context: OperationContext,
+    caller: Caller,
+    id: _Number,
+    values: Annotated[
+        Rest, Meta(description="COLUMN=VALUE for each column to repair, one a line.")
+    ] = "",
+) -> Quarantined:
+    """Put a row back into its table."""
+    caller.at_this_machine("Putting back what could not be read")
+    pairs = [line.partition("=") for line in values.splitlines()]
+    if any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise UsageError("`values` takes COLUMN=VALUE, one a line")
+    given = {name.strip(): value for name, _, value in pairs}
+    engine = context.engine
+    row, chats = await engine.quarantine.restore(id, given)
+    for chat in chats:
+        engine.bus.owed(chat)
+    if row.session:
+        task = row.session.startswith(f"{TASKS.word}:")
+        engine.bus.wake(row.session, RunKind.TASK if task else RunKind.CHAT)
+    engine.job_editor.announce(Fired())
+    return row

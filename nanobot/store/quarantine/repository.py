@@ -1,0 +1,44 @@
+"""Rows that could not be read, in the store of a running gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address
+from nanobot.session.quarantine import Quarantined, QuarantinedContent
+from nanobot.store.quarantine import keeping
+from nanobot.store.verbs import SqlStore, transaction
+
+
+class SqlQuarantine(SqlStore):
+    """The Quarantine port: the same code for SQLite and PostgreSQL."""
+
+    @transaction()
+    def listed(
+        self,
+        connection: sa.Connection,
+        *,
+        tables: Sequence[str],
+        session: str,
+        restored: bool,
+        limit: int,
+    ) -> list[Quarantined]:
+        """See Quarantine."""
+        return keeping.listed(
+            connection, tables=tables, session=session, restored=restored, limit=limit
+        )
+
+    @transaction()
+    def shown(self, connection: sa.Connection, identity: int) -> QuarantinedContent:
+        """See Quarantine."""
+        return keeping.shown(connection, identity)
+
+    @transaction("quarantine_restore")
+    def restore(
+        self, connection: sa.Connection, identity: int, values: Mapping[str, str]
+    ) -> tuple[Quarantined, tuple[Address, ...]]:
+        """See Quarantine."""
+        row = keeping.restore(connection, self.writer, identity, values)
+        return row, keeping.owed_after(connection, identity)
