@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import StoreUnwritable
+from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.strict_types import be_strict
@@ -30,6 +31,7 @@ Work: TypeAlias = Callable[[sa.Connection], T]
 PAGE_SIZE = 1024
 _BUSY_MS = 5_000
 _BATCH = 64
+_FULL, _NORMAL = "FULL", "NORMAL"
 
 
 class Database(Protocol):
@@ -81,7 +83,8 @@ class _Unit:
 
 
 class SqliteDatabase:
-    """SQLite in WAL mode with synchronous=FULL: a commit survives a power cut.
+    """SQLite in WAL mode. A commit survives a killed process, and a power cut if its verb waits for
+    the disk (see durability).
 
     `path` None is a private store in memory.
     """
@@ -109,6 +112,7 @@ class SqliteDatabase:
     def _connect(self) -> None:
         self._broken = True
         self._connection = self._open()
+        self._synchronous = _FULL
         self._driver = self._raw()
         self._broken = False
 
@@ -119,7 +123,7 @@ class SqliteDatabase:
                 f"page_size={PAGE_SIZE}",
                 "journal_mode=WAL",
                 "secure_delete=ON",
-                "synchronous=FULL",
+                f"synchronous={_FULL}",
                 "wal_autocheckpoint=4000",
                 "cache_size=-8000",
                 f"busy_timeout={_BUSY_MS}",
@@ -226,6 +230,7 @@ class SqliteDatabase:
         try:
             if self._broken:
                 self._connect()
+            self._set_waiting(disk=waits(unit.verb for unit in batch))
             self._command("BEGIN IMMEDIATE")
             for unit in batch:
                 self._perform(unit, alone=len(batch) == 1)
@@ -239,6 +244,13 @@ class SqliteDatabase:
             if unit.error is None:
                 self._failpoints.after(unit.verb)
                 self._follow_up(unit)
+
+    def _set_waiting(self, *, disk: bool) -> None:
+        """Whether the next commit waits for the disk."""
+        wanted = _FULL if disk else _NORMAL
+        if wanted != self._synchronous:
+            self._command(f"PRAGMA synchronous={wanted}")
+            self._synchronous = wanted
 
     def _start_over(self) -> None:
         """No transaction is open afterwards: it is rolled back, if need be with its connection.
