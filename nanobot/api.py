@@ -24,8 +24,8 @@ from nanobot.agent.library.run_input import (
     checked,
     said_by_program,
 )
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.boundary import boundary, ungrouped
 from nanobot.bus.core import Bus

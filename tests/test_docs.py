@@ -33,6 +33,7 @@ from nanobot.config.settings.events import (
     SwapSettings,
     UnitsSettings,
 )
+from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import (
     ExecSettings,
@@ -48,7 +49,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
-from nanobot.config.settings.voice import VoiceSettings
+from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 
@@ -84,6 +85,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "events.logs.NAME": LogSettings,
     "triggers.NAME": TriggerSettings,
     "retention": RetentionSettings,
+    "plugins": PluginsSettings,
     "Top level": ConfigFile,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

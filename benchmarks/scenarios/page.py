@@ -14,8 +14,8 @@ from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.filled import fill_home
 from benchmarks.filled_rows import Size
 from benchmarks.stage import Stage, Subject
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.providers.one_provider import OneProvider

@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.library.run_service import RunService
 from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, stages_of
-from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.service import BackgroundRuns
-from nanobot.agent.tasks.types import installed
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.bringing import (
+    all_run_types,
+    operations_of,
+    register_plugged,
+    triggers_of_plugins,
+)
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
@@ -34,11 +36,11 @@ from nanobot.app.parts import (
     reports_of,
     retention_of,
     sandbox_of,
-    speaking_of,
     taint_of,
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
+from nanobot.app.plugged import Plugged
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -46,23 +48,24 @@ from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
-from nanobot.app.trouble_reports import TroubleReports
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
-from nanobot.memory.index import Memory
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
-from nanobot.plugins import Plugins
+from nanobot.ports import Clock, Ids
+from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
+from nanobot.seam.entry_points import Plugins
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
+from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
+from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
@@ -83,59 +86,34 @@ from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.supervisor import supervise
+from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
 if TYPE_CHECKING:
-    from nanobot.server.peers import PeerProcesses
+    pass
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole gateway, composed. Nothing in it lives yet."""
-
-    engine: Engine
-    operations: Dispatcher
-    run_service: RunService
-    worker: Worker
-    background: BackgroundRuns
-    commands: BackgroundCommands
-    stages: AssembledStages
-    memory: Memory
-    mcp: Servers
-    models: ProviderRegistry
-    received: Received
-    cron: CronService
-    eraser: Eraser
-    troubles: TroubleReports
-    conversations: SqlConversations
-    triggers: Mapping[str, tuple[Trigger, Publisher]]
-    lifecycle: Lifecycle
-    http: HttpService
-    channels: HostedChannels
-    starter: ChannelStarter
-    scheduler: Scheduler
-    peers: PeerProcesses | None
-    live: LiveSettings
-
-
-def assemble(
+def assemble(  # noqa: PLR0913 - each is a part of its own
     config: Config,
     store: Store,
     budgets: Budgets,
     machine: Machine,
     program: Program | None = None,
     roles: Roles = Roles(),  # noqa: B008 - frozen
+    plugged: Plugged | None = None,
 ) -> Parts:
     """Compose a gateway over an open store, within a `program` if there is one. Raises ConfigError,
     and UsageError for tools that cannot be."""
-    return _Assembly(config, store, budgets, machine, program or Program(), roles).parts()
+    plugged = plugged or Plugged(config)
+    return _Assembly(config, store, budgets, machine, program or Program(), roles, plugged).parts()
 
 
 class _Assembly:
     """What several parts share, while they are put together."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - see assemble
         self,
         config: Config,
         store: Store,
@@ -143,7 +121,9 @@ class _Assembly:
         machine: Machine,
         program: Program,
         roles: Roles,
+        plugged: Plugged,
     ) -> None:
+        self.plugged = plugged
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
         self.live = LiveSettings(config)
         self.program, self.roles, self.peer_state = program, roles, PeerState()
@@ -181,21 +161,21 @@ class _Assembly:
         self.tools = ToolRegistry(
             policy=Policy(config.policy), redact=machine.redact, log_calls=program == Program()
         )
+        self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
+        self._offer()
         commands = self._register_tools()
         mcp = mcp_of(config, self.tools, clock, self.machine.environ, self.walls, self.blobs)
-        types = builtin_types(bus.journal, self.files)
-        types += installed(self.plugins, [run_type.name for run_type in types])
+        types = all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
         stages = self._stages(background.starter)
         channels = self.channels
         agent = self._agent(background, stages)
-        triggers = triggers_of(
-            config, self.cron, self.machine.zone, self.plugins, self.store, self.models
-        )
+        self.plugged.offers.add({TaskStarter: background.starter})
+        triggers = self._triggers()
         webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, self.store)
         tokens = SqlAccessTokens(self.store.database)
         http = HttpService(config, clock, self.machine.redact, webhooks, tokens, str(self.roles))
@@ -215,7 +195,7 @@ class _Assembly:
             http,
             lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
-        operations = Dispatcher(engine)
+        operations = Dispatcher(engine, operations_of(self.plugged), self.plugged.offers)
         return Parts(
             engine=engine,
             operations=operations,
@@ -240,7 +220,17 @@ class _Assembly:
             scheduler=scheduler,
             peers=self.peer_state.peers,
             live=self.live,
+            plugged=self.plugged,
         )
+
+    def _offer(self) -> None:
+        """What plugins may ask for, besides what is offered by its own type."""
+        machine, offers = self.machine, self.plugged.offers
+        offers.add({Clock: machine.clock, Ids: machine.ids, Journal: self.bus.journal})
+        offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
+        offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
+        offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
+        offers.add_by_type(self.tools)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
@@ -262,6 +252,11 @@ class _Assembly:
             clock=self.machine.clock,
             shared=self.store.shared,
         )
+
+    def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
+        zone, cron = self.machine.zone, self.cron
+        known = triggers_of(self.config, cron, zone, self.plugins, self.store, self.models)
+        return known | triggers_of_plugins(self.plugged, cron, zone, set(known))
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
         clock = self.machine.clock
@@ -313,6 +308,7 @@ class _Assembly:
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
                 forget_prompts=self.records.forget_prompts,
+                plugins=self.plugged.views,
             ),
             facts=facts,
             clock=clock,
@@ -349,6 +345,7 @@ class _Assembly:
         for tool in builtin_tools(dependencies):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
+        register_plugged(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
         return commands
@@ -356,7 +353,7 @@ class _Assembly:
     def _stages(self, starter: TaskStarter) -> AssembledStages:
         """The stages of runs besides acting; what they bring for the model is among the tools
         afterwards."""
-        memory, where = self.config.memory, (self.bus, self.channels.takes_files)
+        memory = self.config.memory
         dependencies = StageDependencies(
             records=self.records,
             remembered=SqlRemembering(self.store.database, self.store.writer),
@@ -366,7 +363,6 @@ class _Assembly:
             memory=self.memory if memory.enabled else None,
             propose=memory.accept == "ask",
             zone=self.machine.zone,
-            speaking=speaking_of(self.config.voice, self.store, self.models, self.received, where),
         )
         return stages_of(self.config.agent, dependencies, self.tools)
 

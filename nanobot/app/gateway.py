@@ -11,11 +11,14 @@ from functools import partial
 from loguru import logger
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.assembly import Parts, assemble
+from nanobot.app.assembly import assemble
+from nanobot.app.bringing import end_hooks
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.live_settings import follow_quiet
 from nanobot.app.machine import Machine
 from nanobot.app.parts import titling_of, warm_up
+from nanobot.app.plugged import Plugged
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.zones import zone_of_home
@@ -112,6 +115,7 @@ class Gateway:
                     *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
+                    *(parts.plugged.start(tasks, self._machine.clock) if agent else ()),
                 ]
                 try:
                     yield parts
@@ -147,7 +151,6 @@ class Gateway:
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
             "remembering": parts.stages.remember,
-            "speaking": parts.stages.speak,
         }
         titling = titling_of(self.config.agent, parts.conversations, parts.models)
         if titling is not None:
@@ -162,19 +165,20 @@ class Gateway:
         personas.check(config.agent.persona, config.workspace)
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
         quiet = QuietHours(config.quiet, machine.zone)
-        store = self._store(command, budgets, quiet)
+        plugged = Plugged(config)
+        store = self._store(command, plugged, budgets, quiet)
         stack.push_async_callback(store.close)
-        parts = assemble(config, store, budgets, machine, self._program, self._roles)
+        parts = assemble(config, store, budgets, machine, self._program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
         follow_quiet(parts.live, quiet, machine.zone)
         return parts
 
-    def _store(self, command: str, budgets: Budgets, quiet: QuietHours) -> Store:
+    def _store(self, command: str, plugged: Plugged, budgets: Budgets, quiet: QuietHours) -> Store:
         config, machine = self.config, self._machine
-        voice = None if config.voice.answers == "off" else config.voice
-        context_of = contexts(machine.clock, machine.ids, store_hooks(budgets, quiet, voice))
+        hooks = store_hooks(budgets, quiet, partial(end_hooks, plugged))
+        context_of = contexts(machine.clock, machine.ids, hooks)
         if self._program is not None and self._program.store is not None:
             return Store(KeptOpen(self._program.store), context_of(None, ""), None)
         return open_store(

@@ -23,8 +23,8 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.messages import TERMINAL, WEB, Role
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins import Plugins
 from nanobot.ports import Capabilities, Channel, Clock, CommandingByChat, Fetching
+from nanobot.seam.entry_points import Plugins
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 

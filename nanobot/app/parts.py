@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,13 @@ from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missing
 from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.ports import Clock
-from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry, ProviderSpeech
+from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
@@ -39,12 +38,10 @@ from nanobot.triggers.cron.editing import JobEditor
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles, TaintMarks
 
 if TYPE_CHECKING:
-    from nanobot.agent.stages.speaking import Speaking
     from nanobot.agent.stages.titling import Titling
     from nanobot.config.settings.agent import AgentSettings
     from nanobot.store.search.conversations import SqlConversations
@@ -89,29 +86,6 @@ def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:
     )
     lasting = LastingFacts(memory, ask=settings.accept == "ask") if settings.enabled else None
     return PromptBuilder(config.workspace, parts, lasting)
-
-
-def speaking_of(
-    settings: VoiceSettings,
-    store: Store,
-    models: ProviderRegistry,
-    files: Received,
-    where: tuple[Bus, Callable[[str], bool]],
-) -> Speaking | None:
-    """Who speaks answers, if any are spoken, and where they go."""
-    if settings.answers == "off":
-        return None
-    from nanobot.agent.stages.speaking import Speaking  # noqa: PLC0415 - where it is switched on
-    from nanobot.store.repositories.voice_answers import SqlVoiceAnswers  # noqa: PLC0415
-
-    return Speaking(
-        SqlVoiceAnswers(store.database, store.writer),
-        ProviderSpeech(models, settings),
-        files,
-        where[0],
-        store.writer.clock,
-        where[1],
-    )
 
 
 async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:

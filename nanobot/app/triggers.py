@@ -10,9 +10,9 @@ import msgspec
 from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.messages import Origin
-from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
+from nanobot.seam.entry_points import Plugins
 from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.triggers.base import Publisher, Trigger, Watching

@@ -10,8 +10,8 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.translations import in_other_languages
-from nanobot.plugins import CHANNELS, LoadedPlugin, Plugins, check_opener
 from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
+from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins, check_opener
 
 _METHODS = ("run", "render", "send", "find", "typing", "close")
 

@@ -9,7 +9,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.channels.quality import Manifest
-from nanobot.plugins import CHANNELS, Plugins
+from nanobot.seam.entry_points import CHANNELS, Plugins
 
 NAME = "manifest.toml"
 _MOST_BYTES = 256_000

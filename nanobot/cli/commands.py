@@ -14,7 +14,7 @@ from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
 from nanobot.cli.service import commands as service
 from nanobot.cli.top import TopLevel
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 
 app = typer.Typer(
     help="A self-hosted assistant that lives where its people already talk.",
@@ -72,7 +72,7 @@ def dashboard(
 
 
 chat.add(app)
-groups = faces.add(app, OPERATIONS)
+groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 mcp.add(groups["mcp"])
 admin.add(app, groups["config"])
 database.add(app)

@@ -32,6 +32,7 @@ _GROUPS = {
     "policy": "What the model may do, and why.",
     "config": "The configuration: read, change and check it.",
     "models": "The models that are configured, and whether they answer.",
+    "plugins": "Plugins: what nanobot can do, one capability each.",
     "prompts": "The files that the prompt is made of.",
     "channels": "The chats it lives in.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",

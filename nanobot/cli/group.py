@@ -8,6 +8,8 @@ import typer
 from typer.core import TyperGroup
 
 _WHOLE = 1_000
+_LISTING = frozenset({"plugins"})
+"""The groups that list what there is where no command is named."""
 _PREFIX = "Value error, "
 # How the library that reads values says it, and how people do.
 _IN_WORDS = (
@@ -26,6 +28,10 @@ class Group(TyperGroup):
         shown = [each for each in commands if not each[1].hidden]
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(_WHOLE)) for name, each in shown])
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As they were typed, or the list."""
+        return super().parse_args(ctx, args or (["list"] if ctx.info_name in _LISTING else []))
 
     def invoke(self, ctx: Any) -> Any:
         """Performs what was typed. Raises BadParameter for a wrong value."""

@@ -12,8 +12,8 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors

@@ -13,8 +13,8 @@ import msgspec
 import tomlkit
 
 from nanobot.config.loader import Config, home_of, load, survey
+from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
-from nanobot.config.settings import ConfigFile
 from nanobot.config.values import (
     Source,
     base_of,
@@ -29,7 +29,7 @@ from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _OF_THE_KEY = ("default", "description", "unit", "applies")
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
-_NOT_WRITTEN = frozenset({"home", "file", "warnings"})
+_NOT_WRITTEN = frozenset({"home", "file", "warnings", "tables"})
 _ARGUMENTS = re.compile(r"mcp\.[^.]+\.args$")
 _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
@@ -41,9 +41,9 @@ def values(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def shown(config: Config) -> Iterator[tuple[str, Any]]:
     """Every key of a configuration with its value; secrets as ***."""
-    for key in config.__struct_fields__:
+    for key in (*config.__struct_fields__, *config.tables):
         if key not in _NOT_WRITTEN:
-            yield from _shown(key, getattr(config, key))
+            yield from _shown(key, config.value(key))
 
 
 def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -209,7 +209,7 @@ def _toml(text: str) -> Any:
 
 def _hint(key: str) -> Any:
     """The type of a key; None where only an adapter knows it, or nobody."""
-    kind: Any = ConfigFile
+    kind: Any = config_file()
     for part in key.split("."):
         kind = base_of(kind)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -241,7 +241,7 @@ def write(file: Path, content: bytes) -> None:
 
 def schema() -> dict[str, Any]:
     """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
-    rules = msgspec.json.schema(ConfigFile)
+    rules = msgspec.json.schema(config_file())
     definitions = rules["$defs"]
     for definition in definitions.values():
         open_to_more = definition["properties"].pop(OPEN, None) is not None

@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import msgspec
 
+from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
-from nanobot.config.settings import Config, ConfigFile, Tables
+from nanobot.config.settings import Config, Tables
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of, is_secret, metas_of
 
@@ -48,9 +49,11 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 def keys_of(config: Config) -> Iterator[Key]:
     """Every key of a configuration, those without a value too; secrets as they are."""
-    declared = declarations(ConfigFile)
-    for name in (name for name in ConfigFile.__struct_fields__ if hasattr(config, name)):
-        yield from _keys(name, getattr(config, name), ConfigFile, declared[name])
+    whole = config_file()
+    declared = declarations(whole)
+    for name in whole.__struct_fields__:
+        if name in config.tables or hasattr(config, name):
+            yield from _keys(name, config.value(name), whole, declared[name])
 
 
 def differing(old: Config, new: Config) -> dict[str, Applies]:
@@ -68,12 +71,13 @@ def differing(old: Config, new: Config) -> dict[str, Applies]:
 def with_live_keys(old: Config, new: Config) -> Config:
     """The old configuration with the keys of the new one that take effect at once."""
     tables = {name: _merged(getattr(old, name), getattr(new, name)) for name in _tables()}
-    declared = declarations(ConfigFile)
+    declared = declarations(config_file())
     for name, table in tables.items():
         if table is None:
             source = new if declared[name].applies == "now" else old
             tables[name] = getattr(source, name)
-    return msgspec.structs.replace(old, **tables)
+    own = {name: _merged(table, new.tables[name]) for name, table in old.tables.items()}
+    return msgspec.structs.replace(old, **tables, tables=own)
 
 
 @cache

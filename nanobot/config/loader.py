@@ -13,10 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from nanobot.config.plugin_tables import config_file, plugin_tables
 from nanobot.config.reader import Reader
 from nanobot.config.settings import Config, ConfigFile, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
+from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
 from nanobot.errors import ConfigError, UnsetReference
@@ -81,8 +83,11 @@ def survey(
 
 def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Config:
     reader.overlay(tree)
+    with suppress(ConfigError):  # said below
+        lenient = Reader(home, file, reader.environ, [])
+        reader.off = lenient.table(PluginsSettings, tree.get("plugins", {}), "plugins").off
     try:
-        written = reader.table(ConfigFile, tree, "")
+        written = reader.table(config_file(), tree, "")
     except RecursionError:
         raise ConfigError(f"{file}: nested too deeply. No key needs that.") from None
     database_url, workspace = f"sqlite:///{home / 'state.db'}", home / "workspace"
@@ -101,6 +106,7 @@ def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Con
         blobs=blobs,
         **{name: getattr(written, name) for name in Tables.__struct_fields__},
         warnings=tuple(reader.warnings),
+        tables={name: getattr(written, name) for name in plugin_tables()},
     )
 
 

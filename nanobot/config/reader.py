@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cache
 from math import nan
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
-from nanobot.config.settings import ConfigFile
+from nanobot.config.plugin_tables import config_file, plugin_tables, plugins
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.config.settings.base import Settings, Unfit
 from nanobot.config.values import (
@@ -66,9 +66,11 @@ class Reader:
         unset: dict[str, str] | None = None,
     ) -> None:
         self.warnings: list[str] = []
+        self.off: tuple[str, ...] = ()
+        """The plugins that are switched off."""
         self._home = home
         self._file = file
-        self._environ = environ
+        self.environ = environ
         self._problems = problems
         self._unset = unset
 
@@ -86,18 +88,18 @@ class Reader:
 
     def overlay(self, tree: dict[str, Any]) -> None:
         """Put what the environment says over what the file says. An empty variable is not set."""
-        for variable in sorted(self._environ):
-            text = self._environ[variable]
+        for variable in sorted(self.environ):
+            text = self.environ[variable]
             if not variable.startswith(_PREFIX) or variable in _NOT_KEYS or not text:
                 continue
             parts = variable.removeprefix(_PREFIX).lower().split("__")
             if len(parts) <= MOST_PARTS and _leads_to_a_key(parts):
                 with self.noting():
                     self._put(tree, parts, EnvironmentText(text, variable))
-            elif len(parts) > 1 or get_close_matches(parts[0], ConfigFile.__struct_fields__):
+            elif len(parts) > 1 or get_close_matches(parts[0], config_file().__struct_fields__):
                 self._unknown(".".join(parts), _every_key(), EnvironmentText("", variable))
         for variable, key in _DESIGNED.items():
-            if self._environ.get(variable):
+            if self.environ.get(variable):
                 ours = _PREFIX + key.upper().replace(".", "__")
                 self.warnings.append(
                     f"environment variable {variable} is not read: set {ours}, or {key} in "
@@ -175,7 +177,7 @@ class Reader:
         name = client.text if isinstance(client, EnvironmentText) else client
         if not isinstance(name, str) or name in CLIENTS:
             return False
-        from nanobot.plugins import PROVIDERS, Plugins  # noqa: PLC0415 - more than most need
+        from nanobot.seam.entry_points import PROVIDERS, Plugins  # noqa: PLC0415 - more than most need
 
         names = Plugins().names(PROVIDERS)
         if name not in names:
@@ -228,9 +230,21 @@ class Reader:
         switch = dict(self._items(table, path)).get("enabled", True)
         return bool(self._value(fields["enabled"], switch, f"{path}.enabled"))
 
+    def _of_plugin(self, kind: type[Settings], value: Any, name: str) -> Settings:
+        """The table of a plugin. One that is switched off stops no start; one whose own code fails
+        over it is left out."""
+        if name in self.off:
+            with suppress(ConfigError):
+                return self._lenient().table(kind, value, name)
+            return kind()
+        table = plugins().tried(
+            name, "settings", lambda: self.table(kind, value, name), passing=ConfigError
+        )
+        return kind() if table is None else table
+
     def _lenient(self) -> Reader:
         """For what is off: it must not stop the start, so what is wrong in it is left out."""
-        return Reader(self._home, self._file, self._environ, [])
+        return Reader(self._home, self._file, self.environ, [])
 
     def _check_name(self, name: str, path: str) -> None:
         # The users of terminal and page are owners: no platform may pose as their channels.
@@ -247,6 +261,8 @@ class Reader:
         kind, each = _table_kind(field.type)
         if kind is None:
             return self._value(field, value, key)
+        if key in plugin_tables():
+            return self._of_plugin(kind, value, key)
         if each is Mapping:
             return self._named(kind, value, key)
         if each is tuple:
@@ -281,7 +297,7 @@ class Reader:
         if not isinstance(text, str):
             return text, False
         try:
-            value = follow(text, f"{self._place(raw)}: {key}", self._home, self._environ)
+            value = follow(text, f"{self._place(raw)}: {key}", self._home, self.environ)
         except UnsetReference as error:
             # Keys without a table say which database and folders are meant: never left open.
             if self._unset is None or "." not in key:
@@ -342,7 +358,7 @@ def _table_kind(hint: Any) -> tuple[type[Settings] | None, Any]:
 def _leads_to_a_key(parts: list[str]) -> bool:
     """Whether the parts of a variable's name end at a key, known or not, of a table there is."""
     *tables, key = parts
-    kind: type[Settings] | None = ConfigFile
+    kind: type[Settings] | None = config_file()
     each: Any = None
     for table in tables:
         kind, each = (kind, None) if each is Mapping else _table_kind(_types(kind).get(table))
@@ -369,10 +385,10 @@ def _names_are_ours(path: str) -> bool:
     return "." not in path or path.startswith("events.")
 
 
-def _every_key(kind: type[Settings] = ConfigFile, path: str = "") -> list[str]:
+def _every_key(kind: type[Settings] | None = None, path: str = "") -> list[str]:
     """The keys whose names are known in advance, dotted."""
     keys = []
-    for field in _fields(kind).values():
+    for field in _fields(kind or config_file()).values():
         below, each = _table_kind(field.type)
         if below is None:
             keys.append(path + field.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
     channels,
@@ -16,6 +17,7 @@ from nanobot.operations import (
     mcp,
     memory,
     pairing,
+    plugins,
     prompts,
     quarantine,
     runs,
@@ -31,6 +33,9 @@ from nanobot.operations import (
     webhooks,
 )
 from nanobot.operations.operation import Operation
+from nanobot.seam.installed import installed
+from nanobot.seam.offers import NOTHING, Offers
+from nanobot.seam.plugin import resolved
 
 _MODULES = (
     help,
@@ -55,6 +60,7 @@ _MODULES = (
     web,
     channels,
     configuration,
+    plugins,
     prompts,
     files,
     health,
@@ -66,3 +72,20 @@ OPERATIONS: tuple[Operation, ...] = tuple(
     for operation in vars(module).values()
     if isinstance(operation, Operation)
 )
+
+
+def plugin_operations() -> list[Operation]:
+    """Those of every plugin that is installed, on or off: for a command line, which knows no
+    configuration yet. What fails is said where the plugins are listed."""
+    found: list[Operation] = []
+    names = {name for known in OPERATIONS for name in (known.name, known.alias, known.command)}
+    for name, each in installed().found.items():
+        if each.plugin.operations is None:
+            continue
+        with boundary(f"operations of the plugin {name}"):
+            given = Offers().call(resolved(each.plugin.operations), NOTHING)
+            for operation in given or ():
+                if isinstance(operation, Operation) and operation.name not in names:
+                    operation.check_annotations()
+                    found.append(operation)
+    return found

@@ -19,6 +19,7 @@ from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.quarantine import below
 from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import reaction, verdict
+from nanobot.seam.offers import Offers
 from nanobot.session import keys
 from nanobot.session.approvals import Approval, Approver, may_answer
 from nanobot.session.entries import DecisionEntry, PostEntry, ReplyEntry, UserEntry
@@ -71,8 +72,14 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class Dispatcher:
     """All operations over one gateway."""
 
-    def __init__(self, engine: Engine, listed: Sequence[Operation] = OPERATIONS) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        listed: Sequence[Operation] = OPERATIONS,
+        offers: Offers = Offers(),  # noqa: B008 - nothing is added to it
+    ) -> None:
         self.engine = engine
+        self.of = offers.get
         self.listed = tuple(listed)
         self._by_name = {operation.name: operation for operation in listed}
         self._by_alias = self._by_name | {

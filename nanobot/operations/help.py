@@ -23,7 +23,10 @@ _TOPICS = {
     "What I do": ("status", "runs", "usage", "tools", "cron", "hooks", "outbox", "restart"),
     "What I know": ("memory", "prompts", "skills", "personas", "reload"),
     "What I may": ("approvals", "approve", "deny", "answer", "policy", "pair", "security", "audit"),
-    "How I am set up": ("config", "models", "channels", "mcp", "web", "doctor", "quarantine"),
+    "How I am set up": (
+        *("config", "models", "channels", "mcp", "web", "plugins", "doctor"),
+        "quarantine",
+    ),
 }
 _WITH_TOPIC = frozenset(name for names in _TOPICS.values() for name in names)
 

@@ -118,6 +118,19 @@ class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+class PluginView(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin that is installed: what it is for, and whether it is on. `package`: the distribution
+    that brought it; "": it is built in. `why` it is off, or what of it failed. `brings`: the kinds
+    of things that it adds."""
+
+    name: str
+    summary: str
+    state: Literal["on", "off", "failed"]
+    why: str = ""
+    package: str = ""
+    brings: list[str] = []
+
+
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
     type on the quality scale; "": none."""
@@ -249,6 +262,14 @@ class HomeAdmin(Protocol):
 
     async def skill(self, name: str, *, enabled: bool) -> None:
         """Show a skill to the model or not, from its next prompt on."""
+        ...
+
+    def plugins(self) -> list[PluginView]:
+        """Those that are installed."""
+        ...
+
+    async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
+        """Switch one on or off, from the next start on. Raises UnknownId."""
         ...
 
     def channels(self) -> list[ChannelView]:

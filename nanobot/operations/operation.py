@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 import msgspec
 
@@ -32,6 +32,7 @@ from nanobot.operations.parameters import (
 )
 from nanobot.operations.rendering import Now, as_text
 
+T = TypeVar("T")
 _SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 
@@ -85,6 +86,10 @@ class OperationContext(Protocol):
     engine: Engine
     listed: tuple[Operation, ...]
 
+    def of(self, kind: type[T]) -> T:
+        """What plugins are offered of that type. Raises PluginBroken if there is none."""
+        ...
+
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One thing to do, made of its handler by `operation`. What the handler's annotations say is
@@ -117,6 +122,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _hints(self) -> dict[str, Any]:
         # A handler's module has all that its annotations name.
         return get_type_hints(self.handler, include_extras=True)
+
+    def check_annotations(self) -> None:
+        """Raises whatever is wrong with what the handler's annotations say."""
+        if self.parameters:
+            msgspec.json.schema(self.returns)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

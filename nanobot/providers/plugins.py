@@ -16,7 +16,6 @@ from nanobot.errors import (
     ModelUnreachable,
     PluginBroken,
 )
-from nanobot.plugins import PROVIDERS, Plugins
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -29,6 +28,7 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.model_choice import ModelChoice
 from nanobot.providers.model_table import configured
+from nanobot.seam.entry_points import PROVIDERS, Plugins
 
 _METHODS = ("profile", "chat_stream", "chat", "close")
 

@@ -12,9 +12,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ConfigError
-from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import (
@@ -38,6 +36,7 @@ from nanobot.providers.model_table import ModelTable
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.retrying import CallPolicy
 from nanobot.providers.speech import speech_price
+from nanobot.seam.entry_points import Plugins
 from nanobot.system import is_loopback, sparing_authorities
 
 _ASK_AGAIN_SECONDS = 60.0
@@ -345,22 +344,3 @@ class ProviderEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
         return await self._registry.embed(self.model, texts)
-
-
-class ProviderSpeech:
-    """Speaks with one model and one voice; see speaking.Speech."""
-
-    def __init__(self, registry: ProviderRegistry, settings: VoiceSettings) -> None:
-        self.max_characters = settings.max_characters
-        self._registry = registry
-        self._label = settings.model
-        self._voice = settings.voice
-
-    async def profile(self) -> ModelProfile:
-        """The model; a token of its price is a character. Raises ModelError or ConfigError."""
-        _, profile = await self._registry.pick(self._label)
-        return replace(profile, price=await self._registry.speech_price(self._label))
-
-    async def speak(self, text: str) -> bytes:
-        """The text as sound. Raises ModelError or ConfigError."""
-        return await self._registry.speak(self._label, text, self._voice)

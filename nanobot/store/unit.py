@@ -76,8 +76,8 @@ class NotificationLimiter(Protocol):
         ...
 
 
-class VoiceHook(Protocol):
-    """Owes answers as speech too, in the transactions that end their runs."""
+class EndHook(Protocol):
+    """Takes part in the transactions that end runs."""
 
     def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
         """The run ends so; what it answers is not settled yet."""
@@ -158,12 +158,12 @@ class HeldLanes:
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """What takes part in the transactions of the verbs. Without a `ledger` nothing is counted and
     nothing limited, without `tasks` no background run begins, without `notifications` nothing that
-    is said unasked is held back, without `voice` nothing is spoken."""
+    is said unasked is held back. `ends` take part where a run ends."""
 
     ledger: BudgetLedger | None = None
     tasks: TaskEnds | None = None
     notifications: NotificationLimiter | None = None
-    voice: VoiceHook | None = None
+    ends: tuple[EndHook, ...] = ()
 
 
 class StoreContext:
@@ -195,7 +195,7 @@ class StoreContext:
         self.ledger = parts.ledger
         self.tasks = parts.tasks
         self.notifications = parts.notifications
-        self.voice = parts.voice
+        self.ends = parts.ends
 
 
 def start_auxiliary(

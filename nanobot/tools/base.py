@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from nanobot.errors import ToolError
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import (
     TERMINAL,
@@ -36,6 +37,18 @@ class Effect(StrEnum):
     WORLD = "world"
 
 
+class Desk(Protocol):
+    """Where a call keeps files, and puts what it sends."""
+
+    async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
+        """Keep a file. Raises ToolError for one that is empty or too large."""
+        ...
+
+    def send(self, text: str, *files: Attachment) -> None:
+        """Send a message to the chat of the run."""
+        ...
+
+
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a call runs. `key` is the call's identity: run, model call, index. `private`:
     one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
@@ -43,7 +56,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     of the configuration allows it. `origin`: what the run answers. `replies`: which tools
     each answer of its model so far asked for. `logged`: the result goes into a session's log, so
     that files kept for it are removed with it. `entries`: what of that log the model sees,
-    `label`: who spoke into that, and how private it is."""
+    `label`: who spoke into that, and how private it is. `desk`: where
+    `keep` and `send` put what they are given."""
 
     run_id: str
     session_key: str
@@ -59,6 +73,24 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     replies: tuple[tuple[str, ...], ...] = ()
     logged: bool = False
     entries: Sequence[Entry] = ()
+    desk: Desk | None = None
+
+    async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
+        """Keep a file that the call made, to `send` it or to return it in `attachments`; without
+        `mime` the suffix of the name says what it is. It is removed with the log that names it.
+        Raises ToolError where no file can be kept."""
+        return await self._at_desk().keep(data, name, mime)
+
+    def send(self, text: str = "", *files: Attachment) -> None:
+        """Send a message to the chat of the run once the call returns, with files that were kept.
+        It is sent once, whatever crashes, and its receipt becomes the call's result. A tool that
+        sends has the effect `store` or `world`. A call that raises sends nothing."""
+        self._at_desk().send(text, *files)
+
+    def _at_desk(self) -> Desk:
+        if self.desk is None:
+            raise ToolError("files cannot be kept and messages cannot be sent here")
+        return self.desk
 
     @property
     def trusted(self) -> bool:

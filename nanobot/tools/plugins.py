@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.plugins import TOOLS, LoadedPlugin, Plugins
+from nanobot.seam.entry_points import TOOLS, LoadedPlugin, Plugins
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
@@ -46,8 +46,9 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     plugins.each(TOOLS, use)
 
 
-def offered(loaded: Any) -> list[AnyTool]:
-    """The tools that an entry point gives. Raises UsageError that says what is wrong with them."""
+def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:
+    """The tools that an entry point gives, or a plugin (of our `own`). Raises UsageError that says
+    what is wrong with them."""
     given = loaded() if callable(loaded) else loaded
     tools = [given] if not isinstance(given, Iterable) else list(given)
     for tool in tools:
@@ -57,7 +58,7 @@ def offered(loaded: Any) -> list[AnyTool]:
         wrong = trouble(tool)
         if wrong:
             raise UsageError(f"the tool {str(tool.name)[:64]!r} cannot be used: {wrong}")
-        if tool.name in BUILT_IN or tool.name.startswith(_SERVERS):
+        if (not own and tool.name in BUILT_IN) or tool.name.startswith(_SERVERS):
             raise UsageError(f"the name {tool.name} is taken: it is one of nanobot's own")
     # Only tools of MCP servers are found by find_tools.
     return [msgspec.structs.replace(tool, lazy=False) for tool in tools]

@@ -57,6 +57,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     secrets |= {provider.api_key for provider in config.providers.values()} | {config.web.token}
     secrets |= {hook.secret for hook in config.hooks.values()}
     secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
+    secrets |= _secrets_in({name: fields_of(table) for name, table in config.tables.items()})
     password = urlsplit(config.database_url).password
     secrets |= {unquote(password)} if password else set()
     for part in (config.channels, config.providers, config.triggers):
@@ -68,6 +69,14 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
         secrets |= {*server.env.values(), *server.headers.values()}
         secrets |= secrets_in_url(server.url) | secrets_in_arguments(server.args)
     return {secret for secret in secrets if secret}
+
+
+def fields_of(table: msgspec.Struct) -> Mapping[str, Any]:
+    """The keys of a table; of a value that JSON has no form for, as it is."""
+    return {
+        name: fields_of(value) if isinstance(value, msgspec.Struct) else value
+        for name, value in ((field, getattr(table, field)) for field in table.__struct_fields__)
+    }
 
 
 def _secrets_in(table: Mapping[str, Any]) -> set[str]:

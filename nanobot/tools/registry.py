@@ -39,12 +39,14 @@ from nanobot.tools.base import (
     ToolOutput,
     direct_call,
 )
+from nanobot.tools.desk import CallDesk
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import decided
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
+from nanobot.workspace.blobs import Blobs
 
 # What every OpenAI-compatible endpoint accepts as a function's name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -72,6 +74,8 @@ class ToolRegistry:
         """`log_calls`: each call is a line of the process's log, with arguments and outcome."""
         self.executor: ToolExecutor | None = None
         """Runs the tools in the place of `tool.run(args, context)`, which it may call itself."""
+        self.blobs: Blobs | None = None
+        """Where files are kept that calls make; without it none are."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -298,6 +302,8 @@ class ToolRegistry:
         if context.role not in tool.allowed:
             raise ToolDenied(f"{name} may not be used for a {context.role}")
         args = _parsed(tool, arguments)
+        desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
+        context = msgspec.structs.replace(context, desk=desk)
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
@@ -318,7 +324,8 @@ class ToolRegistry:
             raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
         done = result if isinstance(result, ToolOutput) else ToolOutput(result)
         text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
-        return msgspec.structs.replace(done, text=text)
+        sent = done.messages if desk is None else (*done.messages, *desk.sent)
+        return msgspec.structs.replace(done, text=text, messages=sent)
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

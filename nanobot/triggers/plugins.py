@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.config.settings.triggers import TriggerSettings
 from nanobot.errors import ConfigError, PluginBroken
-from nanobot.plugins import TRIGGERS, Plugins
+from nanobot.seam.entry_points import TRIGGERS, Plugins
 from nanobot.triggers.base import Trigger
 
 

@@ -14,7 +14,7 @@ import pytest
 from nanobot.channels.loading import setup_of
 from nanobot.channels.manifests import grade_of, manifest_of
 from nanobot.channels.quality import RULES, Grade, Manifest
-from nanobot.plugins import CHANNELS, Plugins
+from nanobot.seam.entry_points import CHANNELS, Plugins
 from nanobot.testing.quality import check_manifest, quality_table
 from tests.channels.test_contract import PLATFORMS
 

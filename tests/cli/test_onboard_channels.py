@@ -20,7 +20,7 @@ from nanobot.channels.loading import open_channel, setup_of
 from nanobot.cli.onboard import run as run_module
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.errors import NanobotError
-from nanobot.plugins import CHANNELS, Plugins
+from nanobot.seam.entry_points import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import OWNER, MailServer, letter

@@ -17,8 +17,8 @@ from typing import Any
 import aiohttp
 from loguru import logger
 
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.ports import Clock

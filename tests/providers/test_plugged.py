@@ -13,7 +13,6 @@ import pytest
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.errors import ConfigError, ModelError, ModelProtocolError, ModelUnreachable
-from nanobot.plugins import PROVIDERS, Plugins
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -26,6 +25,7 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.plugins import Guarded
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.seam.entry_points import PROVIDERS, Plugins
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 

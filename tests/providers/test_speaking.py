@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.config.settings.agent import ModelSettings, PriceSettings, ProviderSettings
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRefused, ModelUnreachable
+from nanobot.plugins.voice.service import ProviderSpeech
+from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_errors import Speaker
-from nanobot.providers.registry import ProviderRegistry, ProviderSpeech
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.speech import sound
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer

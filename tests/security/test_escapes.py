@@ -79,6 +79,7 @@ CHANGES = {
     *("skills disable", "runs feedback", "web link", "web tokens add", "web tokens revoke"),
     *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
     "db quarantine restore",
+    *("plugins on", "plugins off"),
 }
 """Those that do something; what they print of it is printed in the same way."""
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.providers.one_provider import OneProvider

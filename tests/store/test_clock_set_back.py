@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.plugins.voice.store import _is_due
 from nanobot.store.database import schema
 from nanobot.store.journal.inbox import MOST_HELD_SECONDS, held_yet
-from nanobot.store.repositories.voice_answers import _is_due
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock

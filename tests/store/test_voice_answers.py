@@ -8,15 +8,15 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage
+from nanobot.plugins.voice.settings import VoiceSettings
+from nanobot.plugins.voice.store import SqlVoiceAnswers, hook
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.voice_answers import SqlVoiceAnswers
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import CHAT, admit, answered, claim, ending, said
@@ -28,7 +28,7 @@ def voiced(home: Home, answers: Literal["on", "always"] = "always") -> SqlJourna
     """A process that has answers spoken."""
     settings = VoiceSettings(answers=answers, model="m")
     lease = 600.0 if home.shared else None
-    hooks = store_hooks(voice=settings)
+    hooks = store_hooks(ends=lambda context: [hook(context, settings)])
     return SqlJournal(home.database, StoreContext(home.clock, home.ids, "us", lease, hooks))
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from nanobot.app.triggers import triggers_of
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.settings.triggers import HeartbeatSettings
-from nanobot.plugins import Plugins
+from nanobot.seam.entry_points import Plugins
 from nanobot.store.opening import Store
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock

@@ -24,8 +24,8 @@ from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
-from nanobot.plugins import Plugins
 from nanobot.providers.base import ModelRequest
+from nanobot.seam.entry_points import Plugins
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState

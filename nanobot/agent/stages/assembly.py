@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from loguru import logger
 
@@ -19,14 +19,11 @@ from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 
-if TYPE_CHECKING:
-    from nanobot.agent.stages.speaking import Speaking
-
 
 class StageDependencies(NamedTuple):
     """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
     what is remembered waits for a person's approval. Dates are
-    shown in `zone`. Without `speaking` nothing is spoken."""
+    shown in `zone`."""
 
     records: Records
     remembered: RememberRecords
@@ -36,26 +33,18 @@ class StageDependencies(NamedTuple):
     memory: MemoryPort | None = None
     propose: bool = False
     zone: str = "UTC"
-    speaking: Speaking | None = None
 
 
 class AssembledStages(NamedTuple):
-    """What comes before a run's acting, and the services that remember and speak afterwards (None:
-    off)."""
+    """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
 
     before: Stages
     remembering: Remembering | None = None
-    speaking: Speaking | None = None
 
     async def remember(self) -> None:
         """Remember until cancelled, or nothing at all."""
         if self.remembering is not None:
             await self.remembering.run()
-
-    async def speak(self) -> None:
-        """Speak until cancelled, or nothing at all."""
-        if self.speaking is not None:
-            await self.speaking.run()
 
 
 def stages_of(
@@ -87,7 +76,7 @@ def stages_of(
             remembering = Remembering(
                 dependencies.remembered, memory, helpers, clock, ask=dependencies.propose
             )
-    return AssembledStages(Stages(triage, auto, asking_recall), remembering, dependencies.speaking)
+    return AssembledStages(Stages(triage, auto, asking_recall), remembering)
 
 
 class _Recent:

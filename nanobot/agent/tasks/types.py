@@ -15,8 +15,8 @@ import msgspec
 from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown, UsageError
 from nanobot.messages import EventKind, RunOptions
-from nanobot.plugins import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.ports import Clock
+from nanobot.seam.entry_points import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.session.runs import Run
 from nanobot.session.tasks import Report, TaskExecution, TaskResult
 from nanobot.text import pattern

@@ -19,7 +19,7 @@ from nanobot.app.doctor.configuration import configuration, of_this_shell
 from nanobot.app.doctor.entrances import entrances
 from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
-from nanobot.app.doctor.plugins import broken
+from nanobot.app.doctor.plugins import plugins
 from nanobot.app.doctor.stored_rows import stored_rows
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.setup.probes import try_model
@@ -77,9 +77,8 @@ async def everything(
         yield result
     for finding in await _heartbeat(config):
         yield finding
-    for left in broken():
-        remedy = "Ask its author, or remove the package; all else works without it"
-        yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
+    async for finding in plugins(config):
+        yield finding
     for finding in (gateway, *await _troubles(config), *await _watches(config)):
         yield finding
     kept = _inspected(config)

@@ -14,7 +14,7 @@ from nanobot.app.setup.prompt_files import PromptFiles
 from nanobot.app.setup.setting_changes import changed_settings
 from nanobot.channels.manifests import grade_of
 from nanobot.config.loader import ChannelSettings, Config, load
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.operations.home import (
     ChangedSettings,
@@ -26,12 +26,13 @@ from nanobot.operations.home import (
     MetPerson,
     ModelOption,
     PersonaView,
+    PluginView,
     PromptFile,
     ProviderView,
     SettingView,
     TriedModel,
 )
-from nanobot.plugins import Plugins
+from nanobot.seam.entry_points import Plugins
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
 from nanobot.workspace.skills import Skills
@@ -87,6 +88,7 @@ class LocalHome:
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
         forget_prompts: Callable[[], Awaitable[int]],
+        plugins: Callable[[], list[PluginView]] = list,
     ) -> None:
         self._live = live
         self._environ = environ
@@ -96,6 +98,7 @@ class LocalHome:
         self._states = states
         self._restart = restart
         self._forget_prompts = forget_prompts
+        self.plugins = plugins
         self._changing = asyncio.Lock()
         self._meeting = _LatestOnly()
 
@@ -233,6 +236,15 @@ class LocalHome:
         self._skills.named(name)
         disabled = self._skills.disabled - {name} if enabled else self._skills.disabled | {name}
         await self.change({"skills.disabled": ",".join(sorted(disabled))})
+
+    async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
+        named = {view.name: view for view in self.plugins()}
+        if name not in named:
+            raise UnknownId(f"There is no plugin {name[:60]!r}: nanobot plugins list")
+        file = await asyncio.to_thread(load, self._environ)
+        off = {*file.plugins.off} - {name} if on else {*file.plugins.off, name}
+        await self.change({"plugins.off": ",".join(sorted(off)) or None})
+        return msgspec.structs.replace(named[name], state="on" if on else "off", why="")
 
     # Channels
 

@@ -16,8 +16,8 @@ from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.messages import Address
 from nanobot.operations.home import ChannelField, ChannelTypeView
-from nanobot.plugins import CHANNELS, Plugins
 from nanobot.ports import Setup, SetupField
+from nanobot.seam.entry_points import CHANNELS, Plugins
 
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 _DOMAIN = re.compile(r"@(\w+)")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 
@@ -15,6 +15,7 @@ from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.events import EventsSettings
+from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import (
     McpSettings,
@@ -29,8 +30,9 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import TERMINAL, WEB
+
+S = TypeVar("S", bound=Settings)
 
 
 class Tables(Settings, frozen=True, kw_only=True):
@@ -52,7 +54,6 @@ class Tables(Settings, frozen=True, kw_only=True):
         Mapping[str, ProviderSettings], about("Ways to reach models.", live=True)
     ] = {}
     channels: Annotated[Mapping[str, ChannelSettings], about("Chat platforms.")] = {}
-    voice: Annotated[VoiceSettings, about("Spoken answers.")] = VoiceSettings()
     web: Annotated[WebSettings, about("The page and the HTTP API.")] = WebSettings()
     tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
     memory: Annotated[MemorySettings, about("What is remembered beyond a conversation.")] = (
@@ -83,6 +84,7 @@ class Tables(Settings, frozen=True, kw_only=True):
     retention: Annotated[
         RetentionSettings, about("How long conversations are kept in the database.")
     ] = RetentionSettings()
+    plugins: Annotated[PluginsSettings, about("Which capabilities are on.")] = PluginsSettings()
 
 
 class ConfigFile(Tables, frozen=True, kw_only=True):
@@ -106,7 +108,8 @@ class Config(Tables, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file`, `workspace` and `blobs` are absolute; none
     was created. `blobs` is a str where it is the URL of an object store.
 
-    `file` is where the configuration is or would be. `warnings` are sentences for people.
+    `file` is where the configuration is or would be. `warnings` are sentences for people. `tables`
+    are those of plugins, by name.
     """
 
     home: Path
@@ -115,6 +118,15 @@ class Config(Tables, frozen=True, kw_only=True):
     workspace: Path
     blobs: Path | str
     warnings: tuple[str, ...] = ()
+    tables: Mapping[str, Settings] = {}
+
+    def of(self, kind: type[S]) -> S:
+        """The table of that type, which is a plugin's."""
+        return next((table for table in self.tables.values() if isinstance(table, kind)), kind())
+
+    def value(self, name: str) -> Any:
+        """A table, or a key that is in none, of the core or of a plugin."""
+        return self.tables[name] if name in self.tables else getattr(self, name)
 
     @property
     def served(self) -> tuple[str, ...]:

@@ -220,8 +220,8 @@ def _end(
     )
     if writer.ledger is not None:
         ending = writer.ledger.close(connection, run, ending, calls)
-    if writer.voice is not None:
-        writer.voice.ends(connection, run, ending)
+    for hook in writer.ends:
+        hook.ends(connection, run, ending)
     inbox.settle(connection, lane.session_key, run.id)
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.library.run_input import RunInput, RunResult
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
 from nanobot.memory.port import MemoryView
 from nanobot.testing.machine import PATIENCE, ManualClock

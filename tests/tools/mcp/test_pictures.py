@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.agent.library.run_input import RunInput
-from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
 from nanobot.session.states import RunState
 from tests.doubles.openai_server import OpenAIServer

@@ -319,4 +319,6 @@ export default {
   "calls": "次",
   "days": "天",
   "h": "点",
+  "Which capabilities are on.": "启用哪些功能。",
+  "Plugins that are switched off, by name.": "已关闭的插件（按名称）。",
 };

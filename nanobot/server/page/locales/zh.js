@@ -536,6 +536,7 @@ export default {
   "Quiet hours": "安静时段",
   "Triggers of packages": "扩展包触发器",
   "Retention": "保留",
+  "Plugins": "插件",
   "Go to the chat at the start": "以后直接进入聊天",
   "Notifications": "通知",
   "Approvals, and answers that wait, are shown on this device while the page is closed.":

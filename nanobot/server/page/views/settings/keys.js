@@ -29,6 +29,7 @@ const TABLES = {
   quiet: "Quiet hours",
   triggers: "Triggers of packages",
   retention: "Retention",
+  plugins: "Plugins",
 };
 
 /** @param {string} key */

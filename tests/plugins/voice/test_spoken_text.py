@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.stages.spoken_text import spoken
+from nanobot.plugins.voice.spoken_text import spoken
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.agent.stages.speaking import TOO_LATE_SECONDS, Speaking, VoiceAnswer
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, OverBudget, StoreUnwritable
 from nanobot.messages import TERMINAL, Address, OutboundMessage
+from nanobot.plugins.voice.speaking import TOO_LATE_SECONDS, Speaking, VoiceAnswer
 from nanobot.providers.base import ModelProfile
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.store_write import StoreWrite

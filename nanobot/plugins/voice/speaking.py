@@ -161,7 +161,7 @@ class Speaking:
         address = owed.answer.address
         in_workspace = address.channel == TERMINAL
         # With what reads Markdown, which a start has no time for.
-        from nanobot.agent.stages.spoken_text import spoken  # noqa: PLC0415
+        from nanobot.plugins.voice.spoken_text import spoken  # noqa: PLC0415
 
         text = await asyncio.to_thread(spoken, owed.answer.text)
         late = self._clock.now() - owed.at > TOO_LATE_SECONDS

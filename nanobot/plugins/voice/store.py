@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.stages.speaking import VoiceAnswer
 from nanobot.boundary import boundary
-from nanobot.config.settings.voice import VoiceSettings
 from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.plugins.voice.settings import VoiceSettings
+from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.session import keys
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.runs import Ending, Run
@@ -55,7 +55,7 @@ _DUE = (
 
 
 class SqlVoiceHook:
-    """See store.unit.VoiceHook: answers of completed runs to what a person said in a chat."""
+    """See store.unit.EndHook: owes answers to what a person said as speech, too."""
 
     def __init__(self, writer: StoreContext, settings: VoiceSettings) -> None:
         self._writer = writer
@@ -71,6 +71,11 @@ class SqlVoiceHook:
         if self._always or _was_spoken_to(connection, run):
             row = {"key": answer.key, "run_id": run.id, "at": self._writer.clock.now()}
             insert_ignore(connection, _v, row)
+
+
+def hook(writer: StoreContext, settings: VoiceSettings) -> SqlVoiceHook:
+    """What takes part in the transactions that end runs."""
+    return SqlVoiceHook(writer, settings)
 
 
 def _taken(connection: sa.Connection, row: Any, now: float) -> VoiceAnswer | None:

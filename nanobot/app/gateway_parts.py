@@ -1,0 +1,66 @@
+"""A whole gateway, composed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nanobot.agent.library.run_service import RunService
+from nanobot.agent.stages.assembly import AssembledStages
+from nanobot.agent.tasks.service import BackgroundRuns
+from nanobot.agent.worker import Worker
+from nanobot.app.hosting import ChannelStarter, HostedChannels
+from nanobot.app.lifecycle import Lifecycle
+from nanobot.app.live_settings import LiveSettings
+from nanobot.app.plugged import Plugged
+from nanobot.app.scheduler import Scheduler
+from nanobot.app.trouble_reports import TroubleReports
+from nanobot.memory.index import Memory
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.engine import Engine
+from nanobot.providers.registry import ProviderRegistry
+from nanobot.server.http import HttpService
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.search.conversations import SqlConversations
+from nanobot.tools.mcp.views import Servers
+from nanobot.tools.shell.background import BackgroundCommands
+from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.cron.service import CronService
+from nanobot.workspace.received import Received
+
+if TYPE_CHECKING:
+    from nanobot.server.peers import PeerProcesses
+
+if TYPE_CHECKING:
+    from nanobot.server.peers import PeerProcesses
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole gateway, composed. Nothing in it lives yet."""
+
+    engine: Engine
+    operations: Dispatcher
+    run_service: RunService
+    worker: Worker
+    background: BackgroundRuns
+    commands: BackgroundCommands
+    stages: AssembledStages
+    memory: Memory
+    mcp: Servers
+    models: ProviderRegistry
+    received: Received
+    cron: CronService
+    eraser: Eraser
+    troubles: TroubleReports
+    conversations: SqlConversations
+    triggers: Mapping[str, tuple[Trigger, Publisher]]
+    lifecycle: Lifecycle
+    http: HttpService
+    channels: HostedChannels
+    starter: ChannelStarter
+    scheduler: Scheduler
+    peers: PeerProcesses | None
+    live: LiveSettings
+    plugged: Plugged

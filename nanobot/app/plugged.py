@@ -1,0 +1,160 @@
+"""The plugins of one gateway: those that are on, what they are offered, and what failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from loguru import logger
+
+from nanobot.boundary import boundary, ungrouped
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import Switched, switched
+from nanobot.errors import NanobotError, PluginBroken
+from nanobot.operations.home import PluginView
+from nanobot.ports import Clock
+from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.seam.plugin import resolved
+from nanobot.seam.works import Works
+from nanobot.supervision import Work, begin_all
+
+START_SECONDS = 10.0
+"""So long may the start of a plugin take; nothing else waits for it."""
+END_SECONDS = 5.0
+T = TypeVar("T")
+Use: TypeAlias = Callable[[FoundPlugin, Any], T]
+
+
+class Plugged:
+    """Every call of a plugin's function passes here. What one raises is named, and only what that
+    function would have brought is missing."""
+
+    def __init__(self, config: Config) -> None:
+        self._switched: Switched = switched(config)
+        self._tables = config.tables
+        self.failures: dict[str, dict[str, str]] = {}
+        """Why which field of which plugin failed."""
+        self.offers = Offers()
+
+    @property
+    def on(self) -> Mapping[str, FoundPlugin]:
+        return self._switched.on
+
+    def each(self, field: str, use: Use[T], more: Things = NOTHING) -> list[T]:
+        """Call the function in that field of each plugin that is on, with `more` besides what all
+        are offered, and have what it gives used. `use` raises NanobotError for what does not
+        fit."""
+        used: list[T] = []
+        for found in self.on.values():
+            if getattr(found.plugin, field) is not None:
+                used += self._one(found, field, use, more)
+        return used
+
+    def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
+        """What the function in a field gives. Raises whatever it raises."""
+        own: dict[Any, Any] = dict(more)
+        if found.name in self._tables:
+            own[type(self._tables[found.name])] = self._tables[found.name]
+        return self.offers.call(resolved(getattr(found.plugin, field)), own)
+
+    def _one(self, found: FoundPlugin, field: str, use: Use[T], more: Things) -> list[T]:
+        with self.failing(found, field):
+            return [use(found, self.call(found, field, more))]
+        return []
+
+    @contextmanager
+    def failing(self, found: FoundPlugin, field: str) -> Iterator[None]:
+        """Contain a failure within, and note it as one of that plugin."""
+        why = ""
+        with boundary(f"{field} of the plugin {found.name}") as caught:
+            try:
+                yield
+            except NanobotError as error:
+                why = str(error)
+        if caught.error is not None:
+            why = f"{type(caught.error).__name__}: {caught.error}"
+        if why:
+            self.fail(found.name, field, why)
+
+    def fail(self, name: str, field: str, why: str) -> None:
+        """Note what of a plugin does not work."""
+        short = " ".join(why.split())[:500]
+        self.failures.setdefault(name, {})[field] = short
+        logger.error("{} of the plugin {} is left out: {}", field, name, short)
+
+    # Living with the gateway
+
+    def start(self, tasks: asyncio.TaskGroup, clock: Clock) -> list[asyncio.Task[None]]:
+        """Start each that wants to live with the gateway; nothing waits for any of them. One that
+        fails is started again after a pause."""
+        works: dict[str, Work] = {
+            f"plugin {found.name}": partial(self._live, found, clock)
+            for found in self.on.values()
+            if found.plugin.start is not None
+        }
+        return begin_all(tasks, works, clock)
+
+    async def _live(self, found: FoundPlugin, clock: Clock) -> None:
+        try:
+            with ungrouped():
+                async with (
+                    asyncio.TaskGroup() as tasks,
+                    self._started(found, Works(tasks, clock)),
+                ):
+                    self.failures.get(found.name, {}).pop("start", None)
+                    await asyncio.Event().wait()
+        except Exception as error:
+            self.fail(found.name, "start", f"{type(error).__name__}: {error}")
+            raise
+
+    @asynccontextmanager
+    async def _started(self, found: FoundPlugin, works: Works) -> AsyncIterator[None]:
+        manager = self.call(found, "start", {Works: works})
+        if manager is None:
+            yield
+            return
+        if not hasattr(manager, "__aenter__"):
+            kind = type(manager).__name__
+            raise PluginBroken(f"it gives a {kind}, not an asynchronous context manager")
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await manager.__aenter__()
+        except TimeoutError:
+            raise PluginBroken(f"it has not started within {START_SECONDS:g} s") from None
+        try:
+            yield
+        finally:
+            async with asyncio.timeout(END_SECONDS):
+                await manager.__aexit__(None, None, None)
+
+    # What people see
+
+    def views(self) -> list[PluginView]:
+        """Every plugin that is installed, with those that could not be loaded."""
+        return views(self._switched, self.failures)
+
+
+def views(which: Switched, failures: Mapping[str, Mapping[str, str]]) -> list[PluginView]:
+    """Every plugin that is installed, by name."""
+    plugins = installed()
+    shown = [
+        PluginView(
+            name=name,
+            summary=found.plugin.summary,
+            package=found.package,
+            state="failed" if failures.get(name) else "off" if name in which.off else "on",
+            why="; ".join(f"{field}: {why}" for field, why in failures.get(name, {}).items())
+            or which.off.get(name, ""),
+            brings=found.plugin.brings(),
+        )
+        for name, found in plugins.found.items()
+    ]
+    shown += [
+        PluginView(name=each.name, summary="", package=each.package, state="failed", why=each.why)
+        for each in plugins.left_out
+    ]
+    return sorted(shown, key=lambda view: (view.package, view.name))

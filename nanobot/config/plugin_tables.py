@@ -1,0 +1,111 @@
+"""The tables of plugins: each is named like its plugin, and is like a table of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import msgspec
+
+from nanobot.config.settings import Config, ConfigFile
+from nanobot.config.settings.base import Settings, about
+from nanobot.errors import PluginBroken
+
+if TYPE_CHECKING:
+    from nanobot.seam.installed import FoundPlugin, Installed
+
+
+def plugins() -> Installed:
+    """The plugins that are installed."""
+    from nanobot.seam.installed import installed  # noqa: PLC0415 - who imports this may not load
+
+    return installed()
+
+
+def config_file() -> type[ConfigFile]:
+    """All that config.toml may hold: the tables of the core, and those of the plugins."""
+    installed = plugins()
+    return _whole(installed, tuple(installed.found))
+
+
+def plugin_tables() -> Mapping[str, type[Settings]]:
+    """The tables of plugins, by name."""
+    config_file()  # leaves out those that cannot be read
+    return {
+        name: found.plugin.settings
+        for name, found in plugins().found.items()
+        if found.plugin.settings is not None and issubclass(found.plugin.settings, Settings)
+    }
+
+
+@lru_cache(maxsize=8)
+def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
+    fields: list[tuple[str, Any, Any]] = []
+    for name, found in list(installed.found.items()):
+        default = installed.tried(name, "settings", partial(_default, found))
+        if default is not None:
+            kind: Any = Annotated[type(default), about(found.plugin.summary)]
+            fields.append((name, kind, default))
+    whole = msgspec.defstruct(
+        "ConfigFile",
+        fields,
+        bases=(ConfigFile,),
+        namespace={"__doc__": ConfigFile.__doc__},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+    return cast("type[ConfigFile]", whole)
+
+
+def _default(found: FoundPlugin) -> Settings | None:
+    """The table of a plugin as it is where nothing is written; None: it has none. Raises
+    PluginBroken, and whatever the plugin's own code raises."""
+    if found.name in ConfigFile.__struct_fields__:
+        raise PluginBroken(f"the name {found.name} is taken: it is a key of the configuration")
+    kind = found.plugin.settings
+    if kind is None:
+        return None
+    if not issubclass(kind, Settings):
+        raise PluginBroken(f"it is {kind.__name__}, no subclass of nanobot's Settings")
+    if found.package:
+        msgspec.json.schema(kind)
+    return kind()
+
+
+class Switched(msgspec.Struct, frozen=True, kw_only=True):
+    """The plugins that are on, in their order, and why each of the others is off."""
+
+    on: Mapping[str, Any]
+    off: Mapping[str, str]
+
+
+def switched(config: Config) -> Switched:
+    """Which of the installed plugins are on."""
+    config_file()
+    on: dict[str, FoundPlugin] = {}
+    off: dict[str, str] = {}
+    installed = plugins()
+    for name, found in list(installed.found.items()):
+        why = installed.tried(name, "idle", partial(_off, found, config, on))
+        if why:
+            off[name] = why
+        elif why is not None:
+            on[name] = found
+    return Switched(on=on, off=off)
+
+
+def _off(found: FoundPlugin, config: Config, on: Mapping[str, FoundPlugin]) -> str:
+    """Why a plugin is off; those that it requires were looked at before."""
+    plugin = found.plugin
+    if plugin.name in config.plugins.off:
+        return f"It is switched off: nanobot plugins on {plugin.name}"
+    for package in plugin.packages:
+        if find_spec(package) is None:
+            return f"It needs the Python package {package}, which is not installed."
+    for other in plugin.requires:
+        if other not in on:
+            return f"It needs the plugin {other}, which is not on."
+    return str(plugin.idle(config.tables.get(plugin.name)))

@@ -1,0 +1,20 @@
+"""Spoken answers: what is said in a voice message is answered aloud, besides the text."""
+
+from __future__ import annotations
+
+from nanobot.plugins.voice.settings import VoiceSettings
+from nanobot.seam.plugin import Plugin
+
+
+def _idle(settings: VoiceSettings) -> str:
+    return "voice.answers is off." if settings.answers == "off" else ""
+
+
+PLUGIN = Plugin(
+    name="voice",
+    summary="Spoken answers.",
+    settings=VoiceSettings,
+    idle=_idle,
+    store_hooks="nanobot.plugins.voice.store:hook",
+    start="nanobot.plugins.voice.service:start",
+)

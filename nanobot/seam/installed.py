@@ -1,0 +1,126 @@
+"""The plugins that are installed, built-in ones and those of packages, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import EntryPoint
+from typing import Any, TypeVar
+
+import msgspec
+
+from nanobot.boundary import boundary
+from nanobot.errors import PluginBroken
+from nanobot.seam.entry_points import PLUGINS, BrokenPlugin, LoadedPlugin, Plugins
+from nanobot.seam.plugin import FUNCTIONS, Plugin
+from nanobot.text import pattern
+
+T = TypeVar("T")
+_NAME = pattern(r"[a-z][a-z0-9_]{0,31}")
+
+
+class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin that could be loaded. `package`: the distribution that brought it; "": it is
+    built in."""
+
+    plugin: Plugin
+    package: str
+
+    @property
+    def name(self) -> str:
+        return self.plugin.name
+
+
+class NoError(Exception):
+    """Never raised."""
+
+
+class Installed:
+    """Plugins by name, in the order in which they take part; `left_out` are those that cannot be
+    used, and why."""
+
+    def __init__(self, found: dict[str, FoundPlugin], left_out: list[BrokenPlugin]) -> None:
+        self.found = found
+        self.left_out = left_out
+
+    def tried(
+        self, name: str, field: str, call: Callable[[], T], *, passing: type[Exception] = NoError
+    ) -> T | None:
+        """What `call` gives, which uses that field of a plugin. Where it raises anything but an
+        error that is `passing`, the plugin is left out, and it gives None."""
+        why, passed = "", list[Exception]()
+        with boundary(f"{field} of the plugin {name}") as caught:
+            try:
+                return call()
+            except passing as error:
+                passed.append(error)
+            except PluginBroken as error:
+                why = f"{field}: {error}"
+        if passed:
+            raise passed[0]
+        if caught.error is not None:
+            why = f"{field}: {type(caught.error).__name__}: {caught.error}"
+        found = self.found.pop(name, None)
+        if found is not None:
+            left = BrokenPlugin(group=PLUGINS, name=name, package=found.package, why=why)
+            self.left_out.append(left.reported())
+        return None
+
+
+def installed() -> Installed:
+    """What is installed now. Nothing here fails because of somebody else's code."""
+    return _loaded(tuple(Plugins().points(PLUGINS)))
+
+
+@lru_cache(maxsize=4)
+def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
+    loader = Plugins(points)
+    loader.names(PLUGINS)  # leaves out what has a name that is taken
+    found: dict[str, FoundPlugin] = {}
+
+    def use(loaded: LoadedPlugin[Any]) -> None:
+        wrong = trouble(loaded.what, loaded.name)
+        if wrong:
+            raise PluginBroken(wrong)
+        if loaded.name not in found:
+            package = "" if loader.built_in(loaded) else loaded.package
+            found[loaded.name] = FoundPlugin(plugin=loaded.what, package=package)
+
+    loader.each(PLUGINS, use)
+    return Installed(_in_order(found), loader.left_out)
+
+
+def trouble(what: Any, name: str) -> str:
+    """What is wrong with a plugin as it was written down; empty if nothing is."""
+    if not isinstance(what, Plugin):
+        return f"it gives a {type(what).__name__}, not a nanobot.seam.plugin.Plugin"
+    names = (what.requires, what.packages, what.after)
+    parts = [getattr(what, field) for field in FUNCTIONS]
+    settings = what.settings
+    promises = (
+        (what.name == name, f"its name is {what.name!r}, not that of its entry point"),
+        (_NAME.fullmatch(name), "its name is not of small letters, digits and _, 32 at most"),
+        (str(what.summary).strip(), "it has no summary"),
+        (all(isinstance(each, tuple) for each in names), "requires and after must be tuples"),
+        (settings is None or isinstance(settings, type), "settings is not a class"),
+        (isinstance(what.migrations, tuple), "migrations is not a tuple"),
+        (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
+        (callable(what.idle), "idle is not a function"),
+    )
+    return next((why for holds, why in promises if not holds), "")
+
+
+_NO_FUNCTION = "each of its parts must be a function, or the place of one"
+
+
+def _in_order(found: dict[str, FoundPlugin]) -> dict[str, FoundPlugin]:
+    """Each after those that it requires and comes after; else as they were found."""
+    before = {
+        name: [other for other in (*each.plugin.requires, *each.plugin.after) if other in found]
+        for name, each in found.items()
+    }
+    try:
+        return {name: found[name] for name in TopologicalSorter(before).static_order()}
+    except CycleError:
+        return found

@@ -1,0 +1,67 @@
+"""What plugins get: each function of a plugin asks by the types of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, cast, get_type_hints
+
+from nanobot.errors import PluginBroken
+
+T = TypeVar("T")
+Things = Mapping[Any, Any]
+NOTHING: Things = MappingProxyType({})
+
+
+class Offers:
+    """What there is to ask for, by type."""
+
+    def __init__(self, things: Things | None = None) -> None:
+        self._things: dict[Any, Any] = dict(things or {})
+
+    def add(self, things: Things) -> None:
+        """Offer these too."""
+        self._things.update(things)
+
+    def add_by_type(self, *things: object) -> None:
+        """Offer each of these by its own type."""
+        self.add({type(thing): thing for thing in things})
+
+    def get(self, kind: type[T]) -> T:
+        """The one of that type. Raises PluginBroken if there is none."""
+        if kind not in self._things:
+            raise PluginBroken(f"it asks for {_named(kind)}, which is not offered here")
+        return cast("T", self._things[kind])
+
+    def call(self, function: Callable[..., Any], own: Things) -> Any:
+        """Call a function with what its parameters ask for, of `own` or of what is offered. A
+        parameter with a default that nobody offers keeps it. Raises PluginBroken."""
+        arguments: list[Any] = []
+        named: dict[str, Any] = {}
+        hints = get_type_hints(function)
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            kind = hints.get(parameter.name, parameter.annotation)
+            known = own if kind in own else self._things
+            if kind not in known and parameter.default is not parameter.empty:
+                continue
+            if kind not in known:
+                raise PluginBroken(
+                    f"its parameter {parameter.name} asks for {_named(kind)}, which is not "
+                    "offered here"
+                )
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                named[parameter.name] = known[kind]
+            else:
+                arguments.append(known[kind])
+        return function(*arguments, **named)
+
+
+def _named(kind: Any) -> str:
+    return (
+        "nothing by a type"
+        if kind is inspect.Parameter.empty
+        else getattr(kind, "__name__", str(kind))
+    )

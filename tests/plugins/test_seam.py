@@ -1,0 +1,373 @@
+"""A plugin of a package brings what one of ours could; what fails of it is named, and everything
+else works."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from nanobot.app import plugged
+from nanobot.app.doctor.plugins import broken, checked
+from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
+from nanobot.app.program import Program
+from nanobot.config import file as config_file
+from nanobot.config.keys import keys_of
+from nanobot.config.loader import load
+from nanobot.errors import ConfigError
+from nanobot.messages import Address, Role
+from nanobot.providers.one_provider import OneProvider
+from nanobot.seam.entry_points import BUILT_IN, built_in
+from nanobot.seam.installed import installed
+from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
+from nanobot.testing.model import ScriptedProvider
+from nanobot.tools.base import CallContext
+from tests.plugins.brought import Site
+from tests.plugins.brought import site as site
+
+WHOLE = """
+    from typing import Annotated
+    from contextlib import asynccontextmanager
+
+    import msgspec
+    from msgspec import Meta
+
+    from nanobot.config.settings.base import Settings, Unfit, about
+    from nanobot.operations.home import Finding
+    from nanobot.operations.operation import Caller, OperationContext, operation
+    from nanobot.ports import Clock
+    from nanobot.seam.plugin import Plugin
+    from nanobot.seam.works import Works
+    from nanobot.tools.base import CallContext, Effect, Tool
+
+
+    class BirdSettings(Settings, frozen=True, kw_only=True):
+        sound: Annotated[str, about("What a bird says.")] = "tweet"
+        api_key: Annotated[str, about("Key of the birds.")] = ""
+        count: Annotated[int, Meta(ge=1, le=9), about("How many birds.")] = 1
+
+        def __post_init__(self):
+            if self.sound == "moo":
+                raise Unfit("sound", "the sound of a bird")
+            if self.sound == "crash":
+                raise ZeroDivisionError("a bird broke")
+
+
+    class Sing(msgspec.Struct, frozen=True):
+        times: int = 1
+
+
+    def tools(settings: BirdSettings, clock: Clock):
+        async def sing(args: Sing, context: CallContext) -> str:
+            return f"{settings.sound * args.times} at {clock.now() > 0}"
+
+        return [Tool(name="sing", description="Sings.", args=Sing, run=sing, effect=Effect.NONE)]
+
+
+    class Song(msgspec.Struct, frozen=True):
+        text: str
+
+
+    @operation("birds sing")
+    async def sing(context: OperationContext, caller: Caller, times: int = 1) -> Song:
+        \"\"\"Let a bird sing.\"\"\"
+        return Song("tweet" * times if context.of(Clock) else "")
+
+
+    LIVED = []
+
+
+    @asynccontextmanager
+    async def start(settings: BirdSettings, works: Works):
+        LIVED.append("began")
+        yield
+        LIVED.append("ended")
+
+
+    PLUGIN = Plugin(
+        name="birds",
+        summary="Birds that sing.",
+        settings=BirdSettings,
+        tools=tools,
+        operations=lambda: [sing],
+        checks=lambda settings: [],
+        start=start,
+    )
+
+
+    def checks(settings: BirdSettings):
+        yield Finding(about="birds", level="ok", text=f"{settings.count} birds sing")
+
+
+    PLUGIN = msgspec.structs.replace(PLUGIN, checks=checks)
+"""
+
+
+class Home:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder.mkdir()
+        self.environ: dict[str, str] = {"NANOBOT_HOME": str(folder)}
+
+    def write(self, text: str) -> None:
+        (self.folder / "config.toml").write_text(dedent(text))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Parts]:
+        program = Program(provider=OneProvider(ScriptedProvider()))
+        gateway = Gateway(load(self.environ), self.environ, channels=False, program=program)
+        async with gateway.serving("a test", lambda _line: None) as parts:
+            yield parts
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def view(parts: Parts, name: str) -> Any:
+    (found,) = (each for each in parts.plugged.views() if each.name == name)
+    return found
+
+
+async def called(parts: Parts, tool: str, arguments: Mapping[str, object]) -> str:
+    context = CallContext(
+        run_id="r",
+        session_key="cli:direct",
+        address=Address("cli", "direct"),
+        sender_id="local",
+        role=Role.OWNER,
+        key="r:0:0",
+    )
+    return await parts.engine.tools.execute(tool, json.dumps(arguments), context)
+
+
+async def eventually(holds: Any) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.01)
+
+
+async def test_a_package_brings_settings_tools_operations_checks_and_lives_with_the_gateway(
+    site: Site, home: Home
+) -> None:
+    site.bring("birds", WHOLE)
+    home.write('[birds]\nsound = "peep"\napi_key = "very-secret-bird"\n')
+    home.environ["NANOBOT_BIRDS__COUNT"] = "3"
+    config = load(home.environ)
+    assert config.warnings == ()
+    shown = dict(config_file.shown(config))
+    assert (shown["birds.sound"], shown["birds.count"]) == ("peep", 3)
+    assert shown["birds.api_key"] == "***"
+    assert "birds.count" in [key.name for key in keys_of(config)]
+    assert "BirdSettings" in config_file.schema()["$defs"]
+    start = resolved(installed().found["birds"].plugin.start or "")
+    lived = inspect.unwrap(start).__globals__["LIVED"]
+    async with home.serving() as parts:
+        assert (await called(parts, "sing", {"times": 2})) == "peeppeep at True"
+        assert parts.engine.tools.redact("say very-secret-bird") == "say [secret]"
+        assert (await parts.operations.call("birds sing", {"times": 2})).text == "tweettweet"
+        await eventually(lambda: lived == ["began"])
+        assert view(parts, "birds").state == "on"
+        assert view(parts, "birds").package == "package-birds"
+        assert set(view(parts, "birds").brings) == {"tools", "operations", "checks", "start"}
+    assert lived == ["began", "ended"]
+    said = [finding.text async for finding in checked(config)]
+    assert said == ["3 birds sing"]
+
+
+async def test_what_is_wrong_in_a_table_is_said_as_of_any_other(site: Site, home: Home) -> None:
+    site.bring("birds", WHOLE)
+    for text, said in (
+        ('sound = "moo"', "birds.sound is"),
+        ("count = 10", "birds.count is 10"),
+        ('count = "many"', "birds.count is"),
+    ):
+        home.write(f"[birds]\n{text}\n")
+        with pytest.raises(ConfigError, match=said):
+            load(home.environ)
+    home.write("[birds]\nsuond = 1\n")
+    (warning,) = load(home.environ).warnings
+    assert "did you mean birds.sound" in warning
+
+
+async def test_one_that_is_switched_off_brings_nothing_and_its_table_stops_no_start(
+    site: Site, home: Home
+) -> None:
+    site.bring("birds", WHOLE)
+    home.write('[plugins]\noff = ["birds"]\n[birds]\ncount = 99\n')
+    async with home.serving() as parts:
+        assert view(parts, "birds").state == "off"
+        assert "nanobot plugins on birds" in view(parts, "birds").why
+        assert "sing" not in [tool.name for tool, *_ in parts.engine.tools.listed()]
+        assert "birds sing" not in [each.name for each in parts.operations.listed]
+
+
+async def test_plugins_are_listed_and_switched_by_operations(site: Site, home: Home) -> None:
+    site.bring("birds", WHOLE)
+    home.write("")
+    async with home.serving() as parts:
+        listed = await parts.operations.call("plugins list", {})
+        assert {"birds", *BUILT_IN} <= {each.name for each in listed}
+        done = await parts.operations.call("plugins off", {"name": "birds"})
+        assert done.state == "off"
+        assert load(home.environ).plugins.off == ("birds",)
+        await parts.operations.call("plugins on", {"name": "birds"})
+        assert load(home.environ).plugins.off == ()
+        with pytest.raises(Exception, match="no plugin 'cows'"):
+            await parts.operations.call("plugins on", {"name": "cows"})
+
+
+BASE = """
+    import msgspec
+    from nanobot.seam.plugin import Plugin
+
+
+    def fail(*_):
+        raise ZeroDivisionError("down we go")
+
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", {fields})
+"""
+LOADING = {
+    "import": ("raise RuntimeError('not today')", "RuntimeError: not today"),
+    "exit": ("import sys\nsys.exit(3)", "sys.exit(3)"),
+    "kind": ("PLUGIN = 5", "it gives a int, not a nanobot.seam.plugin.Plugin"),
+    "nothing": ("", "has no attribute 'PLUGIN'"),
+    "name": (BASE.replace('"odd"', '"other"').format(fields=""), "not that of its entry point"),
+    "summary": (BASE.replace('"Odd."', '" "').format(fields=""), "it has no summary"),
+    "settings": (BASE.format(fields="settings=msgspec.Struct"), "no subclass of nanobot's"),
+    "requires": (BASE.format(fields="requires=['a']"), "must be tuples"),
+    "part": (BASE.format(fields="tools=5"), "must be a function"),
+    "idle": (BASE.format(fields="idle=fail"), "ZeroDivisionError: down we go"),
+}
+
+
+@pytest.mark.parametrize("case", LOADING)
+async def test_one_that_cannot_be_loaded_is_named_and_left_out(
+    case: str, site: Site, home: Home
+) -> None:
+    code, why = LOADING[case]
+    site.bring("odd", code)
+    site.bring("birds", WHOLE)
+    home.write('[birds]\nsound = "peep"\n')
+    async with home.serving() as parts:
+        assert view(parts, "odd").state == "failed"
+        assert why in view(parts, "odd").why
+        assert (await called(parts, "sing", {})) == "peep at True"
+    assert [each.name for each in broken() if why in each.why] == ["odd"]
+
+
+async def test_settings_whose_code_fails_leave_out_their_plugin(site: Site, home: Home) -> None:
+    site.bring("birds", WHOLE)
+    home.write('[birds]\nsound = "crash"\n')
+    async with home.serving() as parts:
+        assert view(parts, "birds").state == "failed"
+        assert "a bird broke" in view(parts, "birds").why
+    assert load(home.environ).warnings
+
+
+async def test_a_name_of_the_core_and_one_that_is_taken_are_left_out(
+    site: Site, home: Home
+) -> None:
+    site.bring("agent", BASE.replace('"odd"', '"agent"').format(fields=""))
+    site.bring("voice", BASE.replace('"odd"', '"voice"').format(fields=""))
+    home.write("")
+    load(home.environ)
+    whys = {each.name: each.why for each in broken()}
+    assert "the name agent is taken" in whys["agent"]
+    assert "the name is taken by" in whys["voice"]
+    assert installed().found["voice"].package == ""
+
+
+async def test_what_it_needs_is_looked_for(site: Site, home: Home) -> None:
+    site.bring("odd", BASE.format(fields="packages=('no_such_thing',)"))
+    code = BASE.replace('"odd"', '"needy"').format(fields="requires=('odd',)")
+    site.bring("needy", code)
+    home.write("")
+    async with home.serving() as parts:
+        assert "no_such_thing" in view(parts, "odd").why
+        assert "It needs the plugin odd" in view(parts, "needy").why
+
+
+# Fields that are called when a gateway is put together, and what shows that one failed.
+FAILING = ("operations", "tools", "triggers", "run_types", "store_hooks", "start")
+
+
+@pytest.mark.parametrize("field", FAILING)
+@pytest.mark.parametrize("how", ["raises", "gives nonsense", "asks for nonsense", "is nowhere"])
+async def test_a_part_that_fails_is_named_and_everything_else_works(
+    field: str, how: str, site: Site, home: Home
+) -> None:
+    function = {
+        "raises": "fail",
+        "gives nonsense": "lambda: [object()]",
+        "asks for nonsense": "lambda thing: thing",
+        "is nowhere": "'no_such_module:thing'",
+    }[how]
+    site.bring("odd", BASE.format(fields=f"{field}={function}"))
+    site.bring("birds", WHOLE)
+    home.write("")
+    async with home.serving() as parts:
+        await eventually(lambda: view(parts, "odd").state == "failed")
+        assert view(parts, "odd").why.startswith(f"{field}: ")
+        assert view(parts, "birds").state == "on"
+        assert (await called(parts, "sing", {})) == "tweet at True"
+
+
+async def test_a_start_that_hangs_is_named_and_nothing_waits_for_it(
+    site: Site, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugged, "START_SECONDS", 0.2)
+    hanging = """
+        import asyncio
+        from contextlib import asynccontextmanager
+        from nanobot.seam.plugin import Plugin
+
+
+        @asynccontextmanager
+        async def start():
+            await asyncio.sleep(3600)
+            yield
+
+
+        PLUGIN = Plugin(name="odd", summary="Odd.", start=start)
+    """
+    site.bring("odd", hanging)
+    home.write("")
+    async with home.serving() as parts:
+        assert view(parts, "odd").state == "on"
+        await eventually(lambda: "has not started" in view(parts, "odd").why)
+
+
+async def test_a_tool_and_a_check_that_fail_are_named(site: Site, home: Home) -> None:
+    site.bring(
+        "birds", WHOLE.replace('return f"{settings.sound', 'return 1 / 0, f"{settings.sound')
+    )
+    site.bring("odd", BASE.format(fields="checks=fail"))
+    home.write("")
+    async with home.serving() as parts:
+        with pytest.raises(ZeroDivisionError):
+            await called(parts, "sing", {})
+    said = [finding.text async for finding in checked(load(home.environ))]
+    assert "the check of the plugin odd failed: ZeroDivisionError: down we go" in said
+    assert "1 birds sing" in said
+
+
+def test_every_part_of_a_built_in_plugin_is_there() -> None:
+    """What is named as text is read by no other check."""
+    for point in built_in():
+        plugin = point.load()
+        assert isinstance(plugin, Plugin)
+        assert plugin.name == point.name
+        parts = [getattr(plugin, field) for field in FUNCTIONS]
+        for part in (each for each in parts if each is not None):
+            assert callable(resolved(part))
