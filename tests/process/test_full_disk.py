@@ -7,9 +7,11 @@ import resource
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Protocol
 
+import aiohttp
 import pytest
 
 from tests.doubles.openai_server import Body
@@ -155,4 +157,34 @@ async def test_an_answer_that_went_out_as_the_disk_filled_is_not_repeated(
     await world.said(2, "later")
     assert await gateway.stop() == 0
     assert world.texts(1) == ["once"]
+    world.verify()
+
+
+async def test_what_the_page_asks_for_is_refused_and_can_be_asked_again(
+    world: World, disk: Disk
+) -> None:
+    world.configure()
+    gateway = await world.launch()
+    port = (await gateway.ready()).partition("127.0.0.1:")[2].split()[0]
+    secret = (world.home / "web.token").read_text("utf-8").strip()
+    headers = {"Authorization": f"Bearer {secret}"}
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", headers=headers) as page:
+
+        async def asked(path: str, **body: str) -> tuple[int, str]:
+            async with page.post(path, json=body) as answer:
+                return answer.status, await answer.text()
+
+        job = {"text": "every day at 9 Look", "to": "telegram:1"}
+        disk.fill(gateway)
+        for status, text in (
+            await asked("/api/cron/add", **job),
+            await asked("/api/sessions/web:desk/messages", text="say:hello"),
+        ):
+            assert status == HTTPStatus.SERVICE_UNAVAILABLE
+            assert "the disk is full" in text or "check its disk" in text
+        disk.free(gateway)
+        assert (await asked("/api/cron/add", **job))[0] == HTTPStatus.OK
+        async with page.get("/api/cron/list") as answer:
+            assert len(await answer.json()) == 1
+    assert await gateway.stop() == 0
     world.verify()
