@@ -52,7 +52,7 @@ async def shut_out(page: Page) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(5_400)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("role", ROLES)
 async def test_everything_that_can_be_pressed_works(
@@ -69,7 +69,7 @@ async def test_everything_that_can_be_pressed_works(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(5_400)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("role", ROLES)
 async def test_nobody_is_shut_out_at_any_place(there: Furnished, role: str, width: int) -> None:
