@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.app.setup.model_names import completed_address
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.openai_server import OpenAIServer, error_status
 from tests.doubles.telegram_server import TelegramServer
@@ -168,8 +169,8 @@ async def test_each_answer_about_a_model_that_cannot_be_is_asked_again(world: Wo
             await asks(terminal, "Number [1]:")
         terminal.type(f"{number}{ENTER}")
         for wrong, why in {
-            "127.0.0.1:8000/v1": "is an address",
-            "http:": "is an address",
+            "models.example/v1": "looks like an address",
+            "http:": "looks like an address",
             "http://": "must be an http:// or https:// URL",
             "big": "is not PROVIDER/MODEL",
             "my models/big": "is no name of a provider",
@@ -182,7 +183,7 @@ async def test_each_answer_about_a_model_that_cannot_be_is_asked_again(world: Wo
             await terminal.shows(why)
         await asks(terminal, "Model or URL:")
         terminal.type(f"mine/big{ENTER}")
-        for wrong in ("", "127.0.0.1:8000/v1", "ftp://host", "http://", "http://[", "yes"):
+        for wrong in ("", "127.0.0.1:99999/v1", "ftp://host", "http://", "http://[", "yes"):
             await asks(terminal, "Base URL (https://.../v1):")
             terminal.type(f"{wrong}{ENTER}")
         await asks(terminal, "Base URL (https://.../v1):")
@@ -202,7 +203,7 @@ async def test_an_address_in_the_place_of_a_model_is_asked_what_it_has(world: Wo
         options = [line for line in terminal.screen.lines if "another one" in line]
         terminal.type(f"{options[0].strip()[0]}{ENTER}")
         await asks(terminal, "Model or URL:")
-        terminal.type(f"{world.model.base_url}/{ENTER}")
+        terminal.type(f"{world.model.base_url.removeprefix('http://')}/{ENTER}")
         await asks(terminal, "Its key, or press Enter if it needs none (not shown):")
         terminal.type(ENTER)
         await terminal.shows("2. llama3")
@@ -397,3 +398,21 @@ async def test_a_configuration_that_cannot_be_read_is_left_alone(world: World) -
     ran = await world.onboard("--yes")
     assert ran.code == 3
     assert (world.home / "config.toml").read_text() == "this is [no toml"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("localhost/v1", "http://localhost/v1"),
+        ("[::1]:8000", "http://[::1]:8000"),
+        ("192.168.1.7:1234", "http://192.168.1.7:1234"),
+        ("box:1234/v1", "http://box:1234/v1"),
+        ("box.local:1234", "http://box.local:1234"),
+        ("models.example:8443/v1", "https://models.example:8443/v1"),
+        ("8.8.8.8:443", "https://8.8.8.8:443"),
+        *((text, text) for text in ("", "openai/gpt-6-luna", "http://x/v1", "x.ai/grok", "a:b/c")),
+    ],
+)
+def test_an_address_without_its_scheme_is_completed(typed: str, meant: str) -> None:
+    assert completed_address(typed) == meant

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.app.setup.model_names import wrong_address, wrong_key, wrong_model, wrong_provider
+from nanobot.app.setup.model_names import (
+    completed_address,
+    wrong_address,
+    wrong_key,
+    wrong_model,
+    wrong_provider,
+)
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelMissing
 from nanobot.providers.embedded import require
@@ -37,8 +43,9 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
-        """A model of a provider, with a key that goes into a file of its own. Raises ConfigError
-        for a name, a key or an address that cannot be one."""
+        """A model of a provider, with a key that goes into a file of its own. The address may lack
+        its scheme. Raises ConfigError for a name, a key or an address that cannot be one."""
+        base = completed_address(base)
         wrong = wrong_provider(name) or wrong_model(model)
         wrong = wrong or (base and wrong_address(base)) or (key and wrong_key(key))
         if wrong:

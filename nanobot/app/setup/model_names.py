@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from nanobot.config.settings.base import URL, is_url
@@ -11,6 +12,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MODEL = re.compile(r"[^\s\x00-\x1f\x7f-\x9f]{1,200}")
 _KEY = re.compile(r"[!-~]{1,8192}")
 _HOST = re.compile(r"[\w.:-]+\.[\w.:-]+|[\w.-]+:\d+|localhost")
+
+_HOST_AND_PORT = re.compile(r"(localhost|[\w.-]+(?=:\d)|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/\S*)?$")
 
 
 def wrong_provider(name: str) -> str:
@@ -36,11 +39,30 @@ def wrong_model(name: str) -> str:
 def wrong_label(label: str) -> str:
     """Why it is not PROVIDER/MODEL; "" if it may be."""
     if _looks_like_an_address(label.partition("/")[0]):
-        return f"{label[:60]!r} is an address. Write PROVIDER/MODEL, as in openai/gpt-6-luna."
+        return (
+            f"{label[:60]!r} looks like an address. Put http:// or https:// before it, or write "
+            "PROVIDER/MODEL, as in openai/gpt-6-luna."
+        )
     name, slash, model = label.partition("/")
     if not slash:
         return f"{label[:60]!r} is not PROVIDER/MODEL, as in openai/gpt-6-luna."
     return wrong_provider(name) or wrong_model(model)
+
+
+def completed_address(text: str) -> str:
+    """An address with its scheme, which people leave out of HOST:PORT: http where the host is on
+    this machine or network, else https. Any other text as it is."""
+    match = _HOST_AND_PORT.match(text)
+    if match is None:
+        return text
+    return f"{'http' if _is_near(match[1]) else 'https'}://{text}"
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal"))
 
 
 def wrong_address(text: str) -> str:

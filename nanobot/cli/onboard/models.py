@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.app.setup.available_models import AvailableModel
-from nanobot.app.setup.model_names import wrong_address, wrong_label
+from nanobot.app.setup.model_names import completed_address, wrong_address, wrong_label
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, UsageError
@@ -29,7 +29,8 @@ class ModelWishes(msgspec.Struct, frozen=True, kw_only=True):
 def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
     """The model that the command line names. Raises UsageError for a variable that is not set, and
     for an address without a model."""
-    label, variable, base = wishes.model, wishes.api_key_env, wishes.api_base
+    label, variable = wishes.model, wishes.api_key_env
+    base = completed_address(wishes.api_base)
     if wrong := (base and wrong_address(base)) or (is_url(label) and wrong_label(label)):
         raise ConfigError(wrong)
     if base and "/" not in label:

@@ -15,6 +15,7 @@ import msgspec
 from nanobot.app.setup.available_models import AvailableModel, default_model, find, silent
 from nanobot.app.setup.changes import SettingChanges
 from nanobot.app.setup.model_names import (
+    completed_address,
     wrong_address,
     wrong_key,
     wrong_label,
@@ -267,15 +268,15 @@ def _described(environ: Mapping[str, str]) -> AvailableModel:
     say("Enter PROVIDER/MODEL, such as openrouter/anthropic/claude-sonnet-4.5, or the base URL of")
     say("an OpenAI-compatible server.")
     label = ask("Model or URL", check=_wrong_model_or_address)
-    if is_url(label):
-        return _at(label.rstrip("/"))
+    if is_url(completed_address(label)):
+        return _at(completed_address(label).rstrip("/"))
     name, _, model = label.partition("/")
     _, config = survey(environ)
     configured = {} if config is None else config.providers
     if name in KNOWN_PROVIDERS or name in REACHED or name in configured:
         base = ask("Base URL, or press Enter for the provider's own", check=_wrong_unless_empty)
     else:
-        base = ask("Base URL (https://.../v1)", check=wrong_address)
+        base = ask("Base URL (https://.../v1)", check=_wrong_if_completed)
     key = ask_secret(f"Key for {name}, or press Enter if it needs none", wrong_key)
     return AvailableModel.of(name, model, key=key, base=base)
 
@@ -293,11 +294,16 @@ def _at(base: str) -> AvailableModel:
 
 
 def _wrong_model_or_address(text: str) -> str:
-    return wrong_address(text) if is_url(text) else wrong_label(text)
+    address = completed_address(text)
+    return wrong_address(address) if is_url(address) else wrong_label(text)
 
 
 def _wrong_unless_empty(text: str) -> str:
-    return wrong_address(text) if text else ""
+    return _wrong_if_completed(text) if text else ""
+
+
+def _wrong_if_completed(text: str) -> str:
+    return wrong_address(completed_address(text))
 
 
 def _choose_channel(
