@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from nanobot.channels.chat_delivery import LOOKUP_SECONDS, LOOKUPS, MAX_AGE_SECONDS
+from nanobot.channels.chat_delivery import MAX_AGE_SECONDS
 from nanobot.channels.host import Hosting
+from nanobot.channels.look_ups import LOOKUP_SECONDS, LOOKUPS
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.shared_chats import SHOWING_SECONDS
 from nanobot.errors import (

@@ -1,0 +1,245 @@
+"""What the delivery of one message does next: a pure function of its row and of what this process
+knows besides. `ChatDelivery` makes the moves. The promise "once, or marked" is kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from nanobot.errors import (
+    ChatGone,
+    ChatMoved,
+    DeliveryError,
+    FormRefused,
+    NobodyThere,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    ThreadGone,
+)
+from nanobot.ports import OutboundPart
+from nanobot.session.outbox import BuryScope, OutboundRow
+
+_FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
+    (Refused, "message"),
+    (ThreadGone, "thread"),
+    (ChatGone, "chat"),
+    (ChatMoved, "chat"),  # to where it was before
+)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a look-up told of a part in doubt: its `receipt`, or None if it was not applied.
+    `unknown`: why nobody can tell."""
+
+    receipt: str | None = None
+    unknown: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """How the last move failed, at part `idx`. `edit`: it was one. `moved`: the chat is known by
+    another id since. `too_old`: the message has waited for as long as messages may."""
+
+    idx: int
+    error: DeliveryError
+    edit: bool = False
+    moved: bool = False
+    too_old: bool = False
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What this process knows beyond the row that it read. `begun`: the part that was recorded
+    since as about to be sent; it is not in doubt. `answer`: of the look-up of the part in doubt.
+    `replaced`: the message in the chat that the whole message is to replace, and `repeated` whether
+    that one says that it may be a repeat. `failures` in a row were this chat's own if `recovered`.
+    """
+
+    begun: int | None = None
+    answer: Answer | None = None
+    replaced: str | None = None
+    repeated: bool = False
+    failure: Failure | None = None
+    failures: int = 0
+    recovered: bool = False
+
+
+class Render(msgspec.Struct, frozen=True):
+    """Render the message and record that its first part is about to be sent, in the place of the
+    message `standing`. `repeat`: it says that it may be a repeat."""
+
+    standing: str | None = None
+    repeat: bool = False
+
+
+class Reform(msgspec.Struct, frozen=True):
+    """Render the message in the form that its chat takes, which did not take part `idx`."""
+
+    idx: int
+    refused: FormRefused
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Send part `idx`. `begin`: record first that it is about to be sent. `anew`: in the place of
+    this message, which cannot be edited and is deleted where that is possible."""
+
+    idx: int
+    begin: bool = False
+    anew: str | None = None
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """Make the message `standing` the first part. An edit may be done again, so it is never in
+    doubt. `begin`: as in Send."""
+
+    standing: str
+    begin: bool = False
+
+
+class LookUp(msgspec.Struct, frozen=True):
+    """Ask the platform whether part `idx` was applied."""
+
+    idx: int
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """Record that part `idx` may be a repeat, and make it say so."""
+
+    idx: int
+
+
+class Keep(msgspec.Struct, frozen=True):
+    """Record the receipt of part `idx`, which is there already."""
+
+    idx: int
+    receipt: str
+
+
+class Bury(msgspec.Struct, frozen=True):
+    """Give up the message, or everything owed to its thread or chat."""
+
+    scope: BuryScope
+    why: str
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """Try again later: after the `requested` seconds, else by the backoff after so many `tries`.
+    `doubtful`: the part may have been applied, and stays in doubt."""
+
+    idx: int
+    why: str
+    requested: float | None = None
+    tries: int = 1
+    doubtful: bool = False
+
+
+class Follow(msgspec.Struct, frozen=True):
+    """The chat has moved: try again at once, there."""
+
+    idx: int
+    why: str
+
+
+class Park(msgspec.Struct, frozen=True):
+    """Wait for somebody to attach."""
+
+    idx: int
+    error: NobodyThere
+
+
+Move: TypeAlias = (
+    Render | Reform | Send | Edit | LookUp | Repeat | Keep | Bury | Wait | Follow | Park
+)
+
+
+def next_move(row: OutboundRow, parts: Sequence[OutboundPart], memory: Memory) -> Move:
+    """The next move of a message. `row` is as it was read, but that a message which its first part
+    is to replace is there with state pending; `parts` are those in hand, none before they were
+    rendered."""
+    if memory.failure is not None:
+        return _after_failure(row, memory, memory.failure)
+    if memory.begun is not None:
+        return _begun(row, parts, memory.begun)
+    if row.preview is not None:
+        return _after_preview(row, memory.answer)
+    if row.message.replaces:
+        return Render(memory.replaced, memory.repeated)
+    return _resumed(row, memory.answer) if parts else Render()
+
+
+def _begun(row: OutboundRow, parts: Sequence[OutboundPart], idx: int) -> Move:
+    """A part was recorded as about to be sent."""
+    if row.message.replaces and (row.standing is None or len(parts) != 1):
+        return Keep(0, row.standing or "")  # it replaces in one piece, or not at all
+    return _place(row, idx, begin=False)
+
+
+def _place(row: OutboundRow, idx: int, *, begin: bool) -> Move:
+    if idx == 0 and row.standing is not None:
+        return Edit(row.standing, begin)
+    return Send(idx, begin)
+
+
+def _after_preview(row: OutboundRow, answer: Answer | None) -> Move:
+    """A preview of the message was shown: the message takes its place. Where it is unknown whether
+    the preview arrived, it is looked up, or the message says that it may be a repeat."""
+    if row.standing is not None:
+        return Render(row.standing)
+    if answer is None:
+        return LookUp(0)
+    return Render(repeat=True) if answer.unknown else Render(answer.receipt)
+
+
+def _resumed(row: OutboundRow, answer: Answer | None) -> Move:
+    """The message was rendered before, and perhaps sent in part."""
+    doubt = next((part.idx for part in row.parts if part.state == "sending"), None)
+    if doubt is not None:
+        return _in_doubt(row, doubt, answer)
+    sent = sum(part.state == "sent" for part in row.parts)
+    if sent == len(row.parts):
+        return Keep(sent - 1, row.parts[-1].receipt or "")
+    return _place(row, sent, begin=True)
+
+
+def _in_doubt(row: OutboundRow, idx: int, answer: Answer | None) -> Move:
+    """A part was about to be sent when the answer, or a process, was lost."""
+    if idx == 0 and row.standing is not None:
+        return Edit(row.standing, begin=True)
+    if answer is None:
+        return LookUp(idx)
+    if answer.unknown:
+        return Repeat(idx)
+    if answer.receipt is not None:
+        return Keep(idx, answer.receipt)
+    # What may have been sent with the line looks different, so that it was not found.
+    return Repeat(idx) if row.duplicate_sends else Send(idx, begin=True)
+
+
+def _after_failure(row: OutboundRow, memory: Memory, failure: Failure) -> Move:
+    """It is tried in another way, if there is one."""
+    idx, error = failure.idx, failure.error
+    if isinstance(error, FormRefused):
+        return Reform(idx, error)
+    if failure.edit and isinstance(error, Refused):
+        if row.message.replaces:
+            return Keep(0, row.standing or "")
+        return Send(0, begin=True, anew=row.standing)
+    if isinstance(error, NobodyThere):
+        return Park(idx, error)
+    return Follow(idx, str(error)) if failure.moved else _given_up(row, memory, failure)
+
+
+def _given_up(row: OutboundRow, memory: Memory, failure: Failure) -> Bury | Wait:
+    """For good, or for now."""
+    idx, error = failure.idx, failure.error
+    for kind, scope in _FINAL:
+        if isinstance(error, kind):
+            return Bury(scope, str(error))
+    if failure.too_old:
+        return Bury("message", f"not delivered within 24 hours: {error}")
+    if isinstance(error, OutcomeUnknown):
+        tries = memory.failures + 1 if memory.recovered else row.duplicate_sends + 1
+        return Wait(idx=idx, why=str(error), tries=tries, doubtful=True)
+    requested = error.retry_after if isinstance(error, NotSent) else None
+    return Wait(idx=idx, why=str(error), requested=requested, tries=memory.failures + 1)
