@@ -125,6 +125,8 @@ def test_every_command_on_every_page_exists_with_its_options(page: Path) -> None
     for line in shell_lines(page):
         if re.match(r"[\"']|COMMAND|--", line):  # a message, a pattern, an option of nanobot itself
             continue
+        if any(each.startswith(f"{line} ") for each in KNOWN):  # a group, which lists
+            continue
         name = max(
             (each for each in KNOWN if f"{line} ".startswith(f"{each} ")), default="", key=len
         )
