@@ -82,6 +82,10 @@ def example(*lines: str) -> str:
     return "\n\n".join(f"Example: {line}" for line in lines)
 
 
+def _on_machine(operation: Operation, arguments: Mapping[str, Any]) -> list[str]:
+    return [p.name for p in operation.parameters if p.on_machine and p.name in arguments]
+
+
 def _command(operation: Operation) -> Callable[..., None]:
     def run(context: typer.Context, as_json: bool, **typed: Any) -> None:
         from nanobot.cli.calls import perform  # noqa: PLC0415 - loads more than --help needs
@@ -94,8 +98,8 @@ def _command(operation: Operation) -> Callable[..., None]:
                 for parameter in operation.parameters
                 if (value := _given(parameter, typed)) is not None
             }
-            if "path" in arguments:  # whoever performs it may stand in another folder
-                arguments["path"] = str(Path(arguments["path"]).expanduser().absolute())
+            for name in _on_machine(operation, arguments):  # the gateway has another folder
+                arguments[name] = str(Path(arguments[name]).expanduser().absolute())
             operation.converted(arguments)
             perform(context.obj, operation, arguments, json=as_json)
 

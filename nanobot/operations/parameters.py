@@ -33,6 +33,8 @@ Positional: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
 Arguments without a default are given so too."""
 Rest: TypeAlias = Annotated[str, Meta(extra={"positional": True, "rest": True})]
 """The type of one that takes all that follows, whatever its name."""
+MachinePath: TypeAlias = Annotated[str, Meta(extra={"positional": True, "machine": True})]
+"""The type of a path on the machine of the person who asks, and not in the workspace."""
 PositionalSession: TypeAlias = Annotated[SessionArgument, Meta(extra={"positional": True})]
 Find: TypeAlias = Annotated[str, Meta(max_length=200, description="Filter by text.")]
 """The type of an argument that narrows a list: letter case does not count."""
@@ -63,6 +65,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     positional: bool
     takes_rest: bool
+    on_machine: bool
     session: bool
     required: bool
     default: Any
@@ -177,6 +180,7 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
         description=description,
         positional=required or "positional" in extra,
         takes_rest="rest" in extra,
+        on_machine="machine" in extra,
         session="session" in extra,
         required=required,
         default=None if required else default,

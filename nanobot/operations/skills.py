@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Positional
+from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
 from nanobot.workspace.skills import SkillView
 
@@ -64,7 +64,9 @@ async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> Sk
 async def add_skill(
     context: OperationContext,
     _: Caller,
-    path: Annotated[Positional, Meta(description="The folder with its SKILL.md, on this machine.")],
+    path: Annotated[
+        MachinePath, Meta(description="The folder with its SKILL.md, on this machine.")
+    ],
     *,
     replace: Annotated[bool, Meta(description="Replace a skill of the same name.")] = False,
 ) -> SkillView:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path, PurePath
+import unicodedata
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
 
 MOST_WORDS = 5
 """Names from outside that say no more than so many words, taken together, ask for nothing."""
@@ -16,49 +16,139 @@ INSTALLED = frozenset({"node_modules", ".venv", "venv", "site-packages", "__pyca
 """Folders of programs that were installed: code, which runs and is not read."""
 
 REPOSITORY = ".git"
-_REFS = "refs"
-_WORD = re.compile(r"[^\W\d_]+")
-_WORD_LETTERS = 8
+ORDINARY = frozenset(
+    {
+        *("HEAD", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "config", "index"),
+        *("description", "packed-refs", "info", "exclude", "hooks", "objects", "refs", "logs"),
+        *("heads", "tags", "pack", "remotes", "origin", "main", "master", "branches", "stash"),
+        *INSTALLED,
+        REPOSITORY,
+    }
+)
+"""Names that git and installers choose, which say nothing."""
+
+# Endings that say what kind of file it is. Any other ending may be a word.
+_KINDS = re.compile(
+    r"\.(?:cpython-\d+(?:\.opt-\d)?\.pyc|tar\.(?:gz|xz|bz2)|d\.ts|sample"
+    r"|[ch]|cc|cpp|css|csv|docx?|epub|gif|gz|html?|ico|ics|ini|ipynb|java|jpe?g|jsx?|json|jsonl"
+    r"|key|lock|log|lua|md|mjs|mp[34]|odt|ogg|opus|pdf|php|png|pptx?|py|pyc|rb|rs|rst|sh|sql"
+    r"|sqlite|svg|toml|tsx?|tsv|txt|wasm|wav|webm|webp|xlsx?|xml|ya?ml|zip)$",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NUMBERED = re.compile(r"[A-Za-z\d]*\d[A-Za-z\d]*")
+_SIGNS = re.compile(r"[^\w\s]{2,}|[^\w\s\x20-\x7e]|\s{2,}|[^\S ]")
+_WORD_LETTERS, _LONGEST_WORD = 8, 12
+_SPELT_LETTERS = 4
+"""So many letters are a word where they stand alone, or where words are written as one."""
+
+# The forms that programs write odd characters of names in.
+_OCTALS = re.compile(r"(?:\\[0-3][0-7]{2})+")
+_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2})+")
+_POINTS = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
+_OTHER = re.compile(r"\\[abefnrtv\\\"' ]")
+_ENDS = 24
+"""A name that was cut off is known by so many characters of either end."""
+_SHORT = 6
+_MOST_NUMBERS = 2_000
 
 
 def words_of(name: str) -> float:
-    """How much a name says, in words; what is written without spaces counts by its letters."""
-    total = 0.0
-    for word in _WORD.findall(PurePath(name).stem):
-        if word.isascii():
-            total += math.ceil(len(word) / _WORD_LETTERS) if len(word) > 1 else 0
+    """How much a name says, in words; what is written without spaces counts by its letters, and
+    what is spelt in digits, single letters or signs by theirs."""
+    if name in ORDINARY:
+        return 0.0
+    said = unicodedata.normalize("NFKC", _KINDS.sub("", name))
+    total, spelt = 0.0, 0
+    for word in _LETTERS.findall(_NUMBERED.sub(" ", said)):
+        if len(word) == 1 and word.isascii():
+            spelt += 1
+        elif word.isascii():
+            letters = _WORD_LETTERS if len(word) <= _LONGEST_WORD else _SPELT_LETTERS
+            total += math.ceil(len(word) / letters)
         else:
             total += max(1.0, len(word) / 2)
-    return total
+    digits = sum(len(word) for word in _NUMBERED.findall(said))
+    signs = sum(len(run.encode("utf-8", "surrogatepass")) for run in _SIGNS.findall(said))
+    return total + spelt / _SPELT_LETTERS + (digits + signs) / _WORD_LETTERS
 
 
-def say_much(names: Iterable[str], text: str) -> bool:
-    """Whether those of the names that stand in a text say more than MOST_WORDS."""
-    total = 0.0
+def say_much(names: Iterable[str], text: str, already: float = 0.0) -> bool:
+    """Whether those of the names that stand in a text say more than MOST_WORDS, with what is said
+    `already`."""
+    if already > MOST_WORDS:
+        return True
+    shown, total = ShownNames(text), already
     for name in names:
-        if name in text:
+        if name in shown:
             total += words_of(name)
             if total > MOST_WORDS:
                 return True
     return False
 
 
-def changed_names(top: Path, since: float) -> Iterator[str]:
-    """The names (and what links lead to) below a folder that may be new since then: of what
-    changed in folders whose entries did. Of repositories those of branches and tags."""
-    folders = [top]
-    while folders:
-        folder = folders.pop()
-        with suppress(OSError), os.scandir(folder) as entries:
-            here = folder.stat().st_ctime >= since
-            for entry in entries:
-                with suppress(OSError):
-                    status = entry.stat(follow_symlinks=False)
-                    if here and status.st_ctime >= since and words_of(entry.name):
-                        yield entry.name
-                    if here and entry.is_symlink() and status.st_ctime >= since:
-                        yield str(Path(entry.path).readlink())
-                    if not entry.is_dir(follow_symlinks=False) or entry.name in INSTALLED:
-                        continue
-                    inner = Path(entry.path)
-                    folders.append(inner / _REFS if entry.name == REPOSITORY else inner)
+class ShownNames:
+    """A text that names of files may stand in, however a program wrote them: quoted, escaped, in
+    columns, composed or not, in bytes that are no text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = f"{text}\n{_unescaped(text)}"
+        self._plain = f"\n{_plain(text)}\n{_plain(_unescaped(text))}"
+        self._parts = {self._plain[at : at + _SHORT] for at in range(len(self._plain))}
+
+    def __contains__(self, name: str) -> bool:
+        if name in self._text:
+            return True
+        escaped = {_plain(_unescaped(name))} if "\\" in name or "%" in name else set()
+        return any(self._shows(plain) for plain in {_plain(name), *escaped})
+
+    def _shows(self, plain: str) -> bool:
+        if len(plain) < _SHORT:
+            return False
+        begin, end = plain[:_ENDS], plain[-_ENDS:]
+        return (begin[:_SHORT] in self._parts and begin in self._plain) or (
+            end[-_SHORT:] in self._parts and end in self._plain
+        )
+
+
+def numbers_tell(paths: Iterable[str], text: str) -> float:
+    """How much a text says, in words, by what it shows of files besides their names (sizes, modes,
+    times), which content from outside may have chosen, too."""
+    told = 0.0
+    for path in islice((path for path in paths if path.rpartition("/")[2] in text), _MOST_NUMBERS):
+        told += 1 / _WORD_LETTERS
+        try:
+            status = Path(path).lstat()
+        except (OSError, ValueError):
+            continue
+        for moment in (status.st_mtime_ns, status.st_atime_ns):
+            seconds, parts = divmod(moment, 1_000_000_000)
+            if f"{parts:09d}".rstrip("0") in text and parts:
+                told += 1.0
+            elif str(seconds) in text:
+                told += 0.5
+    return told
+
+
+def _unescaped(text: str) -> str:
+    def octals(match: re.Match[str]) -> str:
+        return _decoded(bytes(int(each, 8) for each in match[0].split("\\")[1:]))
+
+    def hexes(match: re.Match[str]) -> str:
+        return _decoded(bytes.fromhex(re.sub(r"\\x|%", "", match[0])))
+
+    def point(match: re.Match[str]) -> str:
+        number = int(match[1] or match[2], 16)
+        return chr(number) if number < 0x11_0000 else " "
+
+    text = _POINTS.sub(point, _BYTES.sub(hexes, _OCTALS.sub(octals, text)))
+    return _OTHER.sub(" ", text)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "ignore")
+
+
+def _plain(text: str) -> str:
+    """Letters and digits alone."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

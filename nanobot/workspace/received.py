@@ -83,6 +83,7 @@ class Received:
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
             if outside:
                 await self._taint.mark(path, "")
+                await self._taint.mark_name(PurePosixPath(path).name)
         except StoreUnwritable as error:
             return msgspec.structs.replace(kept, error=str(error))
         except ToolError as error:

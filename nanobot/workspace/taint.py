@@ -7,9 +7,8 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +17,15 @@ from loguru import logger
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.text import pattern
-from nanobot.workspace.file_names import INSTALLED, REPOSITORY, changed_names, say_much
+from nanobot.workspace.changed_entries import (
+    Entry,
+    any_gone,
+    arrived,
+    changed,
+    names_of,
+    strip,
+)
+from nanobot.workspace.file_names import numbers_tell, say_much
 from nanobot.workspace.opened_files import OpenedFiles
 
 MAX_MARKED = 20_000
@@ -30,14 +37,8 @@ MAX_FOLDERS = 2_000
 _END = 1024 * 1024
 # The clock of files stands still for up to a tick of the kernel (10 ms), and disks may round.
 _TICK_SECONDS = 0.05
-# Of a repository: what git shows of a commit, and what it runs.
-_SHOWN = ("objects", "hooks", "modules")
-_SETTING = pattern(
-    rb"(?i)=\s*!|command|pager|editor|helper|fsmonitor|hookspath|textconv|external|driver|clean"
-    rb"|smudge|process|include|insteadof|proxy|program"
-)
 _PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
-_NAME = "name:"
+_NAME, _NAMES_IN = "name:", "names:"
 _WORD = pattern(r"[^\s'\"`;&|<>(){}$=:,@]+")
 
 
@@ -146,11 +147,32 @@ class TaintedFiles:
         if names:
             await self._marks.add([_NAME + _storable(name) for name in names])
 
+    async def mark_name(self, name: str) -> None:
+        """This name is from outside."""
+        await self._marks.add([_NAME + _storable(name)])
+
     async def names_tell(self, text: str) -> bool:
-        """Whether names from outside that stand in a text say something."""
-        marks = await self._marks.beginning_with(_NAME)
-        names = [mark.removeprefix(_NAME) for mark in marks]
-        return bool(names) and await asyncio.to_thread(say_much, names, text)
+        """Whether a text that shows files tells something from outside: by names that stand in it,
+        or by what else it shows of marked files."""
+        names = await self._of_kind(_NAME)
+        folders = await self._of_kind(_NAMES_IN)
+        paths = await self._of_kind(_PATH)
+        if not (names or folders or paths or self._running):
+            return False
+        return await asyncio.to_thread(self._tell, names, folders, paths, text)
+
+    def _tell(self, names: list[str], folders: list[str], paths: list[str], text: str) -> bool:
+        for folder in folders:
+            with suppress(OSError):
+                names += (place.name for place in (self.workspace / folder).iterdir())
+        if self._running:  # what these have made so far
+            entries = changed(self.workspace, min(self._running.values()), everything=True)
+            names += (name for e in entries for name in names_of(self.workspace, e))
+        told = numbers_tell((f"{self.workspace}/{path}" for path in paths), text)
+        return say_much(dict.fromkeys(names), text, told)
+
+    async def _of_kind(self, kind: str) -> list[str]:
+        return [mark.removeprefix(kind) for mark in await self._marks.beginning_with(kind)]
 
     def _missing(self, path: str) -> list[str]:
         places = [self.workspace / path, *(self.workspace / path).parents]
@@ -184,7 +206,8 @@ class TaintedFiles:
             digest, _ = await asyncio.to_thread(self._look, mark.partition(":")[2])
             await self._marks.remove([mark, _CONTENT + digest])
         if path == ".":
-            await self._marks.remove(await self._marks.beginning_with(_NAME))
+            for kind in (_NAME, _NAMES_IN):
+                await self._marks.remove(await self._marks.beginning_with(kind))
         return len(marks)
 
     async def listed(self) -> list[str]:
@@ -217,7 +240,8 @@ class TaintedFiles:
         if tainted:
             self._running[key] = began[0] - _TICK_SECONDS
             await self._marks.add([f"{_RUNNING}{began[0]!r}"])
-        opened = None if tainted else await self._watch()
+        paths, folders = await self._of_kind(_PATH), await self._of_kind(_FOLDER)
+        opened = None if tainted else await self._watch(paths, folders)
         watch = CommandWatch(opened)
         try:
             yield watch
@@ -230,6 +254,8 @@ class TaintedFiles:
                 elapsed = self._clock.monotonic() - began[1]
                 since = min(began[0], self._clock.now() - elapsed)
                 await asyncio.shield(self._mark_changed(since, everything=tainted or read))
+            elif paths or folders:
+                await asyncio.shield(self._follow(began[0], paths, folders))
             if tainted:
                 await asyncio.shield(self._marks.remove([f"{_RUNNING}{began[0]!r}"]))
                 self._running.pop(key, None)
@@ -244,10 +270,8 @@ class TaintedFiles:
                 await self._marks.remove([mark])
             self._recovered = True
 
-    async def _watch(self) -> OpenedFiles | None:
+    async def _watch(self, paths: list[str], whole: list[str]) -> OpenedFiles | None:
         """None if nothing is marked."""
-        paths = [mark.removeprefix(_PATH) for mark in await self._marks.beginning_with(_PATH)]
-        whole = [mark.removeprefix(_FOLDER) for mark in await self._marks.beginning_with(_FOLDER)]
         if not paths and not whole:
             return None
         return await asyncio.to_thread(
@@ -255,30 +279,55 @@ class TaintedFiles:
         )
 
     async def _mark_changed(self, since: float, *, everything: bool) -> None:
-        paths = await asyncio.to_thread(self._changed, since - _TICK_SECONDS, everything)
+        since -= _TICK_SECONDS
+        entries = await asyncio.to_thread(self._changed, since, everything=everything)
+        if everything:
+            await self._mark_new_names(entries)
+        paths = [entry.path for entry in entries if entry.is_file]
         if len(paths) > MAX_MARKED:
-            folders = {_storable(path.rpartition("/")[0] or ".") for path in paths}
+            folders = _folders_of(paths)
             logger.info("{} files hold content from outside: {} folders", len(paths), len(folders))
-            await self._marks.add([_FOLDER + folder for folder in sorted(folders)])
+            await self._marks.add([_FOLDER + folder for folder in folders])
             return
         marks = []
         for path in paths:
             digest, _ = await asyncio.to_thread(self._look, path)
             marks += [_PATH + _storable(path), *([_CONTENT + digest] if digest else [])]
-        if everything:
-            names = await asyncio.to_thread(self._names, since - _TICK_SECONDS)
-            marks += [_NAME + _storable(name) for name in names]
         if marks:
             await self._marks.add(marks)
 
-    def _names(self, since: float) -> list[str]:
-        names = dict.fromkeys(changed_names(self.workspace, since))
-        return list(islice((name for name in names if name not in self._expected), MAX_MARKED))
+    def _changed(self, since: float, *, everything: bool) -> list[Entry]:
+        entries = list(changed(self.workspace, since, everything=everything))
+        for entry in entries if everything else ():
+            strip(self.workspace, entry)
+        return entries
 
-    def _changed(self, since: float, everything: bool) -> list[str]:  # noqa: FBT001 - for a thread
-        """The files that changed since then. Links are not followed."""
-        files = _files_below(self.workspace, everything=everything)
-        return [path for path, status in files if status.st_ctime >= since]
+    async def _follow(self, since: float, paths: list[str], folders: list[str]) -> None:
+        """Marked files that are gone were moved: mark the place where each is now."""
+        top = self.workspace
+        if not await asyncio.to_thread(any_gone, top, [*paths, *folders]):
+            return
+        moved, new_folders = await asyncio.to_thread(arrived, top, since - _TICK_SECONDS)
+        for path in moved:
+            digest, _ = await asyncio.to_thread(self._look, path)
+            if digest and await self._marks.any_of([_CONTENT + digest]):
+                await self._marks.add([_PATH + _storable(path)])
+        if await asyncio.to_thread(any_gone, top, folders):
+            await self._marks.add([_FOLDER + _storable(folder) for folder in new_folders])
+
+    async def _mark_new_names(self, entries: Sequence[Entry]) -> None:
+        found = await asyncio.to_thread(self._new_names, entries)
+        names = sorted({_NAME + _storable(name) for _, name in found})
+        if len(names) > MAX_MARKED:
+            names = [_NAMES_IN + folder for folder in _folders_of(path for path, _ in found)]
+        if names:
+            await self._marks.add(names)
+
+    def _new_names(self, entries: Iterable[Entry]) -> list[tuple[str, str]]:
+        names = (
+            (entry.path, name) for entry in entries for name in names_of(self.workspace, entry)
+        )
+        return [(path, name) for path, name in names if name not in self._expected]
 
     def _look(self, path: str) -> tuple[str, float]:
         """A file's digest, and when it changed; nothing for what cannot be read."""
@@ -325,34 +374,10 @@ def _marks_of(path: str, digest: str) -> list[str]:
     return [_PATH + path, _FOLDER + folder, *([_CONTENT + digest] if digest else [])]
 
 
+def _folders_of(paths: Iterable[str]) -> list[str]:
+    return sorted({_storable(path.rpartition("/")[0] or ".") for path in paths})
+
+
 def _storable(path: str) -> str:
     """A path as text: names of files need not be."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _setting_of(top: Path, path: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The settings of a repository, if they have git run something."""
-    with suppress(OSError):
-        status = (top / path).lstat()
-        if stat.S_ISREG(status.st_mode) and _SETTING.search((top / path).read_bytes()[:_END]):
-            yield path, status
-
-
-def _files_below(top: Path, *, everything: bool) -> Iterator[tuple[str, os.stat_result]]:
-    folders = [""]
-    while folders:
-        folder = folders.pop()
-        with suppress(OSError), os.scandir(top / folder) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    path = f"{folder}/{entry.name}".lstrip("/")
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name == REPOSITORY and everything:
-                            folders += [f"{path}/{name}" for name in _SHOWN]
-                            yield from _setting_of(top, f"{path}/config")
-                        elif entry.name != REPOSITORY and (
-                            everything or entry.name not in INSTALLED
-                        ):
-                            folders.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        yield path, entry.stat(follow_symlinks=False)
