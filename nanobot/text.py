@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import partial
 from typing import Any, AnyStr, cast
@@ -90,34 +88,3 @@ def shorten(text: str, limit: int, rest: str, already_dropped: int = 0) -> str:
     head, tail = text[: room // 2], text[max(len(text) - room // 2, room // 2) :]
     missing = len(text) - len(head) - len(tail) + already_dropped
     return f"{head}\n\n[... {missing:,} characters left out here. {rest}]\n\n{tail}"
-
-
-_UNSEEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn")
-
-
-def spelled(text: str) -> str:
-    """A text that shows what there is: marks that turn the direction of writing or take no room
-    are spelled out, line breaks too."""
-    return "".join(
-        f"\\u{ord(c):04x}" if c != "\t" and unicodedata.category(c) in _UNSEEN else c for c in text
-    )
-
-
-def json_shown(value: Any) -> str:
-    """A value as JSON in one line, with such marks spelled out."""
-    return spelled(json.dumps(value, ensure_ascii=False))
-
-
-def arguments_shown(given: Any) -> str:
-    """The arguments of a call, each on lines of its own. The lines of a longer text are indented,
-    so that none reads like another argument; a text whose ends cannot be seen is JSON."""
-    if not isinstance(given, dict):
-        return json_shown(given)
-    return "\n".join(_argument(json_shown(name)[1:-1], value) for name, value in given.items())
-
-
-def _argument(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value or value != value.strip():
-        return f"{name}: {json_shown(value)}"
-    first, *more = [spelled(line) for line in value.split("\n")]
-    return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"

@@ -114,6 +114,7 @@ class ChannelHost:
                 lambda: bus.peers.speakers(name), lambda seconds: bus.peers.slowed(name, seconds)
             ),
         )
+        self.confides, self.is_after = sender.confides, sender.is_after
         can = channel.capabilities
         bus.on_slowed(name, sender.rates.heard)
         self._leases = ChatLeases(name, bus.journal, clock, shared=hosting.shared and not can.waits)
@@ -267,10 +268,6 @@ class ChannelHost:
             return ""
         elsewhere = self._bus.peers.draft_in(address) if self._drafts.shown_in(address) else ""
         return self._drafts.text(address) or elsewhere
-
-    def confides(self, address: Address, person: str) -> bool:
-        """Whether a person of that chat can be told what nobody else sees."""
-        return self._sender.confides(address, person)
 
     async def _release_preview(self, key: str) -> None:
         if self._drafts is not None:

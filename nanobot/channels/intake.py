@@ -25,6 +25,7 @@ from nanobot.messages import (
     SessionPolicy,
     session_key,
 )
+from nanobot.operations.decisions import unordered
 from nanobot.operations.dispatcher import Dispatcher, Invocation
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.store.journal.previews import STOPPED_LINE
@@ -53,6 +54,10 @@ class Host(Protocol):
 
     def confides(self, address: Address, person: str) -> bool:
         """Whether a person of that chat can be told what nobody else sees."""
+        ...
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """Whether a message was sent after one of ours; see ports.Ordering."""
         ...
 
 
@@ -173,17 +178,28 @@ class ChannelIntake:
         invocation = Invocation(message=message, session_key=key, role=role, argument="")
         if problem := self._problem(text, message):
             return invocation.answered(problem, refused=True)
-        command = self.operations.find(text) or await self.operations.decided(invocation)
-        if command is None:
-            interrupts = self._bus.busy.mode == "interrupt"
-            partial = self.operations.engine.partial(key) if interrupts else None
-            drafted = self._drafted(message.address) if interrupts else ""
-            return Admission(
-                message=message, session_key=key, role=role, said=partial, drafted=drafted
-            )
-        operation, argument = command
-        invocation = msgspec.structs.replace(invocation, argument=argument)
-        return self._with_draft(await self.operations.admission(operation, invocation))
+        return await self._settled(text, invocation)
+
+    async def _settled(self, text: str, invocation: Invocation) -> Admission:
+        """A command or a decision with its answer; else the message as it waits to be answered."""
+        message, key = invocation.message, invocation.session_key
+        order = unordered if self._host is None else self._host.is_after
+        command = self.operations.find(text) or await self.operations.decided(invocation, order)
+        if isinstance(command, Admission):
+            return command
+        if command is not None:
+            operation, argument = command
+            invocation = msgspec.structs.replace(invocation, argument=argument)
+            admission = await self.operations.admission(operation, invocation, order)
+            return self._with_draft(admission)
+        interrupts = self._bus.busy.mode == "interrupt"
+        return Admission(
+            message=message,
+            session_key=key,
+            role=invocation.role,
+            said=self.operations.engine.partial(key) if interrupts else None,
+            drafted=self._drafted(message.address) if interrupts else "",
+        )
 
     async def _react(self, message: InboundMessage) -> None:
         """What it decides is kept by itself, and nothing else of it is."""

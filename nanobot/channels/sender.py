@@ -24,7 +24,7 @@ from nanobot.errors import (
     Refused,
     Uncertain,
 )
-from nanobot.messages import Address, Attachment, OutboundMessage, Step
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Step
 from nanobot.ports import (
     Albums,
     BlobReader,
@@ -35,6 +35,7 @@ from nanobot.ports import (
     Drafting,
     Editing,
     Filing,
+    Ordering,
     OutboundPart,
     Streaming,
 )
@@ -119,6 +120,13 @@ class PartSender:
         """Whether a person of that chat can be told what nobody else sees."""
         there, channel = self.moved.there(address), self._channel
         return isinstance(channel, Confiding) and channel.confides(there, person)
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """Whether a message was sent after one of ours, as far as the platform tells."""
+        channel = self._channel
+        if not isinstance(channel, Ordering):
+            return None
+        return channel.is_after(message, receipt, shown_at)
 
     async def send_of(self, message: OutboundMessage, part: OutboundPart) -> str:
         """Send one part of a message, where that can be to the one whom alone it concerns; returns

@@ -8,18 +8,23 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
-from nanobot.messages import Role
+from nanobot.messages import Choice, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Limit, Positional, for_owners
 from nanobot.operations.rendering import Now
 from nanobot.session.approvals import (
+    OPEN,
     Approval,
     ApprovalAnswer,
     Approver,
     RuleView,
     State,
+    decisions,
+    fenced,
     may_answer,
+    may_judge,
     outcome,
+    whole_call,
 )
 from nanobot.session.states import RunKind
 from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
@@ -34,9 +39,17 @@ def _person(caller: Caller) -> Approver:
 
 
 class ApprovalView(Approval, frozen=True, kw_only=True):
-    """What was asked, as somebody sees it. `yours`: whether it is theirs to answer."""
+    """What was asked, as somebody sees it. `yours`: whether it is theirs to answer. `unseen`: it is
+    longer than its question, and nobody may approve it before they had all of it shown."""
 
     yours: bool
+    unseen: bool = False
+
+
+def _view(row: Approval, person: Approver) -> ApprovalView:
+    yours = may_answer(row, person)
+    unseen = not may_judge(row, person)
+    return ApprovalView(**msgspec.structs.asdict(row), yours=yours, unseen=unseen)
 
 
 async def _decide(
@@ -54,6 +67,8 @@ async def _decide(
     if answer.text.isdecimal() and 1 <= int(answer.text) <= len(approval.choices):
         text = approval.choices[int(answer.text) - 1]
         answer = ApprovalAnswer(state="answered", by=answer.by, text=text)
+    if answer.state == "approved" and not may_judge(approval, _person(caller)):
+        raise UsageError(f"#{number} is longer than its question: /show {number} shows all of it")
     decided = await engine.journal.answer(number, answer)
     for address in approval.asked_in:
         engine.bus.owed(address)
@@ -93,10 +108,37 @@ async def list_approvals(
     else:
         rows = await records.approvals(session="", state=wanted, limit=_LOOKED_THROUGH)
         found = [row for row in rows if caller.owns(row.session_key) or may_answer(row, person)]
-    return [
-        ApprovalView(**msgspec.structs.asdict(row), yours=may_answer(row, person))
-        for row in found[:limit]
-    ]
+    return [_view(row, person) for row in found[:limit]]
+
+
+def _whole_text(approval: ApprovalView, _: Now) -> str:
+    call = fenced(whole_call(approval.tool, approval.arguments))
+    return f"All of #{approval.id}:\n\n{approval.question or call}"
+
+
+def _buttons(approval: ApprovalView) -> tuple[Choice, ...]:
+    decides = approval.yours and approval.state in OPEN and not approval.question
+    return decisions(approval) if decides else ()
+
+
+@operation(
+    "show",
+    role=Role.MEMBER,
+    text=_whole_text,
+    choices=_buttons,
+    command="approvals show",
+    example="3",
+)
+async def show_approval(context: OperationContext, caller: Caller, id: _Number) -> ApprovalView:
+    """Show all of a call that is too long for its question."""
+    records, person = context.engine.records, _person(caller)
+    approval = await records.approval(id)
+    if approval is None:
+        raise UnknownId(f"There is no approval #{id}; `approvals list` shows all.")
+    if not (may_answer(approval, person) or caller.sees(approval.session_key)):
+        raise NotAllowed(f"#{id} is not yours to see.")
+    await records.seen(id, person.key)
+    return _view(await records.approval(id) or approval, person)
 
 
 @operation(

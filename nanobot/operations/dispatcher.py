@@ -12,27 +12,29 @@ from loguru import logger
 
 from nanobot.addresses import OWNER_ID
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
-from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.messages import (
+    TERMINAL_SESSION,
+    Choice,
+    InboundMessage,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+)
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.decisions import Decisions, Order, Said, unordered
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.quarantine import below
 from nanobot.operations.tasks import cancel_children
-from nanobot.operations.verdict import reaction, verdict
+from nanobot.operations.verdict import reaction
 from nanobot.seam.offers import Offers
 from nanobot.session import keys
-from nanobot.session.approvals import Approval, Approver, may_answer
-from nanobot.session.entries import DecisionEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.inbox import Admission
-from nanobot.session.keys import APPROVALS
 from nanobot.session.quarantine import Quarantined
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 
-_LOOKED_AT = 20
 _MOST_UNREADABLE = 1_000
-_TURNS = 2
-_ASKS = re.compile("[?\uff1f]")
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
     True: "Nothing was running here.",
@@ -52,13 +54,19 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     argument: str
 
-    def answered(self, text: str, *, refused: bool = False) -> Admission:
+    @property
+    def said(self) -> Said:
+        return Said(message=self.message, session_key=self.session_key, role=self.role)
+
+    def answered(
+        self, text: str, *, refused: bool = False, choices: tuple[Choice, ...] = ()
+    ) -> Admission:
         """The message with its answer, to be committed as one."""
         return Admission(
             message=self.message,
             session_key=self.session_key,
             role=self.role,
-            answer=notice(self.message, text, refused=refused),
+            answer=notice(self.message, text, refused=refused, choices=choices),
         )
 
 
@@ -81,6 +89,7 @@ class Dispatcher:
         self.engine = engine
         self.of = offers.get
         self.listed = tuple(listed)
+        self._decisions = Decisions(engine)
         self._by_name = {operation.name: operation for operation in listed}
         self._by_alias = self._by_name | {
             operation.alias: operation for operation in listed if operation.alias
@@ -124,58 +133,16 @@ class Dispatcher:
             return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
         return f"There is no /{name}; /help lists the commands." if alone else ""
 
-    async def decided(self, invocation: Invocation) -> tuple[Operation, str] | None:
-        """The decision that a plain yes or no makes: on the call for which the conversation waits,
-        or which it just said "still waits" of, or that was asked about last in this chat, if its
-        sender may decide that. Of several in the conversation it shows which there are. A question
-        is answered by any words while its run waits, and by a yes or no right after."""
-        name, message = verdict(invocation.message.text), invocation.message
-        if not name:
+    async def decided(
+        self, invocation: Invocation, order: Order = unordered
+    ) -> tuple[Operation, str] | Admission | None:
+        """The operation that a yes or no stands for, or the word that it decides nothing."""
+        meant = await self._decisions.meant(invocation.said, order)
+        if meant is None:
             return None
-        person = Approver(
-            role=invocation.role, channel=message.address.channel, id=message.sender.id
-        )
-        still_open = await self.engine.records.approvals(session="", state="open", limit=_LOOKED_AT)
-        theirs = [each for each in still_open if may_answer(each, person)]
-        own = [
-            each
-            for each in theirs
-            if each.session_key == invocation.session_key and await self._is_meant(each)
-        ]
-        calls = [each for each in theirs if each.state == "waiting" and not each.question]
-        meant = own or [each for each in calls if await self._asked_last(each, invocation)]
-        if own and len(own) > 1:
-            return self._by_name["approvals list"], ""
-        if len(meant) != 1:
-            return None
-        number = str(meant[0].id)
-        if meant[0].question:
-            return self._by_name["answer"], f"{number} {message.text}"
-        return self._by_name[name], number
-
-    async def _is_meant(self, approval: Approval) -> bool:
-        """Whether a yes in its conversation can only be about this: its run waits for it, or went
-        on without it a moment ago and nothing else was asked since."""
-        if approval.state == "waiting":
-            return not approval.question
-        turns = 0
-        for entry in reversed(await self.engine.journal.history(approval.session_key)):
-            body = entry.body
-            if isinstance(body, DecisionEntry) and body.id == approval.id:
-                return True
-            turns += isinstance(body, UserEntry)
-            asks = isinstance(body, ReplyEntry | PostEntry) and _ASKS.search(body.text)
-            if asks or turns > _TURNS:
-                return False
-        return False
-
-    async def _asked_last(self, approval: Approval, invocation: Invocation) -> bool:
-        """Whether an approval of another conversation is the last thing said in this chat."""
-        question = APPROVALS.of(approval.id, invocation.message.address)
-        if await self.engine.journal.outbound(question) is None:
-            return False
-        session = await self.engine.records.session(invocation.session_key)
-        return session is None or session.updated_at <= approval.asked_at
+        if meant.refusal:
+            return invocation.answered(meant.refusal, refused=True)
+        return self._by_name[meant.operation], meant.argument
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """A reaction decides the call that its message asks about, if it is a clear yes or no of
@@ -201,7 +168,9 @@ class Dispatcher:
         except NanobotError as error:
             logger.debug("{}: a reaction of {} decides nothing: {}", address, sender.id, error)
 
-    async def admission(self, operation: Operation, invocation: Invocation) -> Admission:
+    async def admission(
+        self, operation: Operation, invocation: Invocation, order: Order = unordered
+    ) -> Admission:
         """The message with its answer, to be committed as one."""
         message = invocation.message
         if not operation.may(invocation.role):
@@ -231,13 +200,15 @@ class Dispatcher:
             private=not message.group,
         )
         try:
+            if operation.name == "approve":
+                await self._decisions.check_order(arguments["id"], message, order)
             result = await self._perform(operation, caller, arguments)
             lines = [operation.rendered(result, self.engine.shown_at())]
             lines += below(await self.unreadable(operation, caller, arguments), "/quarantine")
             text = "\n".join(lines)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
-        admission = invocation.answered(text)
+        admission = invocation.answered(text, choices=operation.choices(result))
         if operation.quiet and message.pressed and admission.answer is not None:
             alone = {"only_for": message.sender.id, "discreet": True}
             answer = msgspec.structs.replace(admission.answer, **alone)
@@ -333,7 +304,13 @@ class Dispatcher:
         return await operation.perform(self, caller, arguments)
 
 
-def notice(message: InboundMessage, text: str, *, refused: bool = False) -> OutboundMessage:
+def notice(
+    message: InboundMessage,
+    text: str,
+    *,
+    refused: bool = False,
+    choices: tuple[Choice, ...] = (),
+) -> OutboundMessage:
     """What the gateway answers to a message; by its key it is sent only once. What was `refused` or
     asked for unseen concerns nobody else in a group."""
     alone = message.group and (refused or message.unseen)
@@ -343,5 +320,6 @@ def notice(message: InboundMessage, text: str, *, refused: bool = False) -> Outb
         kind=OutboundKind.NOTICE,
         key=keys.NOTICES.of(keys.message(message.address, message.dedupe_key)),
         reply_to=message.message_id,
+        choices=choices,
         only_for=message.sender.id if alone else "",
     )

@@ -22,7 +22,10 @@ _TOPICS = {
     ),
     "What I do": ("status", "runs", "usage", "tools", "cron", "hooks", "outbox", "restart"),
     "What I know": ("memory", "prompts", "skills", "personas", "reload"),
-    "What I may": ("approvals", "approve", "deny", "answer", "policy", "pair", "security", "audit"),
+    "What I may": (
+        *("approvals", "approve", "deny", "show", "answer"),
+        *("policy", "pair", "security", "audit"),
+    ),
     "How I am set up": (
         *("config", "models", "channels", "mcp", "web", "plugins", "doctor"),
         "quarantine",

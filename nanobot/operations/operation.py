@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar, get_type_hints
 import msgspec
 
 from nanobot.errors import NotAllowed, UsageError
-from nanobot.messages import TERMINAL, Address, LaneCommand, Role
+from nanobot.messages import TERMINAL, Address, Choice, LaneCommand, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.parameters import (
     Arguments,
@@ -112,6 +112,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failed: Callable[[Any], bool]
     empty: str = ""
     shows: tuple[str, ...] = ()
+    choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
 
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
@@ -252,6 +253,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     failed: Callable[[Any], bool] = lambda _: False,
     empty: str = "",
     shows: tuple[str, ...] = (),
+    choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -267,6 +269,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
     `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
     `shows`: the tables whose rows it lists; those that cannot be read are named below it.
+    `choices`: the buttons below a result in a chat.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -289,6 +292,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             failed=failed,
             empty=empty,
             shows=shows,
+            choices=choices,
         )
 
     return wrapped

@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot.messages import Address
 from nanobot.session.states import RunState, as_people_see
+from nanobot.visible import spelled
 
 # What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
 SHOWN: dict[str, tuple[str, ...]] = {
@@ -123,7 +124,8 @@ def cell(field: str, value: Any, now: Now, *, whole: bool = False) -> str:
     if isinstance(value, dict | msgspec.Struct):
         pairs = value if isinstance(value, dict) else msgspec.structs.asdict(value)
         return ", ".join(f"{name} {cell(name, item, now)}" for name, item in pairs.items()) or "-"
-    return _word(value)
+    word = _word(value)
+    return spelled(word) if field == "arguments" else word
 
 
 def _word(value: Any) -> str:

@@ -16,6 +16,20 @@ _LOOKS = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
 _EMOJI = re.compile(r"(?P<approve>[👍✅✔☑])|(?P<deny>[👎❌✖])")
 
 
+_NUMBERED = re.compile(
+    r"(?P<word>[^\W\d]+)[ ,:]*#?(?P<after>\d{1,9})|#?(?P<before>\d{1,9})[ ,:.]*(?P<then>[^\W\d]+)"
+)
+
+
+def numbered(text: str) -> tuple[str, int] | None:
+    """The operation and the number of the question in "yes 12" or "12: no"."""
+    match = _NUMBERED.fullmatch(text.strip().strip(".!。！"))
+    if match is None:
+        return None
+    name = verdict(match["word"] or match["then"])
+    return (name, int(match["after"] or match["before"])) if name else None
+
+
 def verdict(text: str) -> str:
     """The operation that the words stand for, `approve` or `deny`; empty for everything else."""
     word = _WORDS.fullmatch(_LOOKS.sub("", text).strip().strip(".!。！").casefold())

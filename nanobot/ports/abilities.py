@@ -42,6 +42,17 @@ class Probing(Protocol):
 
 
 @runtime_checkable
+class Ordering(Protocol):
+    """A channel that can tell which of two messages of a chat was sent first, whatever the clocks
+    of this machine and of people say: what answers a question was sent after it."""
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """Whether a message was sent after ours of that id, which this machine knew of at
+        `shown_at` (unix seconds); None if these two cannot be compared."""
+        ...
+
+
+@runtime_checkable
 class Editing(Protocol):
     """A channel whose messages can be replaced: previews that become the answer."""
 

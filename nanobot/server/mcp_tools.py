@@ -27,9 +27,9 @@ from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of
 
 LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
-DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
+DECIDING = ("approve", "deny", "show", "answer", "stop", "runs cancel")
 # What waits for a person is not for a program, unless web.mcp_approves says so.
-OF_PERSONS = ("approve", "answer")
+OF_PERSONS = ("approve", "show", "answer")
 # In a chat "/stop" is enough; a program reads the name without anything around it.
 CALLED = {"stop": "sessions_stop"}
 SEND = "send_message"

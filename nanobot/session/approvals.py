@@ -16,7 +16,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Rol
 from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
-from nanobot.text import arguments_shown
+from nanobot.visible import arguments_shown, host_shown, hosts_in, spelled
 
 State: TypeAlias = Literal[
     "waiting", "detached", "approved", "denied", "answered", "expired", "void"
@@ -32,10 +32,12 @@ OPEN = ("waiting", "detached")
 NOBODY = "not executed: it needs a person's approval, and nobody can be asked here. {why}"
 
 
-_MOST_SHOWN = 3_000
+MOST_SHOWN = 3_000
+"""Characters of a call that a question shows."""
 
 
 _HOUR, _DAY = 3_600, 86_400
+_HOST_ROOM = 40
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     stopped). `digest` binds it to the exact call. `question` is empty for a call. `host`: whom on
     the internet the call asks. `here`: who asked for the call may approve it. `direct`: it is a
     program, and no chat is asked. `approvers`: see `may_answer`. `asked_in`: the chats that were
-    asked. Times are unix seconds.
+    asked. `seen`: the people who had all of it shown to them, where it does not fit into the
+    question (`fits`). Times are unix seconds.
     """
 
     id: int = 0
@@ -71,6 +74,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool = False
     approvers: tuple[str, ...] = ()
     asked_in: tuple[Address, ...] = ()
+    seen: tuple[str, ...] = ()
     asked_at: float
     expires_at: float
     decided_at: float | None = None
@@ -85,6 +89,11 @@ class Approver(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     id: str
     name: str = ""
+
+    @property
+    def key(self) -> str:
+        """Who they are, among all channels."""
+        return keys.person(self.channel, self.id)
 
     @property
     def shown(self) -> str:
@@ -163,7 +172,7 @@ def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
     if person.role is Role.OWNER:
         return True
     named = person.role is Role.MEMBER and "members" in approvers
-    return named or keys.person(person.channel, person.id) in approvers
+    return named or person.key in approvers
 
 
 def may_answer(approval: Approval, person: Approver) -> bool:
@@ -174,15 +183,50 @@ def may_answer(approval: Approval, person: Approver) -> bool:
     return own or (not person.channel and person.role is Role.OWNER)
 
 
-def shown_call(tool: str, arguments: str) -> str:
+def whole_call(tool: str, arguments: str) -> str:
     """A call as a person may judge it: a command and other texts as they are, every argument on
     lines of its own, nothing that could hide or forge another one."""
-    text = f"{tool}\n{arguments_shown(_decoded(arguments))}".strip()
-    if len(text) > _MOST_SHOWN:
-        half = _MOST_SHOWN // 2
-        note = f"[... {len(text) - 2 * half:,} characters: `nanobot approvals list --json` has all]"
+    return f"{spelled(tool)}\n{arguments_shown(_decoded(arguments))}".strip()
+
+
+def shown_call(tool: str, arguments: str) -> str:
+    """As much of a call as fits into a question."""
+    text = whole_call(tool, arguments)
+    if len(text) > MOST_SHOWN:
+        half = MOST_SHOWN // 2
+        note = f"[... {len(text) - 2 * half:,} characters are left out here]"
         text = f"{text[:half]}\n{note}\n{text[-half:]}"
     return text
+
+
+def fits(approval: Approval) -> bool:
+    """Whether the question shows all of the call. Programs are shown all of it."""
+    whole = whole_call(approval.tool, approval.arguments)
+    return approval.direct or bool(approval.question) or len(whole) <= MOST_SHOWN
+
+
+def may_judge(approval: Approval, person: Approver) -> bool:
+    """Whether somebody has been shown all of what they would approve."""
+    return fits(approval) or person.key in approval.seen
+
+
+def fenced(text: str) -> str:
+    """A text as a block of code, which nothing in it ends."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def decisions(approval: Approval) -> tuple[Choice, ...]:
+    """The buttons below all of a call."""
+    number = approval.id
+    host = f"{_end(approval.host)} " if approval.host else ""
+    return (
+        Choice("Approve", f"/approve {number}"),
+        Choice("Deny", f"/deny {number}"),
+        Choice(f"Always {host}here", f"/approve {number} always"),
+    )
 
 
 def message(approval: Approval, to: Address) -> OutboundMessage:
@@ -198,12 +242,7 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
             for place, option in enumerate(approval.choices, 1)
         )
     elif approval.here or to != approval.address or approval.asked_in in ((), (to,)):
-        host = f"{approval.host[:40]} " if approval.host else ""
-        choices = (
-            Choice("Approve", f"/approve {number}"),
-            Choice("Deny", f"/deny {number}"),
-            Choice(f"Always {host}here", f"/approve {number} always"),
-        )
+        choices = decisions(approval) if fits(approval) else _without_approve(number)
     else:
         text += " The owners are asked in their own chats."
     key = APPROVALS.of(number, to)
@@ -269,22 +308,28 @@ def _word(approval: Approval) -> str:
     return f"{approval.state.capitalize()} by {approval.decided_by}{reply}"
 
 
-def _fenced(approval: Approval) -> str:
-    call = shown_call(approval.tool, approval.arguments)
-    fence = "```"
-    while fence in call:
-        fence += "`"
-    return f"{fence}\n{call}\n{fence}"
+def _without_approve(number: int) -> tuple[Choice, ...]:
+    return Choice("Show all of it", f"/show {number}"), Choice("Deny", f"/deny {number}")
+
+
+def _end(host: str) -> str:
+    """A host on a button: its end, which says whose it is."""
+    return host if len(host) <= _HOST_ROOM else f"…{host[-_HOST_ROOM:]}"
 
 
 def _question(approval: Approval, *, elsewhere: bool) -> str:
     who = called(approval.sender_name, approval.sender_id)
     who = ("The owner" if elsewhere else "You") if who == THE_OWNER else who
     place = f" in {approval.address}" if elsewhere else ""
+    named = dict.fromkeys([approval.host] if approval.host else [])
+    named |= dict.fromkeys(hosts_in(_decoded(approval.arguments)))
+    hosts = f"It goes to: {', '.join(map(host_shown, named))}\n\n" if named else ""
+    more = "" if fits(approval) else f" It is longer than this: /show {approval.id} shows it."
     return (
-        f"May I do this? (#{approval.id})\n\n{_fenced(approval)}\n\n"
-        f"{who} asked for it{place}. I ask because {approval.why}. Without an answer within "
-        f"{_long(approval)} it is refused."
+        f"May I do this? (#{approval.id})\n\n"
+        f"{fenced(shown_call(approval.tool, approval.arguments))}\n\n{hosts}"
+        f"{spelled(f'{who} asked for it{place}. I ask because {approval.why}.')}{more} Without an "
+        f"answer within {_long(approval)} it is refused."
     )
 
 

@@ -26,6 +26,7 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
     maybe_duplicate: bool
     duplicate_sends: int = 0
     created_at: float
+    settled_at: float | None = None
     error: str | None = None
     parts: tuple[PartRow, ...] = ()
 

@@ -258,6 +258,10 @@ class Records(Protocol):
         """One of them."""
         ...
 
+    async def seen(self, number: int, person: str) -> None:
+        """Somebody (`Approver.key`) had all of a call shown to them."""
+        ...
+
     async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
         """The open one that this message of ours asks for, by the id of a message on the platform;
         in which thread it stands is not compared."""

@@ -95,7 +95,7 @@ async def test_the_question_shows_the_exact_call_and_who_asked_for_it(recorder: 
     async with gateway(model, tools=risky(recorder)) as bot:
         await member_acts(bot)
         text = (await bot.channel.pop("9")).text
-        assert 'act\ntext:\n    now"\n    why: harmless\\u202e\n```' in text
+        assert 'act\ntext:\n    now"\n    why: harmless<U+202E>\n```' in text
         assert f"name of {MEMBER} asked for it in fake:1" in text
         assert "within 24 h" in text
 
@@ -105,7 +105,7 @@ def test_a_command_is_shown_as_it_is_and_its_lines_forge_no_argument() -> None:
     assert shown('{"command": "grep \\"a b\\" x"}') == 'exec\ncommand: grep "a b" x'
     lines = shown('{"command": "ls\\nhost: good.test", "host": "evil.test"}').splitlines()
     assert lines == ["exec", "command:", "    ls", "    host: good.test", "host: evil.test"]
-    assert shown('{"command": "ls \\u202e\\r x"}') == "exec\ncommand: ls \\u202e\\u000d x"
+    assert shown('{"command": "ls \\u202e\\r x"}') == "exec\ncommand: ls <U+202E><U+000D> x"
     assert shown('{"command": " ls "}') == 'exec\ncommand: " ls "'
     assert shown('{"command": "", "n": 2}') == 'exec\ncommand: ""\nn: 2'
 

@@ -238,7 +238,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
     for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
-    deciding = {"approvals list", "approve", "deny", "answer"}
+    deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
     own |= {f"sessions {word}" for word in ("list", "show", "notices", "mark-read", "export")}

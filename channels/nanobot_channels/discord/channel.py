@@ -37,6 +37,7 @@ from nanobot_channels.discord.http import (
 from nanobot_channels.discord.interactions import menu
 from nanobot_channels.discord.messages import (
     Message,
+    is_snowflake,
     parse,
     sent_at,
     url_of,
@@ -191,6 +192,12 @@ class DiscordChannel:
         """Delete a message of the bot's own. Raises as `send`: Refused when it is gone."""
         number = snowflake(message_id)
         await sending(address, self._http.delete_message(target(address), number))
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """An id begins with the time at which Discord made it."""
+        if not (is_snowflake(message.message_id) and is_snowflake(receipt)):
+            return None
+        return int(message.message_id) > int(receipt)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message that this part became, from what the gateway showed or the chat's history;

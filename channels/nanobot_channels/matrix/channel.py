@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused, Uncertain
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
 from nanobot.system import SystemClock
 from nanobot_channels.common.numbers import moment
@@ -42,6 +42,7 @@ BACKFILL = 500
 _FIND_PAGES = 10
 _FIND_MARGIN = 3600.0
 """Seconds by which a message may seem older than its send; its mark tells it from others."""
+_CLOCK_MARGIN = 1.0
 _TYPING_MS = 10_000
 _EMOJI = {
     Reaction.RECEIVED: "\N{EYES}",
@@ -134,6 +135,11 @@ class MatrixChannel:
             raise Refused(str(error)) if isinstance(failed, ChatGone) else failed from error
         except NoAnswer as error:
             raise delivery_error(error) from error
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """Compared by the homeserver's clock. A sender's homeserver may have another one, so that
+        an earlier time proves nothing."""
+        return True if message.sent_at >= self._api.time.at(shown_at) - _CLOCK_MARGIN else None
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The event id of a part, by its mark, among the bot's last thousand messages in the room.

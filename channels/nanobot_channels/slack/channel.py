@@ -31,7 +31,7 @@ from nanobot_channels.slack.api import (
     receiving_error,
 )
 from nanobot_channels.slack.assistant import Assistant
-from nanobot_channels.slack.events import BotUser, is_direct, is_ts
+from nanobot_channels.slack.events import BotUser, is_direct, is_ts, order
 from nanobot_channels.slack.receiving import Policy, Receiver
 from nanobot_channels.slack.sending import Outgoing
 from nanobot_channels.slack.settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
@@ -217,6 +217,12 @@ class SlackChannel:
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
         await self._streams.grow(address, message_id, steps)
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """The id of a message is when Slack took it."""
+        if not (is_ts(message.message_id) and is_ts(receipt)):
+            return None
+        return order(message.message_id) > order(receipt)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The ts of a part; see ports.Channel and Outgoing."""

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from nanobot.errors import BadCredentials, ChannelDown, Refused
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import (
     Capabilities,
     Clock,
@@ -235,6 +235,12 @@ class TelegramChannel:
                 )
             else:
                 await self._messages.call("delete_My_Commands", params)
+
+    def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
+        """Telegram counts the messages of a chat; those for one person are counted apart."""
+        if not (message.message_id.isdecimal() and receipt.isdecimal()):
+            return None
+        return int(message.message_id) > int(receipt)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Always None: the Bot API cannot look messages up."""

@@ -91,15 +91,42 @@ export function money(value) {
   });
 }
 
+const UNSEEN = /[\p{Cf}\p{Cc}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Zs}]/u;
+const BLANK = new RegExp(
+  "[\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180d\\u180f\\u2800\\u3164\\uffa0" +
+    "\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}\\u{1d159}]",
+  "u",
+);
+
 /**
- * A text that shows what there is: marks that turn the direction of writing or take no room are
- * spelled out. @param {string} text
+ * A text that shows what there is: marks that turn the direction of writing, take no room, look
+ * like a space or pile up on a letter are shown as <U+202E>, long stretches of nothing by their
+ * length. As nanobot/visible.py does. @param {string} text
  */
-export const spelled = (text) =>
-  text.replace(
-    /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]|[^\P{Cc}\n\t]/gu,
-    (mark) => `\\u${mark.codePointAt(0)?.toString(16).padStart(4, "0")}`,
-  );
+export function spelled(text) {
+  let marks = 3;
+  let before = "";
+  let shown = "";
+  for (const char of text.replace(
+    /<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)/g,
+    "<U+003C>",
+  )) {
+    const plain = char === " " || char === "\t" || char === "\n";
+    if (/\p{M}/u.test(char)) marks += 1;
+    else marks = plain ? 3 : 0;
+    const look = char === "\ufe0f" && /\p{So}/u.test(before);
+    const hidden = !plain && (UNSEEN.test(char) || BLANK.test(char) || marks > 3);
+    shown += hidden && !look ? named(char) : char;
+    before = char;
+  }
+  return shown
+    .replace(/ {41,}/g, (gap) => `<${gap.length} spaces>`)
+    .replace(/\n{5,}/g, (gap) => `\n<${gap.length - 1} empty lines>\n`);
+}
+
+/** @param {string} char */
+const named = (char) =>
+  `<U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`;
 
 /** @param {number} bytes */
 export function size(bytes) {

@@ -204,6 +204,8 @@ def _news(
     waiting = inbox.pending(connection, run.session_key)
     for pending in waiting:
         answer = pending.message
+        if pending.at < approval.asked_at:  # it was said before the question was there
+            continue
         own = answer.sender.id == run.sender_id and answer.address == run.address
         if approval.question and own and answer.origin is Origin.USER and not answer.attachments:
             return (

@@ -29,7 +29,7 @@ _decoder = msgspec.json.Decoder(OutboundMessage)
 
 _PLAIN = (
     *("id", "session_key", "run_id", "state", "attempts", "not_before"),
-    *("duplicate_sends", "error", "created_at"),
+    *("duplicate_sends", "error", "created_at", "settled_at"),
 )
 COLUMNS = [_o.c[name] for name in (*_PLAIN, "maybe_duplicate", "body")]
 """What `with_parts` reads."""

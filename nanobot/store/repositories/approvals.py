@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address
@@ -41,6 +42,16 @@ def listing(
 def one(connection: sa.Connection, number: int) -> Approval | None:
     row = connection.execute(_ROW.where(_a.c.id == number)).first()
     return None if row is None else as_approval(row)
+
+
+def seen(connection: sa.Connection, number: int, person: str) -> None:
+    """Somebody had all of an open call shown to them."""
+    approval = one(connection, number)
+    if approval is None or approval.state not in OPEN or person in approval.seen:
+        return
+    known = msgspec.structs.replace(approval, seen=(*approval.seen, person))
+    where = (_a.c.id == number, schema.APPROVAL_OPEN)
+    connection.execute(sa.update(_a).where(*where).values(body=msgspec.json.encode(known)))
 
 
 def asked_by(

@@ -41,6 +41,7 @@ class SqlRecords(SqlStore):
     retry = verb(outbox_rows.retry, "retry")
     drop = verb(outbox_rows.drop, "drop")
     approval = bare_verb(approval_rows.one)
+    seen = bare_verb(approval_rows.seen, "seen")
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
 
     judge = verb(feedback_rows.judge, "judge")

@@ -147,8 +147,8 @@ async def test_the_tools_are_those_of_the_page(home: Home) -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     async with client(home) as session:
         listed = {tool.name for tool in (await session.list_tools()).tools}
-        assert named == listed | {"approve", "answer"}
-        assert not {"approve", "answer"} & listed  # web.mcp_approves
+        assert named == listed | {"approve", "show", "answer"}
+        assert not {"approve", "show", "answer"} & listed  # web.mcp_approves
         await call(session, "send_message", text="say: hello")
         assert (await call(session, "sessions_stop", session="mcp:direct"))[1]
 

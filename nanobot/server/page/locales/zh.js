@@ -114,6 +114,7 @@ export default {
   "May it use {tool}?": "允许使用 {tool} 吗？",
   "Approve": "批准",
   "Deny": "拒绝",
+  "Show all of it": "显示全部内容",
   "Allow calls like this one from now on": "今后允许此类调用",
   "Always": "总是允许",
   "All conversations": "全部会话",

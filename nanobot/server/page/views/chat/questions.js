@@ -47,20 +47,27 @@ function Question({ approval, onDone }) {
   `;
 }
 
+/** Characters of a value that are shown until somebody asks for all of it. */
+const MOST_SHOWN = 1_500;
+
 /**
  * What a call is about to do: a command and other texts as they are, nothing hidden.
- * @param {{ text: string }} props
+ * @param {{ text: string, most: number }} props
  */
-function Arguments({ text }) {
+function Arguments({ text, most }) {
   const given = objectOf(text);
-  if (!given) return html`<pre tabindex=${0}>${spelled(text)}</pre>`;
+  const shown = (/** @type {string} */ value) => {
+    const whole = spelled(value);
+    return whole.length > most ? `${whole.slice(0, most)} ...` : whole;
+  };
+  if (!given) return html`<pre tabindex=${0}>${shown(text)}</pre>`;
   return html`
     <dl class="arguments">
       ${Object.entries(given).map(([name, value]) => html`
         <dt>${spelled(name)}</dt>
         <dd>
           <pre tabindex=${0}>
-            ${spelled(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
+            ${shown(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
           </pre>
         </dd>
       `)}
@@ -89,16 +96,31 @@ export function Call({ approval, onDone }) {
     await change("deny", { id });
     onDone();
   };
+  const show = async () => {
+    await change("show", { id });
+    onDone();
+  };
   return html`
     <section class="ask" aria-label=${t("Approval {id}", { id: approval.id })}>
       <h4>
         <${Icon} name="warning" /> ${t("May it use {tool}?", { tool: approval.tool })}${" "}
         <small>#${approval.id}</small>
       </h4>
-      <p>${approval.why}</p>
-      <${Arguments} text=${approval.arguments} />
+      <p>${spelled(approval.why)}</p>
+      <${Arguments}
+        text=${approval.arguments}
+        most=${yours && approval.unseen ? MOST_SHOWN : Infinity}
+      />
       ${!yours && html`<p>${t("An owner decides this.")}</p>`}
-      ${yours && html`
+      ${yours && approval.unseen && html`
+        <div class="row">
+          <${Button} kind="main" onClick=${show}>
+            ${t("Show all of it")}
+          <//>
+          <${Button} onClick=${deny}>${t("Deny")}<//>
+        </div>
+      `}
+      ${yours && !approval.unseen && html`
         <div class="row">
           <${Button} kind="main" onClick=${() => approve(false)}>
             ${t("Approve")}

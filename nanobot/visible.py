@@ -1,0 +1,172 @@
+"""Text and hosts as a person can judge them: what cannot be seen is spelled out.
+
+Whoever is asked to agree to a call has to see all of it. So marks that take no room, turn the
+direction of writing, look like a space or pile up on one letter are shown by their code points, as
+<U+202E>, and long stretches of nothing by their length. No two texts look the same by it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+_UNSEEN = frozenset({"Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"})
+# Letters and marks that are drawn as nothing, or as an empty place, though they count as others.
+_BLANK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159"
+)
+_VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_EMOJI_LOOK = "\ufe0f"
+_MOST_MARKS = 3
+"""Marks on one letter; no writing that people read has more."""
+_LONGEST_GAP, _MOST_EMPTY = 40, 3
+_GAP = re.compile(rf" {{{_LONGEST_GAP + 1},}}")
+_FORGED = re.compile(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
+_EMPTY_LINES = re.compile(rf"\n{{{_MOST_EMPTY + 2},}}")
+_PLAIN = re.compile(r"[\t\x20-\x7e]*")
+
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
+_MOST_HOSTS = 8
+_ROOM = 60
+_LABELS = 2
+# Below these, in countries, everybody registers names.
+_SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "or", "org"})
+_COUNTRY = 2
+
+
+def spelled(text: str) -> str:
+    """One line that shows all that is in it. A tab stays."""
+    shown = _FORGED.sub("<U+003C>", text)
+    if not _PLAIN.fullmatch(shown):
+        shown = "".join(_shown(shown))
+    return _GAP.sub(lambda gap: f"<{len(gap[0])} spaces>", shown)
+
+
+def spelled_lines(text: str) -> list[str]:
+    """The lines of a text, each as `spelled`; of many empty ones in a row how many there are."""
+    shown = "\n".join(spelled(line) for line in text.split("\n"))
+    return _EMPTY_LINES.sub(lambda gap: f"\n<{len(gap[0]) - 1} empty lines>\n", shown).split("\n")
+
+
+def json_shown(value: Any) -> str:
+    """A value as JSON in one line, with such marks spelled out."""
+    return spelled(json.dumps(value, ensure_ascii=False))
+
+
+def arguments_shown(given: Any) -> str:
+    """The arguments of a call, each on lines of its own. The lines of a longer text are indented,
+    so that none reads like another argument; a text whose ends cannot be seen is JSON."""
+    if not isinstance(given, dict):
+        return json_shown(given)
+    return "\n".join(_argument(json_shown(name)[1:-1], value) for name, value in given.items())
+
+
+def host_end(host: str) -> str:
+    """The end of a host's name, which says to whom it belongs: `evil.example` of
+    `login.paypal.com.evil.example`. An address of numbers is shown whole."""
+    name = host.rstrip(".").lower()
+    try:
+        return str(ip_address(name.strip("[]")))
+    except ValueError:
+        pass
+    labels = name.split(".")
+    count = _LABELS
+    if len(labels) > count and len(labels[-1]) == _COUNTRY and labels[-2] in _SECOND_LEVEL:
+        count += 1
+    end = _in_ascii(".".join(labels[-count:]))
+    return end if len(end) <= _ROOM else f"…{end[-_ROOM:]}"
+
+
+def host_shown(host: str) -> str:
+    """A host by its end, with the whole of it if that is longer, and by how it reads if it has
+    letters that look like others: `xn--mller-kva.de (reads as müller.de)`."""
+    whole, end = _in_ascii(host.rstrip(".").lower()), host_end(host)
+    cut = whole if len(whole) <= 2 * _ROOM else f"{whole[:_ROOM]}…{whole[-_ROOM:]}"
+    more = [spelled(cut)] if whole.strip("[]") != end else []
+    if (reading := _in_letters(whole)) != whole:
+        more.append(f"reads as {spelled(reading[-_ROOM:])}")
+    return f"{spelled(end)} ({', '.join(more)})" if more else spelled(end)
+
+
+def hosts_in(value: Any) -> list[str]:
+    """The hosts of all addresses in the arguments of a call, in their order, a few at most. As
+    browsers do, a backslash counts as a slash."""
+    found: dict[str, None] = {}
+    for text in _texts(value):
+        for match in _URL.finditer(text):
+            try:
+                host = urlsplit(match[0].replace("\\", "/")).hostname
+            except ValueError:
+                continue
+            if host:
+                found.setdefault(host)
+            if len(found) >= _MOST_HOSTS:
+                return list(found)
+    return list(found)
+
+
+def _shown(text: str) -> Iterator[str]:
+    marks, before = _MOST_MARKS, ""
+    for char in text:
+        kind = unicodedata.category(char)
+        if kind[0] == "M":
+            marks += 1
+        else:
+            marks = _MOST_MARKS if char in " \t" else 0
+        look = char == _EMOJI_LOOK and before == "So"
+        hidden = (kind in _UNSEEN and char not in " \t") or char in _BLANK
+        if not look and (hidden or marks > _MOST_MARKS or _VARIANTS.match(char)):
+            yield f"<U+{ord(char):04X}>"
+        else:
+            yield char
+        before = kind
+
+
+def _argument(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or value != value.strip():
+        return f"{name}: {json_shown(value)}"
+    first, *more = spelled_lines(value)
+    return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _in_ascii(host: str) -> str:
+    """The name as the network looks it up. A label that no codec takes is encoded bare."""
+    return ".".join(map(_ascii_label, host.split(".")))
+
+
+def _ascii_label(label: str) -> str:
+    if label.isascii():
+        return label
+    try:
+        return label.encode("idna").decode()
+    except UnicodeError:
+        return "xn--" + label.encode("punycode", "replace").decode("ascii", "replace")
+
+
+def _in_letters(host: str) -> str:
+    return ".".join(map(_letters_label, host.split(".")))
+
+
+def _letters_label(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
