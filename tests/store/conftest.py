@@ -8,6 +8,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -34,6 +35,21 @@ class Postgres:
         name = f"empty_{uuid.uuid4().hex}"  # other workers make some on the same server
         self._admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return str(self._server.get_uri(database=name))
+
+    def copy(self, url: str) -> str:
+        """The URL of a database like another one, to which nobody is connected."""
+        name = f"copy_{uuid.uuid4().hex}"
+        query = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        self._admin.execute(query.format(sql.Identifier(name), _database_of(url)))
+        return str(self._server.get_uri(database=name))
+
+    def drop(self, url: str) -> None:
+        """Remove a database that nobody is connected to."""
+        self._admin.execute(sql.SQL("DROP DATABASE {}").format(_database_of(url)))
+
+
+def _database_of(url: str) -> sql.Identifier:
+    return sql.Identifier(urlsplit(url).path.removeprefix("/"))
 
 
 @pytest.fixture(scope="session")

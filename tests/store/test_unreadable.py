@@ -23,7 +23,7 @@ from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
@@ -101,8 +101,9 @@ def test_every_transaction_passes_the_guard() -> None:
 class Parts:
     """What reads a store, over the guard."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
-        self.writer = StoreContext(ManualClock(), CountingIds(), "us", None, store_hooks(NO_LIMITS))
+    def __init__(self, database: Database, lease: float | None = None) -> None:
+        hooks = store_hooks(NO_LIMITS)
+        self.writer = StoreContext(ManualClock(), CountingIds(), "us", lease, hooks)
         self.store = Store(database, self.writer, None)
         guard, writer = self.store.database, self.writer
         eraser = Eraser(guard, writer)
@@ -168,6 +169,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 async def _filled(path: Path) -> bytes:
     home = Home(lambda: _opened(path), shared=False)
+    await complete_home(home)
+    await home.database.checkpoint()
+    await home.database.close()
+    return await asyncio.to_thread(path.read_bytes)
+
+
+async def complete_home(home: Home) -> None:
+    """Each table has a readable row, and a healthy chat waits."""
     await fill(home.journal(), home.eraser())
     body = msgspec.json.encode(plan(home))
 
@@ -180,9 +189,6 @@ async def _filled(path: Path) -> bytes:
 
     await home.do(complete)
     await admit(home.journal(), said("hello", key="healthy"), session_key=HEALTHY)
-    await home.database.checkpoint()
-    await home.database.close()
-    return await asyncio.to_thread(path.read_bytes)
 
 
 def _opened(path: Path) -> SqliteDatabase:
@@ -209,17 +215,21 @@ async def planted(template: bytes, folder: Path, table: str, column: str, sql: s
     path = folder / "state.db"
     if not await asyncio.to_thread(_plant, path, template, table, column, sql):
         return []
-    parts = Parts(_opened(path))
+    return await failures(Parts(_opened(path)), f"{table}.{column} = {sql}")
+
+
+async def failures(parts: Parts, case: str) -> list[str]:
+    """The passes that fail, and whether the healthy chat is left out."""
     failed = []
     try:
         for name, work in passes(parts):
             try:
                 await work
             except (RowUnreadable, ValueError, TypeError, LookupError, StoreError) as error:
-                failed.append(f"{table}.{column} = {sql}: {name}: {error!r}")
+                failed.append(f"{case}: {name}: {error!r}")
         ready = [lane.session_key for lane in await parts.journal.ready()]
         if HEALTHY not in ready or await parts.journal.claim(HEALTHY, "healthy", "UTC") is None:
-            failed.append(f"{table}.{column} = {sql}: the healthy chat is not served")
+            failed.append(f"{case}: the healthy chat is not served")
     finally:
         await parts.store.close()
     return failed
