@@ -48,6 +48,12 @@ def reading_verbs(store: type) -> tuple[str, ...]:
     return tuple(name for name, method in vars(store).items() if id(method) in reading)
 
 
+def writing_verbs(store: type) -> tuple[str, ...]:
+    """The names of a class's verbs that write."""
+    writing = {id(verb) for verb in _VERBS if verb in _CRASH_POINTS}
+    return tuple(name for name, method in vars(store).items() if id(method) in writing)
+
+
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
     """The verbs of a store that NANOBOT_CRASH_AT knows."""
     return tuple(_CRASH_POINTS[m] for m in vars(store).values() if m in _CRASH_POINTS)

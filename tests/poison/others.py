@@ -10,19 +10,20 @@ import os
 import shutil
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from random import Random
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.ports import Clock
 from nanobot.session.entries import Body
 from nanobot.system import SystemClock
 from tests.doubles.openai_server import Answer, Fault, events, sse
-from tests.poison.rows import VICTIMS
+from tests.poison.judging import Case, nothing
+from tests.poison.rows import VICTIMS, speak
 from tests.poison.world import VICTIM, Served
 
 MOST = len(VICTIMS)
@@ -38,21 +39,6 @@ BAD: dict[str, Any] = {
     "true": True,
     "odd text": "\ud83d\u202e\x01" + "9" * 10_000,
 }
-
-
-def nothing(_: object) -> None:
-    """As it is."""
-
-
-class Case(NamedTuple):
-    """Something bad: before the gateway starts, while it serves, or all the time."""
-
-    name: str
-    before: Callable[[Path], object] = nothing
-    meanwhile: Callable[[Served], object] = nothing
-    clock: Clock | None = None
-    without: str = ""
-    """What cannot be expected: nothing is due where the clock says 1970."""
 
 
 def mutations(document: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
@@ -82,10 +68,9 @@ def _named(kind: str, group: list[tuple[str, Any]]) -> str:
 # Entries of logs
 
 
-def example(of: type) -> dict[str, Any]:
-    """A document of that entry with all its fields."""
-    fields = {field.name: _example(field.type) for field in msgspec.inspect.type_info(of).fields}  # type: ignore[attr-defined]
-    return {"type": of.__struct_config__.tag, **fields}  # type: ignore[attr-defined]
+def example(of: type) -> Any:
+    """A document of that type with all its fields."""
+    return _example(msgspec.inspect.type_info(of))
 
 
 def _example(kind: Any) -> Any:
@@ -93,10 +78,15 @@ def _example(kind: Any) -> Any:
     return "x" if made is None else made(kind)
 
 
+def _struct(kind: msgspec.inspect.StructType) -> Any:
+    fields = {field.encode_name: _example(field.type) for field in kind.fields}
+    if kind.array_like:
+        return [*([] if kind.tag is None else [kind.tag]), *fields.values()]
+    return fields if kind.tag_field is None else {kind.tag_field: kind.tag, **fields}
+
+
 _MADE: dict[type, Callable[[Any], Any]] = {
-    msgspec.inspect.StructType: lambda kind: {
-        field.encode_name: _example(field.type) for field in kind.fields
-    },
+    msgspec.inspect.StructType: _struct,
     msgspec.inspect.UnionType: lambda kind: _example(kind.types[0]),
     msgspec.inspect.EnumType: lambda kind: next(iter(kind.cls)).value,
     msgspec.inspect.LiteralType: lambda kind: kind.values[0],
@@ -134,12 +124,6 @@ def in_logs(group: list[tuple[str, Any]]) -> Case:
                 connection.execute(query, (data, f"telegram:{chat}", f"telegram:{chat}"))
 
     return Case(_named("entries", group), before=poison, meanwhile=speak)
-
-
-def speak(here: Served) -> None:
-    """The poisoned chats have something to say, too."""
-    for chat in VICTIMS:
-        here.telegram.say(chat, f"say:poisoned {chat}")
 
 
 # Files of the home
@@ -337,3 +321,26 @@ def _say(opened: socket.socket, data: bytes) -> None:
 
 
 assert math.isinf(BAD["infinite"])
+
+KINDS: dict[str, Callable[[Path], Iterable[Case]]] = {
+    "entries": lambda _: map(in_logs, grouped(entries(), MOST)),
+    "answers": lambda _: map(answering, grouped(answers(), MOST)),
+    "updates": lambda _: map(pushed, grouped(updates(), 40)),
+    "files": files,
+    "clocks": lambda _: clocks(),
+    "callers": lambda _: callers(),
+}
+"""All that is bad besides rows, given a home that is well."""
+
+
+def some(home: Path) -> list[Case]:
+    """A few of each kind."""
+    random = Random(2)
+    return [
+        in_logs(random.sample(entries(), MOST)),
+        answering(random.sample(answers(), MOST)),
+        pushed(random.sample(updates(), 30)),
+        *random.sample(list(files(home)), 2),
+        *random.sample(list(clocks()), 1),
+        *random.sample(list(callers()), 1),
+    ]

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.quarantine.readable import CHOICES
-from tests.poison.world import VICTIM
+from tests.poison.judging import Case
+from tests.poison.world import VICTIM, Served
 
 KEY = f"telegram:{VICTIM}"
 
@@ -260,3 +261,24 @@ def spoil(home: Path, cell: Cell) -> bool:
                 return connection.execute(query, (cell.value, *cell.row)).rowcount == 1
         except sqlite3.IntegrityError:
             return False
+
+
+def spoiled(chosen: Sequence[Cell], *, running: bool = False) -> Case:
+    """These are spoiled before the start, or, by another program, while the gateway serves."""
+    name = " and ".join(map(str, chosen))
+
+    def poison(home: Path) -> None:
+        for cell in chosen:
+            spoil(home, cell)
+
+    def meanwhile(here: Served) -> None:
+        poison(here.home)
+        speak(here)
+
+    return Case(name, meanwhile=meanwhile) if running else Case(name, poison, speak)
+
+
+def speak(here: Served) -> None:
+    """The poisoned chats have something to say, too."""
+    for chat in VICTIMS:
+        here.telegram.say(chat, f"say:poisoned {chat}")

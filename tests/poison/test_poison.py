@@ -14,23 +14,10 @@ import pytest
 import pytest_asyncio
 
 from nanobot.store.database import schema
-from tests.poison.judging import judged
-from tests.poison.others import (
-    MOST,
-    Case,
-    answering,
-    answers,
-    callers,
-    clocks,
-    entries,
-    files,
-    grouped,
-    in_logs,
-    pushed,
-    speak,
-    updates,
-)
-from tests.poison.rows import Cell, batches, cells, expand, spoil
+from tests.poison import peers
+from tests.poison.judging import Case, Place, judged
+from tests.poison.others import KINDS, some
+from tests.poison.rows import Cell, batches, cells, expand, speak, spoiled
 from tests.poison.world import filled
 
 TABLES = [table.name for table in schema.metadata.sorted_tables]
@@ -46,22 +33,22 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-async def judge(home: Path, copy: Path, chosen: Sequence[Cell]) -> None:
+@pytest.fixture
+def place(home: Path, tmp_path: Path) -> Place:
+    return Place(home, tmp_path / "copy")
+
+
+async def judge(place: Place, chosen: Sequence[Cell], *, running: bool = False) -> None:
     """Spoil these at once; should that stop others, find out which does."""
-
-    def poison(copied: Path) -> None:
-        for cell in chosen:
-            spoil(copied, cell)
-
-    verdict = await judged("", home, copy, poison, speak)
+    verdict = await judged(spoiled(chosen, running=running), place)
     if verdict.stopped and len(chosen) > 1:
         for cell in chosen:
-            await judge(home, copy, [cell])
-    assert verdict.stopped == (), (list(map(str, chosen)), verdict.said)
+            await judge(place, [cell], running=running)
+    assert verdict.stopped == (), (verdict.case, verdict.said)
 
 
-async def judge_case(home: Path, copy: Path, case: Case) -> None:
-    verdict = await judged(case.name, home, copy, *case[1:])
+async def judge_case(place: Place, case: Case) -> None:
+    verdict = await judged(case, place)
     assert verdict.stopped == (), (case.name, verdict.said)
 
 
@@ -74,68 +61,55 @@ def test_every_column_of_every_table_is_poisoned(home: Path) -> None:
     }
 
 
-async def test_a_home_in_which_nothing_is_bad_is_served(home: Path, tmp_path: Path) -> None:
-    assert (await judged("nothing", home, tmp_path / "copy", lambda _: None, speak)).stopped == ()
+async def test_a_home_in_which_nothing_is_bad_is_served(place: Place) -> None:
+    assert (await judged(Case("nothing", meanwhile=speak), place)).stopped == ()
 
 
 STOPPED_ONCE = ("prompts.digest = unknown", "prompts.body = text", "outbound[dead].id = huge")
 
 
 @pytest.mark.parametrize("name", STOPPED_ONCE)
-async def test_what_stopped_others_once_stops_nobody(home: Path, tmp_path: Path, name: str) -> None:
-    (cell,) = [cell for cell in cells(home) if str(cell) == name]
-    await judge(home, tmp_path / "copy", [cell])
+async def test_what_stopped_others_once_stops_nobody(place: Place, name: str) -> None:
+    (cell,) = [cell for cell in cells(place.source) if str(cell) == name]
+    await judge(place, [cell])
 
 
-async def test_of_each_table_some_bad_values_stop_nobody(home: Path, tmp_path: Path) -> None:
+async def test_of_each_table_some_bad_values_stop_nobody(place: Place) -> None:
     random, sample = Random(1), list[Cell]()
     for table in TABLES:
-        sample += random.sample(cells(home, [table]), 1)
-    for batch in batches(sample, 40):
-        await judge(home, tmp_path / "copy", batch)
+        sample += random.sample(cells(place.source, [table]), 1)
+    for number, batch in enumerate(batches(sample, 40)):
+        await judge(place, batch, running=bool(number % 2))
 
 
-def some(home: Path) -> list[Case]:
-    """A few of each kind that is no row."""
-    random = Random(2)
-    return [
-        in_logs(random.sample(entries(), MOST)),
-        answering(random.sample(answers(), MOST)),
-        pushed(random.sample(updates(), 30)),
-        *random.sample(list(files(home)), 2),
-        *random.sample(list(clocks()), 1),
-        *random.sample(list(callers()), 1),
-    ]
-
-
-async def test_a_few_of_all_else_that_is_bad_stop_nobody(home: Path, tmp_path: Path) -> None:
-    for case in some(home):
-        await judge_case(home, tmp_path / "copy", case)
+async def test_a_few_of_all_else_that_is_bad_stop_nobody(place: Place) -> None:
+    for case in some(place.source):
+        await judge_case(place, case)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("running", [False, True], ids=["before", "running"])
 @pytest.mark.parametrize("table", TABLES)
 async def test_no_bad_value_of_a_table_stops_anybody(
-    home: Path, tmp_path: Path, table: str
+    place: Place, table: str, running: bool
 ) -> None:
-    for batch in batches(cells(home, [table]), AT_ONCE):
-        await judge(home, tmp_path / "copy", batch)
+    for batch in batches(cells(place.source, [table]), AT_ONCE):
+        await judge(place, batch, running=running)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("kind", ["entries", "answers", "updates", "files", "clocks", "callers"])
-async def test_nothing_else_that_is_bad_stops_anybody(
-    home: Path, tmp_path: Path, kind: str
-) -> None:
-    cases = {
-        "entries": lambda: map(in_logs, grouped(entries(), MOST)),
-        "answers": lambda: map(answering, grouped(answers(), MOST)),
-        "updates": lambda: map(pushed, grouped(updates(), 40)),
-        "files": lambda: files(home),
-        "clocks": clocks,
-        "callers": callers,
-    }[kind]()
-    for case in cases:
-        await judge_case(home, tmp_path / "copy", case)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_nothing_else_that_is_bad_stops_anybody(place: Place, kind: str) -> None:
+    for case in KINDS[kind](place.source):
+        await judge_case(place, case)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_200)
+async def test_nothing_that_another_process_says_or_writes_stops_anybody(tmp_path: Path) -> None:
+    with peers.server(tmp_path / "pg") as server:
+        shared = await peers.shared(server, tmp_path)
+        for case in peers.cases():
+            await judge_case(shared, case)

@@ -9,12 +9,12 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
-from typing import Any
 
 import aiohttp
+import psycopg
 from loguru import logger
 
 from nanobot.app.gateway import Gateway
@@ -40,6 +40,7 @@ JOB, HOOKED = "The job was done.", "The hook was heard."
 PATIENCE = 8.0
 
 _CONFIG = """
+{database}
 [agent]
 model = "test/scripted"
 [providers.test]
@@ -99,6 +100,7 @@ class Served:
         self.telegram = telegram
         self.mail = mail
         self.model = model
+        self.database = ""
         self.log: list[str] = []
         self.connections: list[socket.socket] = []
 
@@ -116,7 +118,7 @@ class Served:
         ):
             return answer.status
 
-    async def waiting(self, key: str, without: str = "") -> list[str]:
+    async def waiting(self, key: str, without: str = "", patience: float = PATIENCE) -> list[str]:
         """Ask for everything there is; what is still waited for when patience ends."""
         said, spoken = len(self.mail.sent), {chat: len(self.texts(chat)) for chat in CHATS}
         for chat in CHATS:
@@ -134,15 +136,18 @@ class Served:
             return waits + (["mailbox"] if len(self.mail.sent) == said else [])
 
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 while left():  # noqa: ASYNC110 - three doubles, each with an event of its own
                     await asyncio.sleep(0.02)
         return left()
 
 
-def configure(home: Path, telegram: TelegramServer, mail: MailServer, model: OpenAIServer) -> None:
+def configure(
+    home: Path, telegram: TelegramServer, mail: MailServer, model: OpenAIServer, database: str
+) -> None:
     """Write config.toml."""
     text = _CONFIG.format(
+        database=f'database_url = "{database}"' if database else "",
         model=model.base_url,
         token=telegram.token,
         telegram=telegram.root_url,
@@ -171,8 +176,11 @@ def later(telegram: TelegramServer, mail: MailServer) -> None:
 
 
 @asynccontextmanager
-async def served(home: Path, clock: Clock | None = None) -> AsyncIterator[Served]:
-    """A gateway over that home. What it logs from warnings on is kept, not shown."""
+async def served(
+    home: Path, clock: Clock | None = None, database: str = ""
+) -> AsyncIterator[Served]:
+    """A gateway over that home, or over that PostgreSQL. What it logs from warnings on is kept, not
+    shown."""
     for trouble in TROUBLES.recent():
         TROUBLES.over(trouble.what)
     said: list[str] = []
@@ -185,12 +193,12 @@ async def served(home: Path, clock: Clock | None = None) -> AsyncIterator[Served
         mail = await stack.enter_async_context(MailServer())
         model = await stack.enter_async_context(Model())
         later(telegram, mail)
-        configure(home, telegram, mail, model)
+        configure(home, telegram, mail, model, database)
         environ = {"NANOBOT_HOME": str(home), "TZ": "UTC"}
         gateway = Gateway(load(environ), environ, clock=clock)
         parts = await stack.enter_async_context(gateway.serving("a test", lambda _line: None))
         opened = Served(home, parts, telegram, mail, model)
-        opened.log = said
+        opened.log, opened.database = said, database
         with suppress(TimeoutError):
             await mail.until(lambda: mail.idling >= 1, PATIENCE)
         yield opened
@@ -198,10 +206,10 @@ async def served(home: Path, clock: Clock | None = None) -> AsyncIterator[Served
             connection.close()
 
 
-async def filled(home: Path) -> None:
+async def filled(home: Path, database: str = "") -> None:
     """Fill a home as a gateway does: every chat has spoken, a job is due, a call waits for its
     approval, a mail and a hook were answered."""
-    async with served(home) as here:
+    async with served(home, database=database) as here:
         for chat in (*CHATS, VICTIM):
             here.telegram.say(chat, "say:hello")
         here.mail.deliver(letter("say:hello"))
@@ -234,12 +242,19 @@ async def until(here: Served, holds: Callable[[], bool]) -> None:
         raise AssertionError(f"said {said}, mails {len(here.mail.sent)}; {here.log}") from None
 
 
+_DUE = "UPDATE jobs SET next_at = {now}, next_due = {now} WHERE chat_id = '1'"
+
+
 def due(home: Path) -> None:
     """The job of the first chat is due now."""
     with closing(sqlite3.connect(home / "state.db")) as connection, connection:
-        now = time.time()
-        query = "UPDATE jobs SET next_at = ?, next_due = ? WHERE chat_id = '1'"
-        connection.execute(query, (now, now))
+        connection.execute(_DUE.format(now=time.time()))
+
+
+def due_in(database: str) -> None:
+    """The same in a PostgreSQL."""
+    with psycopg.connect(database) as connection:
+        connection.execute(_DUE.format(now=time.time()).encode())
 
 
 def copied(source: Path, target: Path) -> Path:
@@ -247,13 +262,9 @@ def copied(source: Path, target: Path) -> Path:
     if target.exists():
         shutil.rmtree(target)
     shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
-    due(target)
     return target
 
 
 def quiet() -> None:
     """Libraries that log on their own say nothing."""
     logging.disable(logging.CRITICAL)
-
-
-Verdict = Mapping[str, Any]

@@ -43,6 +43,8 @@ GIVEN: dict[str, Any] = {
     **dict.fromkeys(("address", "chat"), CHAT),
     "channel": "telegram",
     "shares": False,
+    "tables": ("runs",),
+    "restored": True,
     "helping": False,
     "addresses": [CHAT],
     "limit": 1_000,
@@ -93,19 +95,20 @@ APART: dict[str, dict[str, Any]] = {
 }
 
 
-def stores() -> Iterator[type]:
-    """Every class of the store that has reading verbs."""
+def every_store() -> Iterator[type]:
+    """Every class of the store."""
     for module in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store."):
         if ".migrations." in module.name:
             continue
         for value in vars(importlib.import_module(module.name)).values():
-            ours = inspect.isclass(value) and value.__module__ == module.name
-            if ours and reading_verbs(value):
+            if inspect.isclass(value) and value.__module__ == module.name:
                 yield value
 
 
 VERBS = sorted(
-    (f"{store.__name__}.{name}", store, name) for store in stores() for name in reading_verbs(store)
+    (f"{store.__name__}.{name}", store, name)
+    for store in every_store()
+    for name in reading_verbs(store)
 )
 ELSEWHERE = {"SqlJournal.ready"}
 """What has tests of its own."""

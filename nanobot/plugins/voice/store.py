@@ -32,6 +32,8 @@ _TAKEN_SECONDS = 300.0
 """How long somebody may be at one answer before another process takes it."""
 _UNREADABLE_SECONDS = 600.0
 """How long an answer is left alone whose rows could not be read."""
+_AT_ONCE = 8
+"""So many answers of deleted conversations are removed in one transaction."""
 
 
 def _is_due(now: sa.ColumnElement[float]) -> sa.ColumnElement[bool]:
@@ -49,7 +51,7 @@ _DUE = (
     sa.select(_v)
     .where(_is_due(sa.bindparam("now")))
     .order_by(_v.c.at)
-    .limit(1)
+    .limit(_AT_ONCE)
     .with_for_update(skip_locked=True)
 )
 
@@ -119,7 +121,12 @@ class SqlVoiceAnswers(SqlStore):
             await self.database.transact(lambda c: c.execute(free), "voice_recover")
 
     async def take(self) -> VoiceAnswer | None:
-        return await self._take() if await self._any_due() else None
+        more = await self._any_due()
+        while more:
+            taken, more = await self._take()
+            if taken is not None:
+                return taken
+        return None
 
     @transaction()
     def _any_due(self, connection: sa.Connection) -> bool:
@@ -127,18 +134,20 @@ class SqlVoiceAnswers(SqlStore):
         return connection.scalar(due) is not None
 
     @transaction("voice_take")
-    def _take(self, connection: sa.Connection) -> VoiceAnswer | None:
+    def _take(self, connection: sa.Connection) -> tuple[VoiceAnswer | None, bool]:
+        """The next one, if it is among the oldest few; and whether there may be more."""
         now = self.writer.clock.now()
-        while (row := connection.execute(_DUE, {"now": now}).first()) is not None:
+        rows = connection.execute(_DUE, {"now": now}).all()
+        for row in rows:
             taken = None
             with boundary(f"speaking {row.key}") as caught:
                 taken = _taken(connection, row, now)
             if taken is not None:
-                return taken
+                return taken, True
             if caught.error is not None:  # the next ones do not wait for it
                 later = sa.update(_v).where(_v.c.key == row.key)
                 connection.execute(later.values(not_before=now + _UNREADABLE_SECONDS))
-        return None
+        return None, len(rows) == _AT_ONCE
 
     @transaction("voice_reserve")
     def reserve(

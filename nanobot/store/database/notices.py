@@ -43,7 +43,8 @@ class Notices:
         self._database = database
         schema = str(database.run_now(lambda connection: connection.scalar(_SCHEMA)))
         # Channels belong to the whole database, stores to one of its schemas.
-        self._everybody = f"nanobot_{hashlib.blake2b(schema.encode(), digest_size=6).hexdigest()}"
+        self.everybody = f"nanobot_{hashlib.blake2b(schema.encode(), digest_size=6).hexdigest()}"
+        """The channel on which every process listens."""
 
     async def send(self, texts: Sequence[tuple[str, str]]) -> None:
         """Each is a name ("": everybody) and what that process is told. Raises StoreError."""
@@ -81,7 +82,7 @@ class Notices:
                 autocommit=True, **self._database.connect_args
             )
             async with line:
-                for channel in (self._everybody, self._channel(self.own)):
+                for channel in (self.everybody, self._channel(self.own)):
                     await line.execute(f'LISTEN "{channel}"'.encode())
                 begun()
                 while True:
@@ -95,4 +96,4 @@ class Notices:
             return f"the line is cut ({' '.join(str(error).split())[:200]})"
 
     def _channel(self, to: str) -> str:
-        return f"{self._everybody}_{to}" if to else self._everybody
+        return f"{self.everybody}_{to}" if to else self.everybody

@@ -63,13 +63,15 @@ class SqlRemembering(SqlAfterRuns):
         lane = log.lane_of(connection, due.session_key)
         call.write(connection)
         session = connection.execute(
-            sa.select(_s.c.remembered_seq, _s.c.updated_at).where(_s.c.key == due.session_key)
+            sa.select(_s.c.remembered_seq, _s.c.updated_at, _s.c.head_seq).where(
+                _s.c.key == due.session_key
+            )
         ).one()
         if session.remembered_seq != due.remembered_seq:
             return None
         query = sa.select(_e.c.seq, _e.c.payload).where(
             _e.c.session_key == due.session_key,
-            _e.c.seq > due.remembered_seq,
+            _e.c.seq > max(due.remembered_seq, session.head_seq - _MOST_ENTRIES),
             _e.c.kind == "remember",
             _e.c.payload.is_not(None),
         )
