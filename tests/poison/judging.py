@@ -74,18 +74,16 @@ async def _lived(case: Case, place: Place, longer: int) -> Verdict:
     copied(place.source, place.target)
     case.before(place.target)
     said: list[str] = []
+    seconds = START_SECONDS * longer
     with place.database() as database:
         try:
-            async with (
-                asyncio.timeout(START_SECONDS * longer),
-                _served(case, place, database) as here,
-            ):
+            async with asyncio.timeout(seconds), _served(case, place, database) as here:
                 said = here.log
                 case.meanwhile(here)
                 waiting = here.waiting("a word", case.without, PATIENCE * longer)
                 stopped = tuple(await waiting)
         except TimeoutError:
-            stopped = (f"start or end within {START_SECONDS * longer:g} s",)
+            stopped = (f"start or end within {seconds:g} s",)
         except BaseExceptionGroup as group:
             inner: BaseException = group
             while isinstance(inner, BaseExceptionGroup):
