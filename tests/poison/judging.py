@@ -73,7 +73,7 @@ async def judged(case: Case, place: Place) -> Verdict:
 async def _lived(case: Case, place: Place, longer: int) -> Verdict:
     copied(place.source, place.target)
     case.before(place.target)
-    said: list[str] = []
+    said, heard = list[str](), list[str]()
     seconds = START_SECONDS * longer
     with place.database() as database:
         try:
@@ -82,6 +82,7 @@ async def _lived(case: Case, place: Place, longer: int) -> Verdict:
                 case.meanwhile(here)
                 waiting = here.waiting("a word", case.without, PATIENCE * longer)
                 stopped = tuple(await waiting)
+                heard = here.heard(stopped)
         except TimeoutError:
             stopped = (f"start or end within {seconds:g} s",)
         except BaseExceptionGroup as group:
@@ -93,7 +94,7 @@ async def _lived(case: Case, place: Place, longer: int) -> Verdict:
             stopped = (f"start: {type(error).__name__}: {str(error)[:200]}",)
     troubles = [str(each) for each in TROUBLES.recent()]
     rows = [] if database else _quarantined(place.target)
-    told = (*troubles, *map(str, rows), *_warned(said))
+    told = (*heard, *troubles, *map(str, rows), *_warned(said))
     return Verdict(case.name, stopped, told, frozenset(row[0] for row in rows))
 
 

@@ -9,7 +9,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 
@@ -107,6 +107,11 @@ class Served:
     def texts(self, chat: int) -> list[str]:
         """What the bot said in a chat."""
         return [message.text for message in self.telegram.messages(chat)]
+
+    def heard(self, stopped: Sequence[str]) -> list[str]:
+        """What those who wait in vain heard instead."""
+        chats = [chat for chat in CHATS if f"chat {chat}" in stopped]
+        return [f"chat {chat} heard {self.texts(chat)[-3:]}" for chat in chats]
 
     async def hook(self, key: str) -> int:
         """Deliver to the hook; the status of the answer."""

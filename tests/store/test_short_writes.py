@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from nanobot.agent.stages.speaking import VoiceAnswer
 
 from nanobot.agent.stages.remember import DueSession
-from nanobot.agent.stages.speaking import VoiceAnswer
 from nanobot.agent.stages.titling import Untitled
 from nanobot.errors import NanobotError
 from nanobot.memory.port import Provenance
