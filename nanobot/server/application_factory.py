@@ -61,11 +61,18 @@ async def routes_of(served: Served, admission: Admission) -> list[Route]:
         routes += hooks_route(served.hooks)
     if served.api is not None and served.watching is not None:
         page = await asyncio.to_thread(PageFiles)
+        await asyncio.to_thread(_read, served.api)
         hooks = bool(served.hooks)
         routes += _routes(served.api, served.watching, admission, page, hooks=hooks)
     if served.push is not None:
         routes += PushRoutes(served.push).routes()
     return routes
+
+
+def _read(api: ApiParts) -> None:
+    """The annotations of all operations, which the first request would need at once."""
+    for operation in api.operations.listed:
+        operation.parameters  # noqa: B018 - it is kept
 
 
 def _routes(

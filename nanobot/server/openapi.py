@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -80,10 +82,13 @@ def openapi_route(
     """GET /openapi.json: made at the first request. Its paths are below the prefix under which
     the client asked for it."""
     made: list[_Json] = []
+    making = asyncio.Lock()
 
     async def describe(request: web.Request) -> web.StreamResponse:
-        if not made:
-            made.append(description(operations, version, cookie=cookie, hooks=hooks))
+        async with making:
+            if not made:  # on a thread: it takes a tenth of a second
+                make = partial(description, operations, version, cookie=cookie, hooks=hooks)
+                made.append(await asyncio.to_thread(make))
         servers = [{"url": prefix_of(request) or "/"}]
         body = msgspec.json.encode(made[0] | {"servers": servers})
         return web.Response(body=body, content_type=JSON, headers=QUIET)

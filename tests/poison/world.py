@@ -134,7 +134,9 @@ class Served:
 
         def left() -> list[str]:
             waits = [
-                f"chat {chat}" for chat in CHATS if key not in self.texts(chat)[spoken[chat] :]
+                f"chat {chat}"
+                for chat in CHATS
+                if not _answered(key, self.texts(chat)[spoken[chat] :])
             ]
             waits += ["hook"] if HOOKED not in self.texts(1)[spoken[1] :] else []
             waits += ["job"] if JOB not in self.texts(1) and without != "job" else []
@@ -145,6 +147,11 @@ class Served:
                 while left():  # noqa: ASYNC110 - three doubles, each with an event of its own
                     await asyncio.sleep(0.02)
         return left()
+
+
+def _answered(key: str, texts: Sequence[str]) -> bool:
+    """Whether a chat has its answer. The model repeats what it was reminded of, if it was."""
+    return any(text == key or text.startswith("[from memory") for text in texts)
 
 
 def configure(

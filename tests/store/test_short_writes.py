@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from nanobot.agent.stages.speaking import VoiceAnswer
 
 from nanobot.agent.stages.remember import DueSession
 from nanobot.agent.stages.titling import Untitled
@@ -19,6 +18,7 @@ from nanobot.errors import NanobotError
 from nanobot.memory.port import Provenance
 from nanobot.memory.records import Draft, FileChanges
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
