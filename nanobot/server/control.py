@@ -37,6 +37,7 @@ from nanobot.messages import (
 )
 from nanobot.ports import Clock
 from nanobot.server.current_runs import CurrentRuns
+from nanobot.server.encoding import encoded
 from nanobot.server.protocol import (
     LINE_LIMIT,
     Aborted,
@@ -295,7 +296,7 @@ class ControlServer:
         with boundary(f"operation {request.name}") as caught:
             try:
                 given = await self._intake.operations.listing(request.name, request.arguments)
-                raw = msgspec.Raw(msgspec.json.encode(given.result))
+                raw = msgspec.Raw(await encoded(given.result))
                 answer = Result(request.name, raw, request.key, given.unreadable)
                 if len(answer.result) > LINE_LIMIT - 1_000:
                     answer = Refusal("that is too much for one answer: ask for less", request.key)

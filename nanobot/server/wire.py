@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from nanobot.server.encoding import is_large, pieces
 from nanobot.server.seats import Seats
 
 QUIET = {
@@ -53,10 +54,10 @@ class Problem(Exception):
 
 
 def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A JSON answer."""
+    """A JSON answer; a large one is encoded in pieces, as it is sent."""
     return web.Response(
         status=status,
-        body=msgspec.json.encode(body),
+        body=pieces(body) if is_large(body) else msgspec.json.encode(body),
         headers={**QUIET, **(headers or {})},
         content_type="application/json",
     )
