@@ -18,6 +18,8 @@ class Trouble:
         self.what = what
         self.error = ""
         self.count = 0
+        self.certain = False
+        """Not by chance: it is reported after the first time."""
         self.at = 0.0
 
     def __str__(self) -> str:
@@ -32,13 +34,14 @@ class Troubles:
         self._known: dict[str, Trouble] = {}
         self._lock = Lock()
 
-    def note(self, what: str, error: BaseException) -> None:
-        """It failed."""
+    def note(self, what: str, error: BaseException, *, certain: bool = False) -> None:
+        """It failed; `certain`: it will fail again until somebody does something."""
         with self._lock:
             trouble = self._known.pop(what, None) or Trouble(what)
             text = " ".join(str(error).split()) or type(error).__name__
             trouble.error = text.encode("utf-8", "replace").decode()[:_MOST_CHARS]
             trouble.count += 1
+            trouble.certain = certain
             trouble.at = time.monotonic()
             self._known[what] = trouble
             while len(self._known) > _MOST:
@@ -51,13 +54,13 @@ class Troubles:
                 self._known.pop(what, None)
 
     def recent(self, least: int = 1) -> list[Trouble]:
-        """What failed lately, at least so often in a row; the latest last."""
+        """What failed lately, at least so often in a row or certainly; the latest last."""
         since = time.monotonic() - RECENT_SECONDS
         with self._lock:
             return [
                 trouble
                 for trouble in self._known.values()
-                if trouble.count >= least and trouble.at >= since
+                if (trouble.count >= least or trouble.certain) and trouble.at >= since
             ]
 
 

@@ -13,6 +13,7 @@ from nanobot import __version__
 from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.server import openapi
+from nanobot.server.descriptions import DOORS, HOOKS
 from nanobot.session import entries
 from nanobot.store.database.schema import metadata
 
@@ -55,7 +56,7 @@ def words(name: str) -> Iterator[str]:
 
 def public() -> dict[str, str]:
     """Each public word, with a place where it is used."""
-    described = openapi.description(OPERATIONS, __version__, cookie="nanobot", hooks=True)
+    described = openapi.description(OPERATIONS, __version__, cookie="nanobot", also=[HOOKS, *DOORS])
     places = {
         "command": [operation.name.split()[0] for operation in OPERATIONS],
         "key of the configuration": [*schema()["$defs"]["ConfigFile"]["properties"]],

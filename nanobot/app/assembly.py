@@ -21,7 +21,7 @@ from nanobot.app.bringing import (
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.hosting import ChannelStarter, HostedChannels
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
@@ -247,7 +247,7 @@ class _Assembly:
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            plugins=self.plugins,
+            adapters=Adapters(self.config, self.plugins),
             received=self.received,
             clock=self.machine.clock,
             shared=self.store.shared,

@@ -13,6 +13,7 @@ from loguru import logger
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import assemble
 from nanobot.app.bringing import end_hooks
+from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.live_settings import follow_quiet
@@ -127,8 +128,11 @@ class Gateway:
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """What serves from the start to the end, and what is found from before."""
         if self._with_page:
+            doors = ChannelDoors(parts.starter)
+            stack.push_async_callback(doors.close)
+            told = self._with_channels
             http = (
-                parts.http.serving(_api(parts), with_hooks=self._with_channels)
+                parts.http.serving(_api(parts), with_hooks=told, doors=doors if told else None)
                 if self._roles.web
                 else parts.http.health_only()
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -23,7 +23,14 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.messages import TERMINAL, WEB, Role
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.ports import Capabilities, Channel, Clock, CommandingByChat, Fetching
+from nanobot.ports import (
+    Capabilities,
+    Channel,
+    Clock,
+    CommandingByChat,
+    Fetching,
+    Receiving,
+)
 from nanobot.seam.entry_points import Plugins
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
@@ -72,6 +79,10 @@ class HostedChannels:
         """Whether receipts from it can be expected."""
         return any(host.name == channel and host.state == "up" for host in self._hosts)
 
+    def host(self, channel: str) -> ChannelHost | None:
+        """The one of that name, if it was begun."""
+        return next((host for host in self._hosts if host.name == channel), None)
+
     def takes_files(self, channel: str) -> bool:
         """Whether a channel takes files, as far as it is served here."""
         return all(host.takes_files for host in self._hosts if host.name == channel)
@@ -95,6 +106,46 @@ class HostedChannels:
             await host.close()
 
 
+class Adapters:
+    """The adapters of the configured channels, each opened once."""
+
+    def __init__(self, config: Config, plugins: Plugins) -> None:
+        self._config = config
+        self._plugins = plugins
+        self._opened: dict[str, Channel] = {}
+        self._broken: dict[str, PluginBroken] = {}
+
+    def of(self, name: str) -> Channel:
+        """The adapter of a configured channel. Raises ConfigError and PluginBroken."""
+        if name in self._broken:
+            raise self._broken[name]
+        if name not in self._opened:
+            try:
+                channel = open_channel(name, self._config.channels[name], self._plugins)
+            except PluginBroken as broken:
+                self._broken[name] = broken
+                raise
+            if isinstance(channel, Receiving):
+                channel.reached_at(self._config.web.channel_url(name))
+            self._opened[name] = channel
+        return self._opened[name]
+
+    def receiving(self, name: str) -> Receiving | None:
+        """The same if requests of its platform may come; None for every other name."""
+        settings = self._config.channels.get(name)
+        if settings is None or not settings.enabled:
+            return None
+        try:
+            channel = self.of(name)
+        except PluginBroken:
+            return None
+        return channel if isinstance(channel, Receiving) else None
+
+    def opened(self) -> Mapping[str, Channel]:
+        """Those that were opened, by name."""
+        return self._opened
+
+
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     """Begins channels as tasks and adds them to `channels`. `shared`: other processes work on the
     same store; `text_of` gives what a run has said so far, wherever it is driven."""
@@ -104,7 +155,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     bus: Bus
     text_of: Callable[[str], str | None]
     operations: Dispatcher
-    plugins: Plugins
+    adapters: Adapters
     received: Received
     clock: Clock
     shared: bool
@@ -144,7 +195,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         self, tasks: asyncio.TaskGroup, name: str, settings: ChannelSettings
     ) -> list[asyncio.Task[None]]:
         try:
-            channel = open_channel(name, settings, self.plugins)
+            channel = self.adapters.of(name)
         except PluginBroken:
             self.channels.add_broken(name)
             return []

@@ -24,6 +24,7 @@ from nanobot.errors import NobodyThere
 from nanobot.messages import Address
 from nanobot.ports import Clock, Probing
 from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.troubles import TROUBLES
 
 
 class Delivery:
@@ -43,6 +44,7 @@ class Delivery:
         shared: SharedChats | None = None,
     ) -> None:
         channel = sender.channel
+        self._waits = channel.capabilities.waits
         self._leases = leases
         self._name = name
         self._bus = bus
@@ -115,8 +117,11 @@ class Delivery:
                     try:
                         with self._leases.using(chat_id):
                             await chat.drain()
-                    except NobodyThere:
+                        TROUBLES.over(f"messages to {chat}")
+                    except NobodyThere as error:
                         self._parked.add(chat_id)
+                        if not self._waits:  # the platform does not take it yet
+                            TROUBLES.note(f"messages to {chat}", error, certain=True)
                 if chat.elsewhere is not None:
                     self._bus.peers.passed_on(chat.address, chat.elsewhere)
                     return

@@ -23,6 +23,7 @@ from nanobot.channels.lease import ChannelLease
 from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
+from nanobot.channels.other_processes import OtherProcesses
 from nanobot.channels.previews import Previews
 from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.reactions import Reactions
@@ -40,6 +41,7 @@ from nanobot.ports import (
     Filing,
     Reacting,
     Recalling,
+    Receiving,
     Telling,
 )
 from nanobot.session.inbox import Admitted
@@ -54,7 +56,6 @@ MISSED_HEARTBEATS = 2
 """So many without a sign of life, and a channel that believes to be up is started again."""
 
 _LONGEST_BACKOFF = 60.0
-_LOOK_SECONDS = 2.0
 _INTAKE = "intake"
 _SERVED = frozenset({"up", "down", "wedged"})
 
@@ -106,6 +107,7 @@ class ChannelHost:
         self._backoff = Backoff(1.0, _LONGEST_BACKOFF, rng=rng)
         self._hosting = hosting
         self._bus = bus
+        self._others = OtherProcesses(name, bus, clock)
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._sender = sender = PartSender(
@@ -227,7 +229,7 @@ class ChannelHost:
         """What delivers and shows work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
         if self._hosting.shared:
-            works["outbox of other processes"] = self._poll_outbox
+            works["outbox of other processes"] = self._others.outbox
         typing = self._channel.capabilities.typing
         shown = [self._drafts, self._previews, self._reactions]
         if typing or any(shown):
@@ -244,6 +246,8 @@ class ChannelHost:
         channel, works = self._channel, dict[str, Work]()
         if self._fetcher is not None:
             works["files"] = self._fetcher.run
+            if self._hosting.shared and isinstance(channel, Receiving):
+                works["files of other processes"] = self._others.files
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
@@ -253,14 +257,6 @@ class ChannelHost:
         if self._menus is not None:
             works["commands"] = partial(self._show_menus, self._menus)
         return works
-
-    async def _poll_outbox(self) -> None:
-        """What other processes came to owe our chats: not each of their words arrives."""
-        while True:
-            await self._clock.sleep(_LOOK_SECONDS)
-            with boundary(f"looking into the outbox of {self.name}"):
-                for address in await self._bus.journal.owed_chats(self.name):
-                    self._bus.deliver(address)
 
     def drafted(self, address: Address) -> str:
         """What stands in a chat as a draft; see intake.Host."""

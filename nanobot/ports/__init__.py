@@ -24,6 +24,7 @@ from nanobot.ports.abilities import (
 )
 from nanobot.ports.channel import Capabilities, Channel, Intake, OutboundPart, Rate
 from nanobot.ports.machine import BlobReader, Clock, Ids
+from nanobot.ports.receiving import PlatformReply, PlatformRequest, Receiving
 from nanobot.ports.setup import Checked, SelfChecking, Setup, SetupField
 
 __all__ = [
@@ -46,11 +47,14 @@ __all__ = [
     "MenuCommand",
     "Ordering",
     "OutboundPart",
+    "PlatformReply",
+    "PlatformRequest",
     "Probing",
     "Rate",
     "Reacting",
     "Reaction",
     "Recalling",
+    "Receiving",
     "SelfChecking",
     "Setup",
     "SetupField",

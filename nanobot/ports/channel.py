@@ -44,7 +44,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     the same account, each with an adapter of its own, of which one receives.
 
     More of it is said by what else an adapter is: Probing, Editing, Deleting, Drafting, Streaming,
-    Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding.
+    Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding, Receiving.
     """
 
     waits: bool = False

@@ -13,6 +13,8 @@ from nanobot.server.access import Access
 from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Application, Route
+from nanobot.server.channel_routes import Doors, channel_routes
+from nanobot.server.descriptions import DOORS, HOOKS
 from nanobot.server.event_routes import EventRoutes
 from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
@@ -24,6 +26,7 @@ from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import PageFiles
 from nanobot.server.push.routes import PushRoutes
 from nanobot.server.push.service import PushService
+from nanobot.server.route_description import RouteDescription
 from nanobot.server.routes import health, hooks_route
 from nanobot.server.session_routes import Conversations
 from nanobot.server.socket import Socket
@@ -33,7 +36,7 @@ from nanobot.triggers.webhooks.webhook import Webhooks
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What is served. Without `api` only health and hooks are."""
+    """What is served. Without `api` only health, the hooks and the doors of channels are."""
 
     settings: WebSettings
     access: Access
@@ -45,6 +48,7 @@ class Served:
     api: ApiParts | None
     watching: Watching | None
     push: PushService | None
+    doors: Doors | None = None
 
 
 async def application_of(served: Served) -> Application:
@@ -59,11 +63,14 @@ async def routes_of(served: Served, admission: Admission) -> list[Route]:
     routes = health(served.ready, served.role)
     if served.hooks:
         routes += hooks_route(served.hooks)
+    if served.doors is not None:
+        routes += channel_routes(served.doors)
     if served.api is not None and served.watching is not None:
         page = await asyncio.to_thread(PageFiles)
         await asyncio.to_thread(_read, served.api)
-        hooks = bool(served.hooks)
-        routes += _routes(served.api, served.watching, admission, page, hooks=hooks)
+        also = [HOOKS] if served.hooks else []
+        also += DOORS if served.doors is not None else ()
+        routes += _routes(served.api, served.watching, admission, page, also)
     if served.push is not None:
         routes += PushRoutes(served.push).routes()
     return routes
@@ -76,7 +83,11 @@ def _read(api: ApiParts) -> None:
 
 
 def _routes(
-    api: ApiParts, watching: Watching, admission: Admission, page: PageFiles, *, hooks: bool
+    api: ApiParts,
+    watching: Watching,
+    admission: Admission,
+    page: PageFiles,
+    also: list[RouteDescription],
 ) -> list[Route]:
     operations = api.operations
     conversations = Conversations(operations, api.intake, watching.streams)
@@ -90,6 +101,6 @@ def _routes(
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),
-        openapi_route(operations.listed, __version__, cookie=admission.access.cookie, hooks=hooks),
+        openapi_route(operations.listed, __version__, cookie=admission.access.cookie, also=also),
         *page.routes(),
     ]

@@ -290,4 +290,22 @@ HOOKS = RouteDescription(
     open=True,
 )
 
+DOORS = tuple(
+    RouteDescription(
+        method=method,
+        path=path,
+        name=f"channels_{number}_{method}",
+        summary=summary,
+        takes={} if method == "get" else {BYTES: Media(schema=BINARY)},
+        answers={"text/plain": Media(of=str)},
+        refusals=(404, 429, 503) if method == "get" else (*TYPED, 401, 404, 429, 503),
+        open=True,
+    )
+    for number, path in enumerate(("/channels/{name}", "/channels/{name}/{rest}"))
+    for method, summary in (
+        ("get", "Answers the platform of a channel that asks whether this is its address."),
+        ("post", "Takes a request that the platform of a channel signed."),
+    )
+)
+
 DESCRIPTIONS = (*_BROWSERS, *_SESSIONS, *_FILES, *OPENAI_DESCRIPTIONS, *_MACHINES)

@@ -29,6 +29,7 @@ from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 if TYPE_CHECKING:
+    from nanobot.server.channel_routes import Doors
     from nanobot.server.push.service import PushService
     from nanobot.server.watching import Watching
     from nanobot.server.web_server import Answering, WebServer
@@ -42,8 +43,8 @@ _EXAMPLE = {
 
 
 class HttpService:
-    """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks and health
-    as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError.
+    """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks, the doors of
+    channels and health where there are any of the first two. `hooks` may raise ConfigError.
     What answers is loaded when somebody first connects."""
 
     def __init__(
@@ -87,17 +88,21 @@ class HttpService:
         return bool(self.access.url)
 
     @asynccontextmanager
-    async def serving(self, api: ApiParts, *, with_hooks: bool = True) -> AsyncIterator[None]:
+    async def serving(
+        self, api: ApiParts, *, with_hooks: bool = True, doors: Doors | None = None
+    ) -> AsyncIterator[None]:
         """Serve within, if there is something to serve. Raises ConfigError."""
         web = self._config.web
         hooks = self._hooks() if with_hooks else None
-        if not web.enabled and not hooks:
+        if not web.enabled and not hooks and not doors:
             yield
             return
         from nanobot.server.watching import Watching  # noqa: PLC0415 - nothing is served by most
         from nanobot.server.web_server import WebServer  # noqa: PLC0415
 
-        self._server = WebServer(web, partial(self._load, hooks, api if web.enabled else None))
+        self._server = WebServer(
+            web, partial(self._load, hooks, api if web.enabled else None, doors)
+        )
         if web.enabled:
             self._watching = Watching(api.operations.engine)
         with ungrouped():
@@ -133,7 +138,7 @@ class HttpService:
         from nanobot.server.web_server import WebServer  # noqa: PLC0415
 
         settings = msgspec.structs.replace(web, port=web.health_port)
-        server = WebServer(settings, partial(self._load, None, None), exact=True)
+        server = WebServer(settings, partial(self._load, None, None, None), exact=True)
         async with server.serving():
             yield
 
@@ -146,7 +151,9 @@ class HttpService:
         if self._server is not None:
             await self._server.drain()
 
-    async def _load(self, hooks: Webhooks | None, api: ApiParts | None) -> Answering:
+    async def _load(
+        self, hooks: Webhooks | None, api: ApiParts | None, doors: Doors | None
+    ) -> Answering:
         face = await asyncio.to_thread(import_module, "nanobot.server.application_factory")
         served = face.Served(
             settings=self._config.web,
@@ -159,6 +166,7 @@ class HttpService:
             api=api,
             watching=self._watching,
             push=self.push,
+            doors=doors,
         )
         answering: Answering = await face.application_of(served)
         return answering

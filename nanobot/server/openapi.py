@@ -17,7 +17,7 @@ from nanobot.operations.parameters import Parameter
 from nanobot.server.admission import CSRF
 from nanobot.server.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.server.application import Route
-from nanobot.server.descriptions import DESCRIPTIONS, HOOKS
+from nanobot.server.descriptions import DESCRIPTIONS
 from nanobot.server.openai_schemas import OpenAIError
 from nanobot.server.operation_routes import UNREADABLE, path_of
 from nanobot.server.path_prefix import prefix_of
@@ -77,7 +77,11 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def openapi_route(
-    operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool
+    operations: Sequence[Operation],
+    version: str,
+    *,
+    cookie: str,
+    also: Sequence[RouteDescription] = (),
 ) -> Route:
     """GET /openapi.json: made at the first request. Its paths are below the prefix under which
     the client asked for it."""
@@ -87,7 +91,7 @@ def openapi_route(
     async def describe(request: web.Request) -> web.StreamResponse:
         async with making:
             if not made:  # on a thread: it takes a tenth of a second
-                make = partial(description, operations, version, cookie=cookie, hooks=hooks)
+                make = partial(description, operations, version, cookie=cookie, also=also)
                 made.append(await asyncio.to_thread(make))
         servers = [{"url": prefix_of(request) or "/"}]
         body = msgspec.json.encode(made[0] | {"servers": servers})
@@ -97,11 +101,15 @@ def openapi_route(
 
 
 def description(
-    operations: Sequence[Operation], version: str, *, cookie: str, hooks: bool = False
+    operations: Sequence[Operation],
+    version: str,
+    *,
+    cookie: str,
+    also: Sequence[RouteDescription] = (),
 ) -> _Json:
-    """The whole document, for a gateway with that cookie."""
+    """The whole document, for a gateway with that cookie; `also` describes further routes."""
     listed = [operation for operation in operations if operation.listed]
-    routes = [*DESCRIPTIONS, HOOKS] if hooks else list(DESCRIPTIONS)
+    routes = [*DESCRIPTIONS, *also]
     answers = [*(each.returns for each in listed), *_answers(routes), Error, OpenAIError, *BODIES]
     schemas = _Schemas(answers, list(_taken(routes)))
     paths: _Json = {}

@@ -28,6 +28,8 @@ from nanobot.ports import (
     Drafting,
     Editing,
     OutboundPart,
+    PlatformRequest,
+    Receiving,
     Streaming,
 )
 from nanobot.testing.checked_channel import Platform as Platform
@@ -304,6 +306,20 @@ async def deletes_its_messages(platform: Platform) -> None:
         that(list(platform.shown()) == ["two"], "a second time deletes nothing else")
 
 
+async def takes_only_requests_of_its_platform(platform: Platform) -> None:
+    """A request that nobody signed is refused, and brings nothing."""
+    intake = RecordingIntake()
+    async with opened(platform) as channel:
+        if not isinstance(channel, Receiving):
+            return
+        for path in ("", "/", "/else/where"):
+            for body in (b"", b"{}", b"[" * 5_000, b'{"text": "let me in"}', b"\xff"):
+                asked = PlatformRequest(method="POST", path=path, body=body)
+                reply = await channel.receive(asked, intake)
+                that(400 <= reply.status < 500, f"what nobody signed is refused: {body[:20]!r}")
+        that(not intake.offered, "nothing unsigned is admitted")
+
+
 CHECKS: tuple[Check, ...] = (
     brings_what_was_said,
     acknowledges_only_what_was_admitted,
@@ -317,6 +333,7 @@ CHECKS: tuple[Check, ...] = (
     shows_files_together,
     deletes_its_messages,
     confides_only_among_several,
+    takes_only_requests_of_its_platform,
     fails_in_the_words_of_the_port,
     may_be_run_again,
 )

@@ -35,6 +35,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
+from nanobot.troubles import TROUBLES
 from tests.agent.tooling import bodies
 from tests.channels.seeing import clock_of, standing, states
 
@@ -745,3 +746,21 @@ async def test_flushing_waits_for_what_is_being_sent() -> None:
             assert not flushing.done()
             clock_of(bot).advance(10)
         assert texts(bot) == ["hello"]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_owners_hear_at_once_of_messages_that_a_platform_does_not_take_yet(
+    *, waits: bool
+) -> None:
+    """A channel that waits for clients by design reports none."""
+    channel = FakeChannel(capabilities=Capabilities(waits=waits))
+    async with gateway(channel=channel) as bot:
+        bot.channel.fail(NobodyThere("the 24 hours are over"))
+        await owe(bot, "hello", chat="1")
+        await bot.settle()
+        told = [str(each) for each in TROUBLES.recent(2) if each.what == "messages to fake:1"]
+        assert told == ([] if waits else ["messages to fake:1 failed once: the 24 hours are over"])
+        bot.bus.deliver(Address("fake", "1"))
+        await bot.settle()
+        assert texts(bot) == ["hello"]
+        assert not [each for each in TROUBLES.recent() if each.what == "messages to fake:1"]

@@ -102,6 +102,10 @@ class PlatformServer(Generic[F]):
         self._faults.append(fault)
         return fault
 
+    def faulted(self, what: str) -> bool:
+        """Whether a call of this kind went wrong as `fail` said."""
+        return any(fault.hits for fault in self._faults if fault.what == what)
+
     def heal(self) -> None:
         """End every fault."""
         self._faults.clear()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence, Set
 
 from nanobot.app.setup.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
+from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ChannelError, ConfigError, NanobotError, NotServed, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.server.client import call
@@ -24,15 +25,17 @@ async def entrances(
     for name, settings in config.channels.items():
         unread = any(f"channels.{name}." in finding.text for finding in said)
         if settings.enabled and not unread:
-            for finding in await _channel(name, settings, owned=name in owned):
+            for finding in await _channel(name, settings, config.web, owned=name in owned):
                 yield finding
 
 
-async def _channel(name: str, settings: ChannelSettings, *, owned: bool) -> list[Finding]:
+async def _channel(
+    name: str, settings: ChannelSettings, web: WebSettings, *, owned: bool
+) -> list[Finding]:
     """Whether its platform lets it in, and whom it hears."""
     about = name
     try:
-        who = await try_channel(name, settings)
+        who = await try_channel(name, settings, web)
     except (ChannelError, ConfigError, PluginBroken) as error:
         return [Finding(about=about, level="broken", text=str(error))]
     findings = [

@@ -282,7 +282,7 @@ class LocalHome:
         config, new = await self._new_channel(channel, name, settings)
         new.own(owners)
         filled = new.settings(config, self._environ)
-        checked = await try_channel(new.name, filled)
+        checked = await try_channel(new.name, filled, config.web)
         changes = SettingChanges(secrets=new.secrets, channel=new)
         async with self._changing:
             file = await asyncio.to_thread(changes.write, self._environ)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from nanobot.channels.loading import open_channel
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.config.settings.channels import ChannelSettings
+from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.operations.home import TriedModel
-from nanobot.ports import Checked, SelfChecking
+from nanobot.ports import Checked, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.registry import ProviderRegistry, abilities
@@ -60,12 +60,19 @@ async def try_model(
         await registry.close()
 
 
-async def try_channel(name: str, settings: ChannelSettings) -> Checked | None:
-    """Who the channel is on its platform; None if it cannot be checked without running it.
+async def try_channel(
+    name: str,
+    settings: ChannelSettings,
+    web: WebSettings = WebSettings(),  # noqa: B008 - frozen
+) -> Checked | None:
+    """Who the channel is on its platform; None if it cannot be checked without running it. `web`
+    has the public address, to which its platform sends requests where it sends any.
 
     Raises ConfigError, PluginBroken, BadCredentials or ChannelDown.
     """
     channel = open_channel(name, settings)
+    if isinstance(channel, Receiving):
+        channel.reached_at(web.channel_url(name))
     try:
         if not isinstance(channel, SelfChecking):
             return None

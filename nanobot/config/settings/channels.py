@@ -147,6 +147,10 @@ class WebSettings(Settings, frozen=True, kw_only=True):
         """The path below which a proxy serves the gateway; "" at the root."""
         return self.base_path or urlsplit(self.public_url).path.rstrip("/")
 
+    def channel_url(self, name: str) -> str:
+        """Where the platform of a channel reaches it with requests; "" without a public address."""
+        return f"{self.public_url.rstrip('/')}/channels/{name}" if self.public_url else ""
+
     @property
     def names(self) -> tuple[str, ...]:
         """The host names that the gateway is reached by, besides addresses and localhost."""

@@ -1,0 +1,32 @@
+"""What other processes over the same store leave to this one, which serves a channel."""
+
+from __future__ import annotations
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.ports import Clock
+
+_LOOK_SECONDS = 2.0
+
+
+class OtherProcesses:
+    """Not each of their notices arrives, so the store is read every two seconds."""
+
+    def __init__(self, name: str, bus: Bus, clock: Clock) -> None:
+        self._name = name
+        self._bus = bus
+        self._clock = clock
+
+    async def outbox(self) -> None:
+        """Deliver what they came to owe our chats."""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            with boundary(f"looking into the outbox of {self._name}"):
+                for address in await self._bus.journal.owed_chats(self._name):
+                    self._bus.deliver(address)
+
+    async def files(self) -> None:
+        """Fetch the files of messages that they admitted."""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            self._bus.files_came(self._name).set()
