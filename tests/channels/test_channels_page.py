@@ -40,6 +40,12 @@ SETTINGS: dict[str, dict[str, object]] = {
         "password": "p",
         "trusted_authserv": ["mx.example.org"],
     },
+    "whatsapp": {
+        "phone_number_id": "106540352242922",
+        "access_token": "E" * 30,
+        "app_secret": "0" * 32,
+        "verify_token": "made up earlier".replace(" ", "-"),
+    },
 }
 ABLE: dict[str, type] = {
     "Answers are shown while they are written": Editing,

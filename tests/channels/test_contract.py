@@ -9,7 +9,12 @@ import json
 import re
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from typing import Any
 
 import pytest
@@ -31,6 +36,7 @@ from nanobot.testing.channels import (
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
+from nanobot_channels.common.settings import Table
 from nanobot_channels.discord import DiscordChannel, Server
 from nanobot_channels.discord.parts import has_components
 from nanobot_channels.matrix import MatrixChannel
@@ -40,6 +46,10 @@ from nanobot_channels.slack.parts import payload_of as payload_of_slack
 from nanobot_channels.telegram import TelegramChannel
 from nanobot_channels.telegram.parts import payload_of
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
+from nanobot_channels.whatsapp import WhatsAppChannel
+from nanobot_channels.whatsapp.parts import content_of
+from nanobot_channels.whatsapp.settings import Settings as WhatsAppSettings
+from nanobot_channels.whatsapp.settings import settings_of
 from tests.doubles import discord_rules, discord_server
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import MailServer, letter
@@ -49,6 +59,9 @@ from tests.doubles.slack_methods import START
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
+from tests.doubles.webhooks import door
+from tests.doubles.whatsapp_rules import shown_text as whatsapp_text
+from tests.doubles.whatsapp_server import ANN, WhatsAppServer
 
 SETTINGS = {"token": "long enough", "port": 0}
 
@@ -340,6 +353,66 @@ class Matrix:
         return Address(chat.channel, "!elsewhere:loopback")
 
 
+class WhatsApp:
+    """Meta's API on loopback, which delivers to a server in front of the channel."""
+
+    def __init__(self, server: WhatsAppServer, doors: AsyncExitStack) -> None:
+        self._server = server
+        self._doors = doors
+        self._heard_by: Intake | None = None
+
+    def channel(self) -> Channel:
+        return HeardBy(self, "checked", settings_of(Table("checked", self._server.settings)))
+
+    async def begins(self, channel: WhatsAppChannel, intake: Intake) -> None:
+        self._heard_by = intake
+        url = await self._doors.enter_async_context(door(channel, lambda: intake))
+        self._server.deliveries.url = url
+
+    async def say(self, text: str) -> None:
+        await self._server.say(ANN, text)
+
+    async def again(self) -> None:
+        await self._server.deliveries.again()
+
+    async def disturb(self) -> None:
+        await self._server.push_raw(b"no JSON")
+        await self._server.push_raw([1, {"entry": 7}])
+        await self._server.push(messages=[{"id": 7}, {"type": "text"}, 1], statuses=[{}, "x"])
+        await self._server.say(ANN, type="poll_creation", poll_creation={})
+
+    def acknowledged(self) -> int:
+        return sum(delivery.acknowledged for delivery in self._server.deliveries.all)
+
+    def shown(self) -> list[str]:
+        return self._server.texts(ANN)
+
+    def fits(self, part: OutboundPart) -> bool:
+        body = content_of(part, plain=False, previews=False)
+        return len(part.text) <= 4_096 and len(whatsapp_text({**body})) <= 4_096
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "not a number")
+
+
+class HeardBy(WhatsAppChannel):
+    """A channel whose platform knows which intake it runs with: its requests go there."""
+
+    def __init__(self, platform: WhatsApp, name: str, settings: WhatsAppSettings) -> None:
+        super().__init__(name, settings)
+        self._platform = platform
+
+    async def run(self, intake: Intake) -> None:
+        await self._platform.begins(self, intake)
+        await super().run(intake)
+
+
+@asynccontextmanager
+async def whatsapp() -> AsyncIterator[Platform]:
+    async with WhatsAppServer() as server, AsyncExitStack() as doors:
+        yield WhatsApp(server, doors)
+
+
 @asynccontextmanager
 async def fake(platform: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
     yield Fake(platform)
@@ -377,6 +450,7 @@ PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
     matrix,
     Udp,
     mailbox,
+    whatsapp,
 )
 
 

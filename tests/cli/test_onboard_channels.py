@@ -30,6 +30,8 @@ from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
 from tests.doubles.terminal import ENTER, Terminal, in_terminal
+from tests.doubles.whatsapp_server import ANN as WHATSAPP_ANN
+from tests.doubles.whatsapp_server import WhatsAppServer
 
 Say = Callable[[], Awaitable[None]]
 
@@ -119,6 +121,15 @@ async def _udp(_: AsyncExitStack) -> Platform:
     return Platform("udp", {"token": "long enough", "port": 0}, "token", "udp", say)
 
 
+async def _whatsapp(stack: AsyncExitStack) -> Platform:
+    server = await stack.enter_async_context(WhatsAppServer())
+
+    async def say() -> None:
+        raise AssertionError("nobody waits for WhatsApp, which delivers to a gateway that runs")
+
+    return Platform("whatsapp", server.settings, "access_token", WHATSAPP_ANN, say)
+
+
 _PLATFORMS = {
     "telegram": _telegram,
     "discord": _discord,
@@ -126,7 +137,10 @@ _PLATFORMS = {
     "matrix": _matrix,
     "email": _email,
     "udp": _udp,
+    "whatsapp": _whatsapp,
 }
+_UNAWAITED = {"udp", "whatsapp"}
+"""Nobody can be waited for there before the channel is connected."""
 
 
 def test_every_channel_here_says_what_it_needs_and_where_that_is_told() -> None:
@@ -140,7 +154,7 @@ def test_every_channel_here_says_what_it_needs_and_where_that_is_told() -> None:
         assert (root / setup.docs).is_file()
         assert setup.fields
         assert any(field.secret for field in setup.fields)
-        assert setup.knock or setup.only
+        assert setup.knock or setup.only or setup.id_is_chat
 
 
 @pytest.mark.parametrize("kind", _PLATFORMS)
@@ -152,7 +166,7 @@ async def test_what_a_channel_asks_for_is_all_that_it_needs(kind: str) -> None:
         await channel.close()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in _PLATFORMS if kind != "udp"])
+@pytest.mark.parametrize("kind", sorted(_PLATFORMS.keys() - _UNAWAITED))
 async def test_who_writes_first_is_known_by_the_id_that_owners_have(kind: str) -> None:
     async with platform_of(kind) as there:
         settings = ChannelSettings(type=kind, settings=there.settings)

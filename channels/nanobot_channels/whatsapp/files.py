@@ -1,0 +1,86 @@
+"""Files to and from WhatsApp.
+
+https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+"""
+
+from __future__ import annotations
+
+import aiohttp
+
+from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Attachment
+from nanobot_channels.common.json_api import FAILED, Json
+from nanobot_channels.common.numbers import size
+from nanobot_channels.common.shapes import string, table
+from nanobot_channels.common.text import clipped
+from nanobot_channels.whatsapp.api import GraphApi, delivery_error
+from nanobot_channels.whatsapp.parts import BODY_LIMIT
+
+_KINDS = {
+    **dict.fromkeys(("image/jpeg", "image/png"), "image"),
+    **dict.fromkeys(("video/mp4", "video/3gpp"), "video"),
+    **dict.fromkeys(("audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg"), "audio"),
+}
+LIMITS = {"image": 5_000_000, "video": 16_000_000, "audio": 16_000_000, "document": 100_000_000}
+"""Bytes of what is sent; a larger picture goes as a document."""
+_HOSTS = ("fbsbx.com", "fbcdn.net", "whatsapp.net")
+
+
+async def download(api: GraphApi, attachment: Attachment, limit: int) -> bytes:
+    """A file's content. Raises Refused for what will never come, and ChannelDown."""
+    try:
+        about = table(await api.call("media", f"/{attachment.ref}"))
+    except FAILED as error:
+        failed = delivery_error(error)
+        if isinstance(failed, Refused):
+            raise Refused(f"WhatsApp does not have the file any more: {error}") from error
+        raise ChannelDown(str(error), getattr(error, "retry_after", None)) from error
+    if size(about.get("file_size")) > limit:
+        raise Refused(f"the file is larger than {limit} bytes")
+    return await api.download(string(about.get("url")), limit, *_HOSTS)
+
+
+async def uploaded(api: GraphApi, file: Attachment, content: bytes, caption: str) -> Json:
+    """Upload a file; returns the fields of the message that shows it. Raises as `send`, but not
+    OutcomeUnknown: no message is there yet."""
+    kind, mime = _kind(file, content)
+    if len(content) > LIMITS[kind]:
+        raise Refused(f"WhatsApp takes files of at most {LIMITS[kind] / 1e6:.0f} MB")
+    form = aiohttp.FormData({"messaging_product": "whatsapp", "type": mime})
+    name = file.name or "file"
+    form.add_field("file", content, filename=name, content_type=mime)
+    try:
+        number = string((await api.edge("media", form)).get("id"))
+    except FAILED as error:
+        failed = delivery_error(error)
+        raise NotSent(str(error)) if isinstance(failed, OutcomeUnknown) else failed from error
+    if not number:
+        raise NotSent("WhatsApp took the upload and gave it no id")
+    media: Json = {"id": number}
+    if kind == "document":
+        media["filename"] = name
+    if kind == "audio" and file.kind == "voice":
+        media["voice"] = True
+    if caption and kind != "audio":
+        media["caption"] = clipped(caption, BODY_LIMIT)
+    return {"type": kind, kind: media}
+
+
+def _kind(file: Attachment, content: bytes) -> tuple[str, str]:
+    """What WhatsApp shows it as, and its media type."""
+    mime = file.mime.partition(";")[0].strip().lower()
+    if file.kind == "voice":
+        return "audio", "audio/ogg"
+    kind = _KINDS.get(mime, "document")
+    if len(content) > LIMITS[kind]:
+        kind = "document"
+    if kind == "document" and not mime.startswith("application/") and _is_text(content):
+        mime = "text/plain"  # WhatsApp knows no other kind of text
+    return kind, mime or "application/octet-stream"
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return "\x00" not in content.decode()
+    except UnicodeDecodeError:
+        return False
