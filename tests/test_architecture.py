@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 # The way of a message, by whole folders: lines with something on them, docstrings and comments too.
-MAX_MESSAGE_PATH_LINES = 8_574
+MAX_MESSAGE_PATH_LINES = 8_640
 MESSAGE_PATH = (
     *("messages.py", "ports/**/*.py", "errors.py", "session/**/*.py", "bus/**/*.py"),
     *("agent/*.py", "store/journal/**/*.py", "store/unit.py"),

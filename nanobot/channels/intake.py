@@ -12,6 +12,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
+from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import NanobotError
 from nanobot.messages import (
@@ -27,6 +28,7 @@ from nanobot.messages import (
 )
 from nanobot.operations.decisions import unordered
 from nanobot.operations.dispatcher import Dispatcher, Invocation
+from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, without_controls
@@ -99,6 +101,10 @@ class ChannelIntake:
         """Where people have spoken before; see ports.Intake."""
         chats = await self.operations.engine.records.chats(self._name)
         return chats if self._moved is None else [self._moved.there(chat) for chat in chats]
+
+    def in_order(self, history: History) -> CatchUp:
+        """Live and missed messages in order; see ports.Intake."""
+        return CatchingUp(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         """A chat goes on under another id; see ports.Intake."""

@@ -24,6 +24,7 @@ from nanobot.ports.abilities import (
 )
 from nanobot.ports.channel import Capabilities, Channel, Intake, OutboundPart, Rate
 from nanobot.ports.machine import BlobReader, Clock, Ids
+from nanobot.ports.missed import CatchUp, History, Missed
 from nanobot.ports.receiving import PlatformReply, PlatformRequest, Receiving
 from nanobot.ports.setup import Checked, SelfChecking, Setup, SetupField
 
@@ -31,6 +32,7 @@ __all__ = [
     "Albums",
     "BlobReader",
     "Capabilities",
+    "CatchUp",
     "Channel",
     "Checked",
     "Clock",
@@ -42,9 +44,11 @@ __all__ = [
     "Editing",
     "Fetching",
     "Filing",
+    "History",
     "Ids",
     "Intake",
     "MenuCommand",
+    "Missed",
     "Ordering",
     "OutboundPart",
     "PlatformReply",

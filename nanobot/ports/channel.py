@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
+from nanobot.ports.missed import CatchUp, History
 
 
 class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +88,12 @@ class Intake(Protocol):
     async def chats(self) -> list[Address]:
         """Every chat of this channel that was admitted from before, the latest first: where to
         look for what was said while nobody was here."""
+        ...
+
+    def in_order(self, history: History) -> CatchUp:
+        """For platforms that tell later what was said while nobody was here: looks that up, keeps
+        live messages until it is committed, and moves the cursor. What it commits goes to `admit`.
+        """
         ...
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from nanobot.channels.catching_up import CatchingUp
 from nanobot.messages import Address, InboundMessage
+from nanobot.ports import CatchUp, History
 from nanobot.testing.machine import PATIENCE
 
 
@@ -30,6 +32,10 @@ class RecordingIntake:
     async def cursor(self) -> str | None:
         """Of the last batch that was taken."""
         return self._cursor
+
+    def in_order(self, history: History) -> CatchUp:
+        """As the host does it."""
+        return CatchingUp(self, history)
 
     async def chats(self) -> list[Address]:
         return list(dict.fromkeys(message.address for message in self.taken))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from nanobot.channels.catching_up import CatchingUp
 from nanobot.messages import Address, InboundMessage
+from nanobot.ports import CatchUp, History
 
 
 class FakeIntake:
@@ -40,6 +42,9 @@ class FakeIntake:
         # As in the journal: no cursor leaves the one before.
         self.stored = self.stored if cursor is None else cursor
         self._wake()
+
+    def in_order(self, history: History) -> CatchUp:
+        return CatchingUp(self, history)
 
     async def chats(self) -> list[Address]:
         return self.addresses

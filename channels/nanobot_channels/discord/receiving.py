@@ -12,8 +12,7 @@ from loguru import logger
 
 from nanobot.errors import ChannelDown, DeliveryError, StoreError
 from nanobot.messages import Address, InboundMessage
-from nanobot.ports import Clock, Intake
-from nanobot_channels.common.recent import Recent
+from nanobot.ports import Clock, Intake, Missed
 from nanobot_channels.common.shapes import BadEvent, table
 from nanobot_channels.discord.channels import ChannelDirectory
 from nanobot_channels.discord.gateway import Gateway
@@ -27,6 +26,7 @@ from nanobot_channels.discord.interactions import (
     parse_interaction,
 )
 from nanobot_channels.discord.messages import (
+    EPOCH,
     BotUser,
     ChannelPlace,
     Message,
@@ -51,10 +51,6 @@ MOST_WAITING = 10_000
 """Events in memory; with more, the connection is given up and what is in them looked up later."""
 
 _GUILDS_SECONDS = 5.0
-_RECENT = 4096
-# Snowflakes of different chats arrive a little out of order: what is looked up begins this much
-# before the cursor, and what was seen before is dropped by its dedupe_key.
-_MARGIN_SECONDS = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,25 +59,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     messages: int = 100
     hours: float = 24.0
     content: bool = True
-
-
-class Cursor(msgspec.Struct, frozen=True):
-    """The id of the latest message, and the first id after the bot's very first start: earlier
-    messages are never looked up."""
-
-    latest: int
-    first: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.latest}:{self.first}"
-
-    @classmethod
-    def of(cls, text: str | None) -> Cursor | None:
-        """The stored cursor; None if the text is none."""
-        latest, _, first = (text or "").partition(":")
-        if not is_snowflake(latest) or not is_snowflake(first or "0"):
-            return None
-        return cls(int(latest), int(first or "0"))
 
 
 class Commands(Protocol):
@@ -97,12 +74,10 @@ class Commands(Protocol):
 
 
 class Receiver:
-    """One run of one bot: events on their way to one intake.
+    """One run of one bot: events on their way to one intake. Presses and commands, which no history
+    has, wait for nothing that is looked up."""
 
-    The cursor moves only while nothing is being looked up: wherever a process dies, the next one
-    looks up from there. Chats that are being looked up hold
-    their live messages back; buttons and commands, which no history has, are never held.
-    """
+    per_second = snowflake_at(EPOCH + 1)
 
     def __init__(
         self,
@@ -131,21 +106,19 @@ class Receiver:
         self._intake = intake
         self._events: deque[tuple[str, Any]] = deque()
         self._news = asyncio.Event()
-        self._held: dict[str, list[InboundMessage]] = {}
-        self._recent: Recent[str, None] = Recent(_RECENT)
+        self._ordered = intake.in_order(self)
         self._guilds: set[str] = set()
         self._guilds_received = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
-        self._latest = self._stored = self._first = 0
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 tasks.create_task(self._gateway.listen(self._take, intake.alive))
                 tasks.create_task(self._work())
+                tasks.create_task(self._ordered.run())
         except ExceptionGroup as group:
             raise _first(group) from group
         finally:
-            if self._events or self._looking is not None:
+            if self._events or not self._ordered.settled:
                 # What was received and not admitted would not be sent again: begin anew, and look
                 # it up.
                 self._gateway.session = None
@@ -217,73 +190,61 @@ class Receiver:
         self._guilds_received.clear()
         if not self._guilds:
             self._guilds_received.set()
-        if self._looking is not None:
-            self._looking.cancel()
-        now = await self._http.now()
         await self._intake.account((self._places.me or BotUser("")).id)
-        stored = Cursor.of(await self._intake.cursor())
-        if stored is None:
-            self._looking = None
-            self._latest = self._first = snowflake_at(now)
-            await self._intake.admit([], self._cursor(self._latest))
-            return
-        oldest = snowflake_at(now - self._limits.hours * 3600)
-        self._stored, self._first = stored.latest, stored.first
-        self._latest = max(self._latest, self._stored)
-        margin = int(_MARGIN_SECONDS * 1000) << 22
-        await self._look_up(private, max(self._stored - margin, oldest, self._first - 1))
+        if await self._ordered.begin():
+            alone = [Address(self._name, chat) for chat in private]
+            await self._ordered.look_back([*alone, *await self._intake.chats()])
 
-    async def _look_up(self, private: list[str], after: int) -> None:
-        chats: dict[str, ChannelPlace | None] = dict.fromkeys(private)
-        for address in await self._intake.chats():
-            place = await self._places.at(address) if address.thread_id else None
-            chats.setdefault(address.thread_id or address.chat_id, place)
-        for chat in chats:
-            self._held.setdefault(chat, [])
-        if not self._held:
-            self._looking = None
-            return
-        self._looking = self._tasks.create_task(self._catch_up(chats, after))
+    # What was missed; see ports.History
 
-    async def _catch_up(self, chats: dict[str, ChannelPlace | None], after: int) -> None:
+    @property
+    def hours(self) -> float:
+        """How far back to look."""
+        return self._limits.hours
+
+    async def now(self) -> int:
+        return snowflake_at(await self._http.now())
+
+    def cursor(self, latest: int, first: int) -> str:
+        return f"{latest}:{first}"
+
+    def positions(self, cursor: str) -> tuple[int, int] | None:
+        latest, _, first = cursor.partition(":")
+        if not is_snowflake(latest) or not is_snowflake(first or "0"):
+            return None
+        return int(latest), int(first or "0")
+
+    async def missed(self, place: Address, since: int) -> Missed:
+        """See ports.History. Raises BadCredentials or ChannelDown."""
+        await self._all_guilds()
+        chat = place.thread_id or place.chat_id
+        if not is_snowflake(chat):
+            return Missed()
+        try:
+            messages = await self._history.since(chat, since)
+            around = await self._places.at(place) if messages else ChannelPlace()
+        except (Refusal, DeliveryError) as error:
+            raise receiving_error(self._name, error) from error
+        return Missed(
+            messages=[
+                inbound
+                for message in messages
+                for inbound in self._inbound_versions(message, around)
+            ],
+            latest=max((message.number for message in messages), default=0),
+        )
+
+    async def _all_guilds(self) -> None:
         try:
             async with asyncio.timeout(_GUILDS_SECONDS):
                 await self._guilds_received.wait()
         except TimeoutError:
             logger.warning("{}: Discord did not tell of every server in time", self._name)
-        try:
-            latest = 0
-            for chat in list(self._held):
-                messages = await self._history.since(chat, after)
-                latest = max([latest, *(message.number for message in messages)])
-                place = chats.get(chat)
-                if place is None:
-                    place = await self._places.of(chat) if messages else ChannelPlace()
-                await self._admit_history(chat, messages, place)
-        except (Refusal, DeliveryError) as error:
-            raise receiving_error(self._name, error) from error
-        self._looking = None
-        self._latest = max(self._latest, latest)
-        await self._intake.admit([], self._cursor(self._latest))
-
-    def _cursor(self, latest: int) -> str:
-        return str(Cursor(latest, self._first))
-
-    async def _admit_history(self, chat: str, history: list[Message], place: ChannelPlace) -> None:
-        messages = [
-            inbound for message in history for inbound in self._inbound_versions(message, place)
-        ]
-        await self._admit(messages)
-        # While that was being stored, more may have come: it is next.
-        while self._held.get(chat):
-            waiting = list(self._held[chat])
-            await self._admit(waiting)
-            del self._held[chat][: len(waiting)]
-        self._held.pop(chat, None)
+            self._guilds_received.set()
 
     def _inbound_versions(self, message: Message, place: ChannelPlace) -> list[InboundMessage]:
         versions = [self._inbound(message, place)]
-        if message.edited_timestamp and message.number <= self._stored:
+        if message.edited_timestamp and message.number <= self._ordered.kept:
             versions.append(self._inbound(message, place, edited=True))
         return [version for version in versions if version is not None]
 
@@ -296,12 +257,10 @@ class Receiver:
             self.sent.record(message)
         place = await self._place_of(message)
         inbound = self._inbound(message, place, edited=edited)
-        if inbound is not None and message.channel_id in self._held:
-            self._held[message.channel_id].append(inbound)
-        elif inbound is not None:
-            await self._admit([inbound], 0 if edited else message.number)
-        if not edited:
-            self._latest = max(self._latest, message.number)
+        if inbound is not None:
+            await self._ordered.take(inbound, 0 if edited else message.number)
+        elif not edited:
+            self._ordered.passed(message.number)
 
     async def _place_of(self, message: Message) -> ChannelPlace:
         if message.guild_id:
@@ -337,7 +296,7 @@ class Receiver:
         if message is None:
             return
         self._commands.used(interaction)
-        await self._admit([message])
+        await self._ordered.admit(message)
         self._tasks.create_task(self._acknowledge(interaction))
 
     async def _reaction(self, reaction: Reaction) -> None:
@@ -378,19 +337,6 @@ class Receiver:
             self._commands.acknowledged(interaction, well=False)
         else:
             self._commands.acknowledged(interaction, well=True)
-
-    async def _admit(self, messages: list[InboundMessage], number: int = 0) -> None:
-        new = [message for message in messages if self._key(message) not in self._recent]
-        if not new:
-            return
-        # Only what is admitted with it or was before may lie below the cursor.
-        following = max(self._latest, number)
-        cursor = self._cursor(following) if self._looking is None and following else None
-        await self._intake.admit(new, cursor)
-        self._recent.update(dict.fromkeys(map(self._key, new)))
-
-    def _key(self, message: InboundMessage) -> str:
-        return f"{message.address} {message.dedupe_key}"
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:

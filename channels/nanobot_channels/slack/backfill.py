@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,11 +16,8 @@ from nanobot_channels.slack.events import Message, convert, is_ts, order
 
 _PAGE = 100
 _THREADS_PER_CHAT = 20
-# The cursor is one for all chats: what came in another chat just before it may be missing.
-_OVERLAP_SECONDS = 60
-
-Place = tuple[str, str | None]
-"""A chat and a thread in it; None is the chat outside threads."""
+SECOND = 1_000_000
+"""Positions are timestamps in microseconds."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -29,48 +27,48 @@ class Bounds(msgspec.Struct, frozen=True):
     hours: float = 24.0
 
 
-class Cursor(msgspec.Struct, frozen=True):
-    """The latest timestamp that was taken, and that of the bot's very first start: earlier messages
-    are never looked up."""
-
-    latest: str
-    first: str = "0.0"
-
-    def __str__(self) -> str:
-        return f"{self.latest} {self.first}"
-
-    @classmethod
-    def of(cls, text: str | None) -> Cursor | None:
-        """The stored cursor; None if the text is none."""
-        latest, _, first = (text or "").partition(" ")
-        return cls(latest, first or "0.0") if is_ts(latest) and is_ts(first or "0.0") else None
-
-
 class HistoryResult(msgspec.Struct, frozen=True):
     """Messages of a place in the order of time, and the threads in it that have news."""
 
     messages: list[dict[str, Any]]
-    threads: list[Place]
+    threads: list[Address]
 
 
-def places(addresses: Iterable[Address]) -> list[Place]:
+def places(addresses: Iterable[Address]) -> list[Address]:
     """The places to look up, from the intake's addresses (the latest first): every chat, and the
     twenty threads of each that were used last."""
-    places: dict[Place, None] = {}
-    threads: dict[str, int] = {}
+    places: dict[Address, None] = {}
+    threads = Counter[str]()
     for address in addresses:
-        places.setdefault((address.chat_id, None))
-        if address.thread_id and threads.get(address.chat_id, 0) < _THREADS_PER_CHAT:
-            threads[address.chat_id] = threads.get(address.chat_id, 0) + 1
-            places.setdefault((address.chat_id, address.thread_id))
+        places.setdefault(Address(address.channel, address.chat_id))
+        if address.thread_id and threads[address.chat_id] < _THREADS_PER_CHAT:
+            threads[address.chat_id] += 1
+            places.setdefault(address)
     return list(places)
 
 
-def since(cursor: Cursor, now: float, bounds: Bounds) -> str:
-    """The timestamp from which on to look; `now` by Slack's clock."""
-    overlap = order(cursor.latest)[0] - _OVERLAP_SECONDS
-    earliest = f"{max(overlap, int(now - bounds.hours * 3600), 0)}.000000"
-    return max(earliest, cursor.first, key=order)
+def position(ts: str) -> int:
+    """The position of a message with that timestamp."""
+    seconds, part = order(ts)
+    return seconds * SECOND + part
+
+
+def timestamp(position: int) -> str:
+    """The timestamp at a position."""
+    return f"{position // SECOND}.{position % SECOND:06d}"
+
+
+def cursor_of(latest: int, first: int) -> str:
+    """Two positions as one text."""
+    return f"{timestamp(latest)} {timestamp(first)}"
+
+
+def positions_of(cursor: str) -> tuple[int, int] | None:
+    """Both again; None if the text is no cursor."""
+    latest, _, first = cursor.partition(" ")
+    if not is_ts(latest) or not is_ts(first or "0.0"):
+        return None
+    return position(latest), position(first or "0.0")
 
 
 class History:
@@ -81,9 +79,9 @@ class History:
         self._name = name
         self._bounds = bounds
 
-    async def after(self, place: Place, oldest: str) -> HistoryResult:
+    async def after(self, place: Address, oldest: str) -> HistoryResult:
         """The last messages of a place that are newer than `oldest`, at most as many as bounded."""
-        chat, root = place
+        chat, root = place.chat_id, place.thread_id
         method = "conversations.history" if root is None else "conversations.replies"
         params: dict[str, Any] = {"channel": chat, "ts": root, "oldest": oldest}
         raw_messages: list[object] = []
@@ -106,26 +104,26 @@ class History:
                 chat,
             )
         newest = messages[max(left, 0) :]
-        threads: list[Place] = [
-            (chat, message.ts)
+        threads = [
+            Address(place.channel, chat, message.ts)
             for message, _ in messages
             if root is None and _is_later(message.latest_reply or "", oldest)
         ]
         return HistoryResult([raw for _, raw in newest], threads)
 
     def _readable(
-        self, raw_messages: Iterable[object], place: Place, oldest: str
+        self, raw_messages: Iterable[object], place: Address, oldest: str
     ) -> Iterator[tuple[Message, dict[str, Any]]]:
         for raw in raw_messages:
             try:
                 message = convert(raw)
             except BadEvent as error:
-                logger.warning("{}: a message in {} skipped: {}", self._name, place[0], error)
+                logger.warning("{}: a message in {} skipped: {}", self._name, place.chat_id, error)
                 continue
             # A thread comes with its root, however old.
             if not _is_later(message.ts, oldest):
                 continue
-            if isinstance(raw, dict) and (place[1] is None or message.ts != place[1]):
+            if isinstance(raw, dict) and message.ts != place.thread_id:
                 yield message, raw
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -13,19 +14,21 @@ from loguru import logger
 
 from nanobot.errors import ChannelDown, StoreError
 from nanobot.messages import Address, InboundMessage
-from nanobot.ports import Intake
+from nanobot.ports import Intake, Missed
 from nanobot.system import Backoff
 from nanobot_channels.common.shapes import BadEvent, string, table
 from nanobot_channels.slack.api import ApiRefusal, NoAnswer, WebApi, is_passing
 from nanobot_channels.slack.assistant import Assistant
 from nanobot_channels.slack.backfill import (
+    SECOND,
     Bounds,
-    Cursor,
     History,
     HistoryResult,
-    Place,
+    cursor_of,
     places,
-    since,
+    position,
+    positions_of,
+    timestamp,
 )
 from nanobot_channels.slack.events import (
     BotUser,
@@ -69,17 +72,10 @@ class Policy(msgspec.Struct, frozen=True):
     feedback: bool = True
 
 
-class _HeldMessage(msgspec.Struct):
-    """A live message that waits for a back-fill; `done` when it is committed."""
-
-    message: InboundMessage
-    done: asyncio.Future[None]
-
-
 class Receiver:
-    """Takes envelopes and looks up what was missed. Everything an intake gets comes from here, so
-    that a place's back-fill is admitted before its live messages, and the cursor moves only while
-    no back-fill is outstanding."""
+    """Takes envelopes, and looks up what was missed. Everything an intake gets comes from here."""
+
+    per_second = SECOND
 
     def __init__(
         self,
@@ -106,27 +102,13 @@ class Receiver:
         self._arrived: asyncio.Queue[_Arrived] = asyncio.Queue()
         self.is_shared: Callable[[], bool] = lambda: False
         """Whether what was said in order may arrive in another one."""
-        self._outstanding: dict[Place, int] = {}
-        self._held: dict[Place, list[_HeldMessage]] = {}
-        self._rounds = 0
-        self._wake = asyncio.Event()
-        self._admitting = asyncio.Lock()
         self._time = api.time
-        self._first = self._cursor = self._latest = "0.0"
+        self._ordered = intake.in_order(self)
 
     async def load(self) -> None:
         """Learn from the intake where the last process stopped; at the very first start, keep when
         that was."""
-        stored = await self._intake.cursor()
-        cursor = Cursor.of(stored)
-        if stored is not None and cursor is None:
-            logger.warning("{}: stored cursor {!r} is no timestamp", self._name, stored)
-        if cursor is None:
-            now = f"{int(self._time.now())}.000000"
-            cursor = Cursor(now, now)
-            await self._intake.admit([], str(cursor))
-        self._first = cursor.first
-        self._cursor = self._latest = cursor.latest
+        await self._ordered.begin()
         self.threads.remember(await self._intake.chats())
 
     async def take(self, body: dict[str, Any], envelope_id: str) -> None:
@@ -137,11 +119,7 @@ class Receiver:
 
     async def look_back(self) -> None:
         """Events may have been lost: from now on every known place has a back-fill outstanding."""
-        self._rounds += 1
-        for place in places(await self._intake.chats()):
-            self._outstanding[place] = self._rounds
-        if self._outstanding:
-            self._wake.set()
+        await self._ordered.look_back(places(await self._intake.chats()))
 
     async def live(self) -> None:
         """Admit what arrives. Raises what the intake raises; then nothing is acknowledged."""
@@ -164,13 +142,12 @@ class Receiver:
         message = await self._read(self._live(body), f"envelope {envelope_id}")
         if message is None:
             _finish(done)
-        elif not self._hold(_HeldMessage(message, done)):
+        else:
             try:
-                await self._admit([message])
+                await self._ordered.take(message, _position(message), partial(_finish, done))
             except StoreError:
                 await self._tell_of_press(message)
                 raise
-            _finish(done)
 
     async def _tell_of_press(self, message: InboundMessage) -> None:
         """Slack delivers no press and no command again: people have to repeat what was not kept."""
@@ -182,61 +159,42 @@ class Receiver:
             await self._api.call("chat.postEphemeral", place | {"text": _NOT_KEPT})
 
     async def backfill(self) -> None:
-        """Look up the outstanding places, those first where a live message waits. Raises what the
-        intake raises, and ChannelDown if Slack does not answer."""
-        while True:
-            await self._wake.wait()
-            while self._outstanding:
-                place = next((p for p in self._held if p in self._outstanding), None)
-                await self._back_fill(place or next(iter(self._outstanding)))
-            self._wake.clear()
+        """Look up what was missed until cancelled. Raises what the intake raises, and ChannelDown
+        if Slack does not answer."""
+        await self._ordered.run()
 
-    async def _back_fill(self, place: Place) -> None:
-        round_ = self._outstanding[place]
-        cursor = Cursor(self._cursor, self._first)
-        oldest = since(cursor, self._time.now(), self._policy.bounds)
-        messages = await self._missed(place, oldest)
-        if self._outstanding.get(place) != round_:
-            return  # the connection broke meanwhile: once more
-        del self._outstanding[place]
-        # What waits here for its thread's back-fill waits on there.
-        held_messages = [
-            waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)
-        ]
-        keys = {message.dedupe_key for message in messages}
-        later = [
-            waiting.message for waiting in held_messages if waiting.message.dedupe_key not in keys
-        ]
-        await self._admit([*messages, *later])
-        for waiting in held_messages:
-            _finish(waiting.done)
+    # What was missed; see ports.History
 
-    def _hold(self, waiting: _HeldMessage) -> bool:
-        """Keep a live message until what was missed before it is admitted, if anything may be."""
-        address = waiting.message.address
-        # The chat's own first: it may find out that the thread has news.
-        for place in ((address.chat_id, None), (address.chat_id, address.thread_id)):
-            if place in self._outstanding:
-                self._held.setdefault(place, []).append(waiting)
-                return True
-        return False
+    @property
+    def hours(self) -> float:
+        return self._policy.bounds.hours
 
-    async def _missed(self, place: Place, oldest: str) -> list[InboundMessage]:
+    async def now(self) -> int:
+        return int(self._time.now()) * SECOND
+
+    def cursor(self, latest: int, first: int) -> str:
+        return cursor_of(latest, first)
+
+    def positions(self, cursor: str) -> tuple[int, int] | None:
+        return positions_of(cursor)
+
+    async def missed(self, place: Address, since: int) -> Missed:
+        """See ports.History."""
+        chat = place.chat_id
         try:
-            result = await self._look_up(place, oldest)
+            result = await self._look_up(place, timestamp(since))
         except ApiRefusal as error:
-            logger.warning("{}: what was missed in {} is unknown: {}", self._name, place[0], error)
-            return []
-        for thread in result.threads:
-            self._outstanding.setdefault(thread, self._rounds)
+            logger.warning("{}: what was missed in {} is unknown: {}", self._name, chat, error)
+            return Missed()
         messages = []
         for raw in result.messages:
-            message = await self._read(self._inbound(raw, place[0]), f"a message of {place[0]}")
+            message = await self._read(self._inbound(raw, chat), f"a message of {chat}")
             if message is not None:
                 messages.append(message)
-        return messages
+        latest = max(map(_position, messages), default=0)
+        return Missed(messages=messages, latest=latest, places=result.threads)
 
-    async def _look_up(self, place: Place, oldest: str) -> HistoryResult:
+    async def _look_up(self, place: Address, oldest: str) -> HistoryResult:
         """What was said since then: asked for as long as Slack says when to ask again, else five
         times. Raises ApiRefusal, and ChannelDown if Slack does not answer."""
         failures = 0
@@ -335,16 +293,11 @@ class Receiver:
         self.writers.wrote(chat, message.message_id, sender.id, self._me.team_id)
         return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
 
-    async def _admit(self, messages: list[InboundMessage]) -> None:
-        async with self._admitting:
-            latest = self._latest
-            for message in messages:
-                ts = message.message_id
-                if not (message.pressed or message.reaction) and is_ts(ts):
-                    latest = max(latest, ts, key=order)
-            cursor = self._cursor if self._outstanding else latest
-            await self._intake.admit(messages, str(Cursor(cursor, self._first)))
-            self._latest, self._cursor = latest, cursor
+
+def _position(message: InboundMessage) -> int:
+    """Presses and reactions have none."""
+    ts = message.message_id
+    return 0 if message.pressed or message.reaction or not is_ts(ts) else position(ts)
 
 
 def _said_at(body: dict[str, Any]) -> tuple[int, ...]:

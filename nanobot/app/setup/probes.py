@@ -7,13 +7,14 @@ import time
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
+from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.loading import open_channel
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.operations.home import TriedModel
-from nanobot.ports import Checked, Receiving, SelfChecking
+from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.registry import ProviderRegistry, abilities
@@ -113,6 +114,9 @@ class _Doorkeeper:
         for message in messages:
             if message.sender.id not in self._ignored and (message.addressed or not message.group):
                 raise _Met(message)
+
+    def in_order(self, history: History) -> CatchUp:
+        return CatchingUp(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         pass  # a send to the old id is told the new one
