@@ -39,7 +39,8 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
-from nanobot.workspace.taint import TaintedFiles, TaintMarks
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import TaintMarks
 
 if TYPE_CHECKING:
     from nanobot.agent.stages.titling import Titling

@@ -62,7 +62,8 @@ from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
 
 _TURNS = 300
 

@@ -32,8 +32,9 @@ class OpenedFiles:
         names.update(dict.fromkeys(folders))
         self._names: dict[int, set[str] | None] = {}
         self._opened = len(names) > max_folders
-        self.first = ""
-        """The name of the first that was opened; empty if it is not known."""
+        self.paths: dict[str, None] = {}
+        """Those that were opened, as far as they are known."""
+        self._folders: dict[int, str] = {}
         self._descriptor = -1 if self._opened else _begin()
         self._opened |= self._descriptor < 0
         if self._opened:
@@ -43,12 +44,18 @@ class OpenedFiles:
             watch = _watch(self._descriptor, place)
             if watch >= 0:
                 self._names[watch] = file_names
+                self._folders[watch] = folder
             elif place.is_dir():
                 self._opened = True
 
+    @property
+    def first(self) -> str:
+        """The name of the first that was opened; empty if it is not known."""
+        return next(iter(self.paths), "").rpartition("/")[2]
+
     def any(self) -> bool:
         """Whether one was opened so far."""
-        while not self._opened and self._descriptor >= 0:
+        while self._descriptor >= 0:
             try:
                 events = os.read(self._descriptor, _READ_BYTES)
             except BlockingIOError:
@@ -73,7 +80,39 @@ class OpenedFiles:
                 mask & _OPEN and not mask & _ISDIR and (file_names is None or name in file_names)
             ):
                 self._opened = True
-                self.first = self.first or name
+                folder = self._folders.get(watch, "")
+                self.paths[name if folder == "." else f"{folder}/{name}"] = None
+
+
+class CommandWatch:
+    """What a command does with marked files while it runs."""
+
+    def __init__(self, opened: OpenedFiles | None, labelled: OpenedFiles | None) -> None:
+        self._opened = opened
+        self._labelled = labelled
+
+    def close(self) -> None:
+        """Look no longer."""
+        for opened in (self._opened, self._labelled):
+            if opened is not None:
+                opened.close()
+
+    def paths(self) -> list[str]:
+        """The files with a label that it has opened, as far as they are known."""
+        seen = [opened for opened in (self._opened, self._labelled) if opened and opened.any()]
+        return [path for opened in seen for path in opened.paths if path]
+
+    def read_marked(self) -> bool:
+        """Whether it has opened a marked file."""
+        return self._opened is not None and self._opened.any()
+
+    def read_none(self) -> bool:
+        return not self.read_marked()
+
+    @property
+    def opened(self) -> str:
+        """The name of the first that it has opened, as far as that is known."""
+        return "" if self._opened is None else self._opened.first
 
 
 def _begin() -> int:

@@ -17,12 +17,14 @@ import aiofiles
 import msgspec
 
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
+from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import Attachment
 from nanobot.text import pattern
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.images import MAX_BYTES, look, too_large
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of_bytes
+from nanobot.workspace.taint import TaintedFiles, digest_of_bytes
+from nanobot.workspace.taint_marks import MemoryMarks
 
 FOLDER = "received"
 SPOKEN_FOLDER = "spoken"
@@ -46,6 +48,9 @@ class Transcriber(Protocol):
     async def transcribe(self, audio: bytes, name: str) -> str:
         """The words; `name` is the recording's file name. Raises ModelError or ConfigError."""
         ...
+
+
+_PASSED_ON = of(Speaker.PASSED_ON, privacy=Privacy.CONVERSATION)
 
 
 class Received:
@@ -75,14 +80,14 @@ class Received:
         kept = _recognized(attachment, content)
         try:
             if outside:  # before: a crash between the two must not leave it unmarked
-                await self._taint.mark_content(digest_of_bytes(content))
+                await self._taint.mark_content(digest_of_bytes(content), _PASSED_ON)
             digest = await self.blobs.write(content)
             kept = msgspec.structs.replace(kept, blob=digest)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(kept.name, kept.kind, kept.mime)
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
             if outside:
-                await self._taint.mark(path, "")
+                await self._taint.mark(path, "", _PASSED_ON)
                 await self._taint.mark_name(PurePosixPath(path).name)
         except StoreUnwritable as error:
             return msgspec.structs.replace(kept, error=str(error))

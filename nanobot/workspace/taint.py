@@ -10,10 +10,10 @@ import stat
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from loguru import logger
 
+from nanobot.labels import NOTHING, Label, Speaker, of
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.text import pattern
@@ -25,8 +25,10 @@ from nanobot.workspace.changed_entries import (
     names_of,
     strip,
 )
+from nanobot.workspace.file_labels import FileLabels, restricts
 from nanobot.workspace.file_names import numbers_tell, say_much
-from nanobot.workspace.opened_files import OpenedFiles
+from nanobot.workspace.opened_files import CommandWatch, OpenedFiles
+from nanobot.workspace.taint_marks import TaintMarks
 
 MAX_MARKED = 20_000
 """Files changed by one command that are marked one by one; of more, the folders are."""
@@ -40,64 +42,6 @@ _TICK_SECONDS = 0.05
 _PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
 _NAME, _NAMES_IN = "name:", "names:"
 _WORD = pattern(r"[^\s'\"`;&|<>(){}$=:,@]+")
-
-
-class TaintMarks(Protocol):
-    """A set of short texts, KIND:NAME, that outlives the process."""
-
-    async def add(self, marks: Sequence[str]) -> None:
-        """Have these, too."""
-        ...
-
-    async def remove(self, marks: Sequence[str]) -> None:
-        """Have these no longer."""
-        ...
-
-    async def any_of(self, marks: Sequence[str]) -> bool:
-        """Whether one of these is there."""
-        ...
-
-    async def beginning_with(self, prefix: str) -> list[str]:
-        """Those of a kind (with its colon), sorted."""
-        ...
-
-
-class MemoryMarks:
-    """Marks for as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._marks: set[str] = set()
-
-    async def add(self, marks: Sequence[str]) -> None:
-        self._marks.update(marks)
-
-    async def remove(self, marks: Sequence[str]) -> None:
-        self._marks.difference_update(marks)
-
-    async def any_of(self, marks: Sequence[str]) -> bool:
-        return not self._marks.isdisjoint(marks)
-
-    async def beginning_with(self, prefix: str) -> list[str]:
-        return sorted(mark for mark in self._marks if mark.startswith(prefix))
-
-
-class CommandWatch:
-    """What a command does with marked files while it runs."""
-
-    def __init__(self, opened: OpenedFiles | None) -> None:
-        self._opened = opened
-
-    def read_marked(self) -> bool:
-        """Whether it has opened a marked file."""
-        return self._opened is not None and self._opened.any()
-
-    def read_none(self) -> bool:
-        return not self.read_marked()
-
-    @property
-    def opened(self) -> str:
-        """The name of the first that it has opened, as far as that is known."""
-        return "" if self._opened is None else self._opened.first
 
 
 class TaintedFiles:
@@ -117,6 +61,7 @@ class TaintedFiles:
         self._clock = clock or SystemClock()
         self.workspace = workspace.resolve()
         self._marks = marks
+        self.labels = FileLabels(marks)
         self._running: dict[str, float] = {}
         self._recovering = asyncio.Lock()
         self._recovered = False
@@ -137,9 +82,32 @@ class TaintedFiles:
                 return True
         return False
 
-    async def mark(self, path: str, digest: str) -> None:
+    async def label_of(self, path: str, digest: str = "", changed_at: float = 0.0) -> Label:
+        """Who spoke into a file, and how private it is, as far as that is known."""
+        label = await self.labels.of(_places(path, digest))
+        if label.tainted or not await self.is_marked(path, digest, changed_at):
+            return label
+        return label.join(of(Speaker.OUTSIDE))
+
+    async def label_of_all(self, paths: Iterable[str]) -> Label:
+        """The label of what is derived from these files, as they are now."""
+        label = NOTHING
+        for path in paths:
+            label = label.join(
+                await self.label_of(path, *await asyncio.to_thread(self._look, path))
+            )
+        return label
+
+    async def mark(self, path: str, digest: str, label: Label = NOTHING) -> None:
         """This file holds such content."""
-        await self._marks.add([_PATH + _storable(path), *([_CONTENT + digest] if digest else [])])
+        await self._marks.add(_places(path, digest))
+        await self.labels.add(_places(path, digest), label)
+
+    async def label(self, path: str, label: Label) -> None:
+        """An untainted conversation with this label wrote a file, as it is now."""
+        if restricts(label):
+            digest, _ = await asyncio.to_thread(self._look, path)
+            await self.labels.add(_places(path, digest), label)
 
     async def mark_names(self, path: str) -> None:
         """A path is made whose names are from outside, as far as they are not there yet."""
@@ -178,33 +146,37 @@ class TaintedFiles:
         places = [self.workspace / path, *(self.workspace / path).parents]
         return [place.name for place in places if not os.path.lexists(place)]
 
-    async def mark_content(self, digest: str) -> None:
+    async def mark_content(self, digest: str, label: Label = NOTHING) -> None:
         """Every file of this content holds such content."""
         await self._marks.add([_CONTENT + digest])
+        await self.labels.add([_CONTENT + digest], label)
 
-    async def mark_again(self, path: str) -> None:
+    async def mark_again(self, path: str, label: Label = NOTHING) -> None:
         """A marked file was changed in part."""
         digest, _ = await asyncio.to_thread(self._look, path)
-        await self.mark(path, digest)
+        await self.mark(path, digest, label.join(await self.labels.of(_places(path, ""))))
 
     async def clear(self, path: str) -> None:
         """What stood at this path is replaced as a whole."""
-        await self._marks.remove([_PATH + _storable(path)])
+        await self._marks.remove(_places(path, ""))
+        await self.labels.forget(_places(path, ""))
 
     async def trust(self, path: str) -> int:
         """A person says that a file, or all below a folder, is theirs: how many marks are gone. For
         the whole workspace, names are, too."""
         path = path.strip("/") or "."
         below = "" if path == "." else f"{path}/"
+        labelled = [_PATH + place for place in await self.labels.paths()]
+        kept = [*await self._marks.beginning_with(_FOLDER), *labelled]
         marks = [
             mark
-            for kind in (_PATH, _FOLDER)
-            for mark in await self._marks.beginning_with(kind)
-            if mark.removeprefix(kind) == path or mark.removeprefix(kind).startswith(below)
+            for mark in dict.fromkeys([*await self._marks.beginning_with(_PATH), *kept])
+            if (place := mark.partition(":")[2]) == path or place.startswith(below)
         ]
         for mark in marks:
             digest, _ = await asyncio.to_thread(self._look, mark.partition(":")[2])
             await self._marks.remove([mark, _CONTENT + digest])
+            await self.labels.forget([mark, _CONTENT + digest])
         if path == ".":
             for kind in (_NAME, _NAMES_IN):
                 await self._marks.remove(await self._marks.beginning_with(kind))
@@ -230,11 +202,12 @@ class TaintedFiles:
 
     @asynccontextmanager
     async def command(
-        self, key: str, *, tainted: bool, brings: bool
+        self, key: str, *, tainted: bool, brings: bool, label: Label = NOTHING
     ) -> AsyncIterator[CommandWatch]:
         """A command runs within. What it has changed is marked afterwards if what asked for it is
         `tainted`, if it has read a marked file, or if it `brings` content from outside itself
-        (then without what it installs)."""
+        (then without what it installs). It has the label of what asked for it and of what the
+        command has read."""
         await self._recover()
         began = self._clock.now(), self._clock.monotonic()
         if tainted:
@@ -242,18 +215,22 @@ class TaintedFiles:
             await self._marks.add([f"{_RUNNING}{began[0]!r}"])
         paths, folders = await self._of_kind(_PATH), await self._of_kind(_FOLDER)
         opened = None if tainted else await self._watch(paths, folders)
-        watch = CommandWatch(opened)
+        others = set(await self.labels.paths()).difference(paths)
+        watch = CommandWatch(opened, await self._watch(sorted(others), []))
         try:
             yield watch
         finally:
             read = watch.read_marked()
-            if opened is not None:
-                opened.close()
-            if tainted or read or brings:
+            label = label.join(await self.labels.of([_PATH + path for path in watch.paths()]))
+            watch.close()
+            if tainted or read or brings or restricts(label):
                 # Should the clock have been set back meanwhile, files have the earlier times.
                 elapsed = self._clock.monotonic() - began[1]
                 since = min(began[0], self._clock.now() - elapsed)
-                await asyncio.shield(self._mark_changed(since, everything=tainted or read))
+                if (tainted or read or brings) and not label.tainted:
+                    label = label.join(of(Speaker.OUTSIDE))
+                changes = self._mark_changed(since, label, everything=tainted or read)
+                await asyncio.shield(changes)
             elif paths or folders:
                 await asyncio.shield(self._follow(began[0], paths, folders))
             if tainted:
@@ -266,7 +243,8 @@ class TaintedFiles:
             if self._recovered:
                 return
             for mark in await self._marks.beginning_with(_RUNNING):
-                await self._mark_changed(float(mark.removeprefix(_RUNNING)), everything=True)
+                since = float(mark.removeprefix(_RUNNING))
+                await self._mark_changed(since, of(Speaker.OUTSIDE), everything=True)
                 await self._marks.remove([mark])
             self._recovered = True
 
@@ -278,23 +256,24 @@ class TaintedFiles:
             OpenedFiles, self.workspace, paths, whole, max_folders=MAX_FOLDERS
         )
 
-    async def _mark_changed(self, since: float, *, everything: bool) -> None:
+    async def _mark_changed(self, since: float, label: Label, *, everything: bool) -> None:
         since -= _TICK_SECONDS
         entries = await asyncio.to_thread(self._changed, since, everything=everything)
         if everything:
             await self._mark_new_names(entries)
         paths = [entry.path for entry in entries if entry.is_file]
-        if len(paths) > MAX_MARKED:
+        if len(paths) > MAX_MARKED and label.tainted:
             folders = _folders_of(paths)
             logger.info("{} files hold content from outside: {} folders", len(paths), len(folders))
             await self._marks.add([_FOLDER + folder for folder in folders])
             return
-        marks = []
+        places = []
         for path in paths:
             digest, _ = await asyncio.to_thread(self._look, path)
-            marks += [_PATH + _storable(path), *([_CONTENT + digest] if digest else [])]
-        if marks:
-            await self._marks.add(marks)
+            places += _places(path, digest)
+        if label.tainted:
+            await self._marks.add(places)
+        await self.labels.add(places, label)
 
     def _changed(self, since: float, *, everything: bool) -> list[Entry]:
         entries = list(changed(self.workspace, since, everything=everything))
@@ -311,7 +290,7 @@ class TaintedFiles:
         for path in moved:
             digest, _ = await asyncio.to_thread(self._look, path)
             if digest and await self._marks.any_of([_CONTENT + digest]):
-                await self._marks.add([_PATH + _storable(path)])
+                await self.mark(path, "", await self.labels.of([_CONTENT + digest]))
         if await asyncio.to_thread(any_gone, top, folders):
             await self._marks.add([_FOLDER + _storable(folder) for folder in new_folders])
 
@@ -369,9 +348,12 @@ def digest_of_bytes(data: bytes) -> str:
 
 
 def _marks_of(path: str, digest: str) -> list[str]:
-    path = _storable(path)
-    folder = path.rpartition("/")[0] or "."
-    return [_PATH + path, _FOLDER + folder, *([_CONTENT + digest] if digest else [])]
+    folder = _storable(path).rpartition("/")[0] or "."
+    return [*_places(path, digest), _FOLDER + folder]
+
+
+def _places(path: str, digest: str) -> list[str]:
+    return [_PATH + _storable(path), *([_CONTENT + digest] if digest else [])]
 
 
 def _folders_of(paths: Iterable[str]) -> list[str]:

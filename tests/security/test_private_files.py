@@ -18,7 +18,8 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(

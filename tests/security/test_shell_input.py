@@ -12,7 +12,8 @@ from nanobot.cli.chat.talk import to_say
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of_bytes
+from nanobot.workspace.taint import TaintedFiles, digest_of_bytes
+from nanobot.workspace.taint_marks import MemoryMarks
 from tests.security.puppet import Puppet
 from tests.security.test_storage import ORDER, Two, two
 

@@ -27,7 +27,8 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.process import process_tool
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
 
 KEY, OTHER = "fake:1", "fake:2"
 

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.labels import NOTHING, Label, Privacy, Speaker, of, of_tool
 from nanobot.system import SystemClock
+from nanobot.workspace.file_labels import MOST_LABELS
 from nanobot.workspace.opened_files import OpenedFiles
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of, digest_of_bytes
+from nanobot.workspace.taint import TaintedFiles, digest_of, digest_of_bytes
+from nanobot.workspace.taint_marks import MemoryMarks
 
 
 @pytest.fixture
@@ -149,3 +152,50 @@ async def test_a_marked_file_on_a_command_line_is_found(
     await run(files, "echo evil > evil.sh")
     (files.workspace / "good.sh").write_text("good")
     assert (await files.named_in(command) == "evil.sh") is named
+
+
+SECRET = of(Speaker.OWNER, privacy=Privacy.SECRET)
+MEMBER = of(Speaker.MEMBER, privacy=Privacy.PERSON)
+PAGE = of_tool("web_fetch").join(of(Speaker.OWNER, privacy=Privacy.CONVERSATION))
+
+
+@pytest.mark.parametrize("label", [SECRET, MEMBER, PAGE], ids=["secret", "member", "page"])
+async def test_a_file_keeps_who_said_it_and_how_private_it_is(
+    files: TaintedFiles, label: Label
+) -> None:
+    async with files.command("a", tainted=label.tainted, brings=False, label=label):
+        await asyncio.to_thread(shell, "echo words > a; mkdir b", files.workspace)
+    assert await files.label_of("a") == label
+    await asyncio.sleep(0.12)
+    async with files.command("b", tainted=False, brings=False) as watch:
+        await asyncio.to_thread(shell, "cp a b/c", files.workspace)
+    assert await files.label_of_all(watch.paths()) == label
+    assert await files.label_of("b/c") == label
+    assert await files.is_marked("b/c") is label.tainted
+    assert await files.trust("b") == 1
+    assert await files.label_of("b/c") == NOTHING
+
+
+async def test_labels_are_joined_and_a_file_that_is_replaced_loses_them(
+    files: TaintedFiles,
+) -> None:
+    (files.workspace / "a").write_text("1")
+    await files.label("a", MEMBER)
+    await files.label("a", SECRET)
+    assert await files.label_of("a") == MEMBER.join(SECRET)
+    await files.label("b", of(Speaker.OWNER, privacy=Privacy.PERSON))
+    assert await files.label_of("b") == NOTHING
+    await files.mark("c", "", PAGE)
+    assert await files.label_of("c") == PAGE
+    await files.mark("d", "")  # by an earlier version
+    assert await files.label_of("d") == of(Speaker.OUTSIDE)
+    await files.clear("a")
+    assert await files.label_of("a") == NOTHING
+
+
+async def test_very_many_labels_name_no_tools(files: TaintedFiles) -> None:
+    for number in range(MOST_LABELS + 10):
+        await files.mark(f"f{number}", "", of_tool(f"tool{number}"))
+    assert (await files.label_of("f3")).tools == {"tool3"}
+    last = await files.label_of(f"f{MOST_LABELS + 5}")
+    assert last == of(Speaker.TOOL)

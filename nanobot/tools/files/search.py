@@ -17,7 +17,8 @@ from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.tools.worker import working
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
 
 SECONDS = 20.0
 MAX_MATCHES = 300
@@ -82,8 +83,8 @@ class _Search:
             )
         finally:
             os.close(descriptor)
-        tainted = await self._taint.any_marked(map(self._place, matches.files))
-        return ToolOutput(matches.text(notes), tainted=tainted)
+        label = await self._taint.label_of_all(map(self._place, matches.files))
+        return ToolOutput(matches.text(notes), tainted=label.tainted, label=label)
 
     def _place(self, name: str) -> str:
         """A file by its path from the workspace; nothing for one outside."""

@@ -19,7 +19,8 @@ from nanobot.tools.files.search import search_files_tool
 from nanobot.tools.files.textfile import decode, read_page, replace_once
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of, digest_of_bytes
+from nanobot.workspace.taint import TaintedFiles, digest_of, digest_of_bytes
+from nanobot.workspace.taint_marks import MemoryMarks
 from nanobot.workspace.tree import walk
 
 DEFAULT_LINES = 2_000
@@ -94,8 +95,8 @@ class _Files:
     async def read(self, args: ReadFile, context: CallContext) -> ToolOutput:
         file = await asyncio.to_thread(self._read, args)
         path = self.reached(args)
-        tainted = await self._taint.is_marked(path, file.digest, file.changed_at)
-        return ToolOutput(await self._text(args, file), tainted=tainted)
+        label = await self._taint.label_of(path, file.digest, file.changed_at)
+        return ToolOutput(await self._text(args, file), tainted=label.tainted, label=label)
 
     async def _text(self, args: ReadFile, file: _ReadFile) -> str:
         if file.descriptor is None:
@@ -124,21 +125,26 @@ class _Files:
     async def write(self, args: WriteFile, context: CallContext) -> str:
         path = self.reached(args)
         if context.tainted:  # before: a crash between the two must not leave it unmarked
-            await self._taint.mark(path, digest_of_bytes(args.content.encode()))
+            digest = digest_of_bytes(args.content.encode())
+            await self._taint.clear(path)
+            await self._taint.mark(path, digest, context.label)
             await self._taint.mark_names(path)
         done = await asyncio.to_thread(self._write, args)
         if not context.tainted:
             await self._taint.clear(path)
+            await self._taint.label(path, context.label)
         return done
 
     async def edit(self, args: EditFile, context: CallContext) -> str:
         path = self.reached(args)
         if context.tainted:
-            await self._taint.mark(path, "")
+            await self._taint.mark(path, "", context.label)
         tainted = context.tainted or await self._taint.is_marked(path)
         done = await asyncio.to_thread(self._edit, args)
         if tainted:
-            await self._taint.mark_again(path)
+            await self._taint.mark_again(path, context.label)
+        else:
+            await self._taint.label(path, context.label)
         return done
 
     async def list(self, args: ListDir, context: CallContext) -> ToolOutput:

@@ -38,7 +38,8 @@ from nanobot.tools.sandbox.bubblewrap import SandboxProcess
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.sandbox.sandbox import Sandbox, Walls
 from nanobot.tools.shell.capture import Capture, kill
-from nanobot.workspace.taint import CommandWatch, TaintedFiles
+from nanobot.workspace.opened_files import CommandWatch
+from nanobot.workspace.taint import TaintedFiles
 
 MAX_RUNNING = 16
 MAX_OF_SESSION = 4
@@ -216,7 +217,12 @@ class BackgroundCommands:
             end = await failed.enter_async_context(AsyncExitStack())
             # Before it begins: what it has written by then would be nobody's.
             watch = await end.enter_async_context(
-                self._files.command(_key(started), tainted=context.tainted, brings=online)
+                self._files.command(
+                    _key(started),
+                    tainted=context.tainted,
+                    brings=online,
+                    label=context.label,
+                )
             )
             if not context.tainted:
                 network = msgspec.structs.replace(

@@ -16,7 +16,8 @@ from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_
 from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox, Walls
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.process import RunningCommands
-from nanobot.workspace.taint import MemoryMarks, TaintedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0
@@ -135,7 +136,7 @@ class _Shell:
 
         brings = sandbox.is_bare or (online and brings_files(args.command))
         async with self._taint.command(
-            context.key, tainted=context.tainted, brings=brings
+            context.key, tainted=context.tainted, brings=brings, label=context.label
         ) as watch:
             kept = online and not context.approved
             if kept:
@@ -145,7 +146,8 @@ class _Shell:
                 tainted = watch.read_marked() or await self._taint.names_tell(text)
                 if kept and watch.read_marked():
                     text += _CUT_OFF.format(file=quoted(watch.opened))
-                return ToolOutput(text, tainted=tainted)
+                label = await self._taint.label_of_all(watch.paths())
+                return ToolOutput(text, tainted=tainted, label=label)
             except ToolTimeout as timeout:
                 if not watch.read_marked():
                     raise

@@ -1,0 +1,76 @@
+"""The labels of files: who spoke into one, and how private it is, by its place and its content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nanobot import labels
+from nanobot.labels import NOTHING, Label, Privacy, Speaker
+from nanobot.workspace.taint_marks import TaintMarks
+
+MOST_LABELS = 64
+"""Labels that are told apart; further ones name no tools."""
+
+_KNOWN, _OF = "labels:", "label="
+_PATH = "path:"
+_OWN = frozenset({Speaker.OWNER})
+
+
+def restricts(label: Label) -> bool:
+    """Whether a file is to keep this label: all that an owner alone said, and is no secret, has
+    what every file has."""
+    return not label.speakers <= _OWN or label.privacy >= Privacy.SECRET
+
+
+class FileLabels:
+    """Labels of places, which are texts such as `path:notes.md` and `content:DIGEST`."""
+
+    def __init__(self, marks: TaintMarks) -> None:
+        self._marks = marks
+
+    async def add(self, places: Sequence[str], label: Label) -> None:
+        """These places have this label, too."""
+        if not places or not restricts(label):
+            return
+        known = await self._marks.beginning_with(_KNOWN)
+        if len(known) >= MOST_LABELS and _KNOWN + label.encoded() not in known:
+            label = msgspec.structs.replace(label, tools=frozenset())
+        code = label.encoded()
+        if _KNOWN + code not in known:
+            await self._marks.add([_KNOWN + code])
+        await self._marks.add([_kind(code) + place for place in places])
+
+    async def of(self, places: Sequence[str]) -> Label:
+        """What is known of one of these or several."""
+        found = NOTHING
+        for code in await self._known() if places else ():
+            label = labels.read(code)
+            if not label <= found and await self._marks.any_of([_kind(code) + p for p in places]):
+                found = found.join(label)
+        return found
+
+    async def forget(self, places: Sequence[str]) -> None:
+        """These places have no label any more."""
+        for code in await self._known():
+            await self._marks.remove([_kind(code) + place for place in places])
+
+    async def paths(self) -> list[str]:
+        """The files with a label."""
+        found: dict[str, None] = {}
+        for code in await self._known():
+            kind = _kind(code)
+            for mark in await self._marks.beginning_with(kind):
+                place = mark.removeprefix(kind)
+                if place.startswith(_PATH):
+                    found[place.removeprefix(_PATH)] = None
+        return list(found)
+
+    async def _known(self) -> list[str]:
+        return [mark.removeprefix(_KNOWN) for mark in await self._marks.beginning_with(_KNOWN)]
+
+
+def _kind(code: str) -> str:
+    """The kind of a mark ends at its first colon, and a label may hold one."""
+    return f"{_OF}{code.replace(':', '=')}:"
