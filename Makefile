@@ -145,7 +145,7 @@ COMPILE = printf 'hatchling\neditables\n' | UV_CUSTOM_COMPILE_COMMAND="make lock
 	--universal --python-version 3.11 --generate-hashes --annotation-style line --no-emit-index-url \
 	--no-emit-find-links $(LOCKFLAGS)
 
-OPTIONAL = postgres s3 embedded documents memory mcp email matrix events sandbox
+OPTIONAL = postgres s3 embedded documents memory mcp email matrix events sandbox traces
 
 lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml -

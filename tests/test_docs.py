@@ -49,6 +49,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
@@ -62,6 +63,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
     "voice": VoiceSettings,
+    "traces": TracesSettings,
     "web": WebSettings,
     "hooks.NAME": HookSettings,
     "tools.exec": ExecSettings,

@@ -45,6 +45,7 @@ SWITCHED_ON = {
     ),
     "events": ('[events]\nenabled = true\n[events.files.inbox]\npaths = ["/tmp"]', False),
     "sandbox": ("", False),
+    "traces": ("", False),
 }
 COMMANDS = {
     "config check": ("config", "check"),

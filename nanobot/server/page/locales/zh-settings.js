@@ -229,6 +229,13 @@ export default {
   "Further keys of the trigger.": "触发器的其他设置。",
   "Which answers are spoken too: none, those to voice messages, or all.":
     "哪些回答同时用语音：无、对语音消息的回答，或全部。",
+  "Send a trace of every run to a collector.": "将每次运行的追踪发送到收集器。",
+  "Address for traces, as http://127.0.0.1:4318/v1/traces. Empty: OTEL_* variables.":
+    "追踪的地址，例如 http://127.0.0.1:4318/v1/traces。留空：使用 OTEL_* 变量。",
+  "Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.":
+    "作为 `Authorization: Bearer` 发送。其他请求头：OTEL_EXPORTER_OTLP_HEADERS。",
+  "How often ended runs are looked for.": "多久查找一次已结束的运行。",
+  "Traces of runs for a collector (OpenTelemetry).": "发送给收集器的运行追踪（OpenTelemetry）。",
   "Model that speaks.": "用于发声的模型。",
   "Voice that the model uses.": "模型使用的声音。",
   "Longest answer that is spoken.": "用语音播报的回答最大长度。",

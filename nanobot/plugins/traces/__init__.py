@@ -1,0 +1,19 @@
+"""Traces: every run as spans of OpenTelemetry, derived from its log."""
+
+from __future__ import annotations
+
+from nanobot.plugins.traces.settings import TracesSettings
+from nanobot.seam.plugin import Plugin
+
+
+def _idle(settings: TracesSettings) -> str:
+    return "" if settings.enabled else "traces.enabled is false."
+
+
+PLUGIN = Plugin(
+    name="traces",
+    summary="Traces of runs for a collector (OpenTelemetry).",
+    settings=TracesSettings,
+    idle=_idle,
+    start="nanobot.plugins.traces.service:start",
+)

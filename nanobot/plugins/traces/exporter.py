@@ -1,0 +1,144 @@
+"""Sending the spans of runs that have ended, from where it was left off.
+
+How far it is, is a row. So nothing is lost while a collector is away, and nothing is sent twice
+but what was on its way when the process ended; that has the same ids, and is one span there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.plugins.traces.collector import NotTaken
+from nanobot.plugins.traces.span import Span
+from nanobot.plugins.traces.spans import spans_of
+from nanobot.plugins.traces.store import Progress, TracedRuns
+from nanobot.ports import Clock
+
+_STATE = "traces"
+_SPANS_AT_ONCE = 512
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+_OPEN_AT_ONCE = 500
+_MOST_OPEN = 10_000
+
+
+class Takes(Protocol):
+    """Whoever takes spans."""
+
+    async def take(self, spans: Sequence[Span]) -> str:
+        """Take these; a complaint, if there is one. Raises NotTaken."""
+        ...
+
+
+class Keeps(Protocol):
+    """A row by its name; see store.repositories.trigger_state."""
+
+    async def kept(self, name: str) -> bytes | None:
+        """What is there; None: nothing. Raises StoreError."""
+        ...
+
+    async def keep(self, name: str, body: bytes) -> None:
+        """Put this there. Raises StoreError."""
+        ...
+
+
+class Exporter:
+    """Sends what a store has to a collector."""
+
+    def __init__(
+        self, runs: TracedRuns, state: Keeps, collector: Takes, clock: Clock, interval: float
+    ) -> None:
+        self._runs = runs
+        self._state = state
+        self._collector = collector
+        self._clock = clock
+        self._interval = interval
+        self._told = ""
+
+    async def run(self) -> None:
+        """Send as long as the gateway serves."""
+        pause = _FIRST_PAUSE
+        while True:
+            wait, left = self._interval, None
+            with boundary("sending traces"):
+                try:
+                    while await self.send_some():
+                        pass
+                    pause, self._told = _FIRST_PAUSE, ""
+                except NotTaken as error:
+                    left = error
+            if left is not None:
+                wait = pause if left.pause is None else left.pause
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                self._tell(str(left))
+            await self._clock.sleep(wait)
+
+    def _tell(self, why: str) -> None:
+        """Once for each reason, until something is taken again."""
+        if why != self._told:
+            logger.warning("traces are not sent ({}); they are kept and sent later", why)
+            self._told = why
+
+    async def send_some(self) -> bool:
+        """Send the next runs that have ended. False: there are none. Raises NotTaken and
+        StoreError."""
+        progress = await self.progress()
+        following = await self._runs.following(progress)
+        among = (*progress.open, *following)
+        ended: list[str] = []
+        for first in range(0, len(among), _OPEN_AT_ONCE):
+            ended += await self._runs.ended(among[first : first + _OPEN_AT_ONCE])
+        done = set[str]()
+        try:
+            for run_id in ended:
+                await self._send(run_id)
+                done.add(run_id)
+        finally:
+            if following or done:
+                after = following[-1] if following else progress.after
+                left = tuple(run_id for run_id in among if run_id not in done)
+                await self._keep(Progress(after, await self._still_there(left)))
+        return bool(following)
+
+    async def progress(self) -> Progress:
+        """How far it is. The first time: what happened before is not sent."""
+        kept = await self._state.kept(_STATE)
+        if kept is not None:
+            try:
+                return msgspec.json.decode(kept, type=Progress)
+            except msgspec.DecodeError as error:
+                logger.warning("traces begin anew: how far they were cannot be read ({})", error)
+        progress = Progress(await self._runs.newest())
+        await self._keep(progress)
+        return progress
+
+    async def _keep(self, progress: Progress) -> None:
+        await self._state.keep(_STATE, msgspec.json.encode(progress))
+
+    async def _still_there(self, left: tuple[str, ...]) -> tuple[str, ...]:
+        """Runs are erased with their sessions. Of too many that never end, the oldest go."""
+        there: list[str] = []
+        for first in range(0, len(left), _OPEN_AT_ONCE):
+            there += await self._runs.there(left[first : first + _OPEN_AT_ONCE])
+        return tuple(sorted(there)[-_MOST_OPEN:])
+
+    async def _send(self, run_id: str) -> None:
+        traced = await self._runs.read(run_id)
+        if traced is None:
+            return
+        spans: list[Span] = []
+        with boundary(f"the trace of run {run_id}"):
+            spans = spans_of(traced.run, traced.entries, traced.sent)
+        for first in range(0, len(spans), _SPANS_AT_ONCE):
+            try:
+                complaint = await self._collector.take(spans[first : first + _SPANS_AT_ONCE])
+            except NotTaken as error:
+                if not error.useless:
+                    raise
+                complaint = str(error)
+            if complaint:
+                logger.warning("the collector left out spans of run {}: {}", run_id, complaint)
