@@ -16,7 +16,10 @@ from nanobot.app.bringing import (
     all_run_types,
     operations_of,
     register_plugged,
+    rules_of,
+    subscribe_plugins,
     triggers_of_plugins,
+    with_stages,
 )
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
@@ -64,6 +67,7 @@ from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
+from nanobot.store.plugin_tables import PluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -158,10 +162,9 @@ class _Assembly:
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)
-        self.tools = ToolRegistry(
-            policy=Policy(config.policy), redact=machine.redact, log_calls=program == Program()
-        )
+        self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
         self.tools.blobs = self.blobs
+        self.tools.policy = Policy(config.policy, rules_of(plugged))
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
@@ -230,7 +233,8 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
-        offers.add_by_type(self.tools)
+        offers.add_by_type(self.tools, PluginTables(self.store.database))
+        subscribe_plugins(self.plugged, self.bus)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
@@ -384,7 +388,7 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
-                before=stages.before,
+                before=with_stages(self.plugged, stages.before),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),

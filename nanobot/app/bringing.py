@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import msgspec
 
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.runner import Before
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed
 from nanobot.agent.tasks.types import trouble as trouble_of_type
 from nanobot.app.plugged import Plugged
 from nanobot.app.trigger_plans import plan_of
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus, Subscription
+from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import PluginBroken, UsageError
-from nanobot.messages import Origin
+from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
+from nanobot.store.database.sqlite import Database
+from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.unit import EndHook, StoreContext
 from nanobot.tools.plugins import offered
+from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
+
+STAGE_SECONDS = 60.0
+"""So long may a stage of a plugin hold up a run."""
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -36,6 +49,15 @@ def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
         if not isinstance(thing, kind):
             raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
     return things
+
+
+def _functions(given: Any) -> list[Any]:
+    """As `listed`, of functions."""
+    functions = [given] if callable(given) else list(given or ())
+    for function in functions:
+        if not callable(function):
+            raise PluginBroken(f"it gives a {type(function).__name__}, not a function")
+    return functions
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
@@ -134,3 +156,81 @@ def end_hooks(plugged: Plugged, context: StoreContext) -> list[EndHook]:
         return hook
 
     return plugged.each("store_hooks", use, {StoreContext: context})
+
+
+def rules_of(plugged: Plugged) -> list[RuleSettings]:
+    """The rules of the policy that plugins add."""
+    rules: list[RuleSettings] = []
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        new = listed(given, RuleSettings, "a nanobot.config.settings.tools.RuleSettings")
+        Policy(PolicySettings(rules=tuple(new)))  # raises what is wrong with them
+        rules.extend(new)
+
+    plugged.each("policy", use)
+    return rules
+
+
+def with_stages(plugged: Plugged, before: Before) -> Before:
+    """What precedes a run's acting, then the stages of plugins. One that fails is named, and the
+    run goes on without it."""
+    stages: list[tuple[str, Before]] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        stages.extend((found.name, stage) for stage in _functions(given))
+
+    plugged.each("stages", use)
+    if not stages:
+        return before
+
+    async def all_of_them(active: ActiveRun) -> None:
+        await before(active)
+        for name, stage in stages:
+            if active.answer is not None:
+                return
+            with boundary(f"a stage of the plugin {name}"):
+                async with asyncio.timeout(STAGE_SECONDS):
+                    await stage(active)
+
+    return all_of_them
+
+
+def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
+    """Call the functions of plugins with each event of a run."""
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        for function in _functions(given):
+            bus.watch(_Told(found.name, function))
+
+    plugged.each("events", use)
+
+
+class _Told(Subscription):
+    """Has a function called with each event. It may not wait: nothing waits for it."""
+
+    def __init__(self, name: str, function: Callable[[RunEvent], object]) -> None:
+        super().__init__(None, frozenset(EventKind))
+        self._name = name
+        self._function = function
+
+    def offer(self, event: RunEvent) -> None:
+        with boundary(f"events of the plugin {self._name}"):
+            self._function(event)
+
+
+async def migrate_plugins(plugged: Plugged, database: Database) -> None:
+    """Bring the tables of plugins up to date. A plugin whose tables cannot be is left out whole."""
+    for found in list(plugged.on.values()):
+        if found.plugin.migrations:
+            with plugged.failing(found, "migrations"):
+                steps = [_step(step) for step in found.plugin.migrations]
+                await migrate_plugin(database, found.name, steps)
+            if "migrations" in plugged.failures.get(found.name, {}):
+                plugged.drop(found.name)
+
+
+def _step(step: Any) -> Any:
+    """A statement as it is; a function, or what the place of one names."""
+    if isinstance(step, str) and " " in step.strip():
+        return step
+    return resolved(step)

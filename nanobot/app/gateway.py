@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import end_hooks
+from nanobot.app.bringing import end_hooks, migrate_plugins
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
@@ -172,6 +172,7 @@ class Gateway:
         plugged = Plugged(config)
         store = self._store(command, plugged, budgets, quiet)
         stack.push_async_callback(store.close)
+        await migrate_plugins(plugged, store.database)
         parts = assemble(config, store, budgets, machine, self._program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.owed.append(parts.engine.bus.owed)
@@ -270,4 +271,5 @@ def _api(parts: Parts) -> ApiParts:
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
         shared=parts.peers is not None,
+        each_plugin=parts.plugged.each,
     )

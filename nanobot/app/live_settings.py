@@ -98,7 +98,7 @@ def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
             parts.machine.redact.also(secret)
 
     def policy(config: Config) -> None:
-        parts.tools.policy = Policy(config.policy)
+        parts.tools.policy = Policy(config.policy, parts.tools.policy.added)
 
     def runs(config: Config) -> None:
         agent = config.agent

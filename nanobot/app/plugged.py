@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary, ungrouped
@@ -79,6 +80,11 @@ class Plugged:
             why = f"{type(caught.error).__name__}: {caught.error}"
         if why:
             self.fail(found.name, field, why)
+
+    def drop(self, name: str) -> None:
+        """One cannot be used at all."""
+        on = {other: found for other, found in self.on.items() if other != name}
+        self._switched = msgspec.structs.replace(self._switched, on=on)
 
     def fail(self, name: str, field: str, why: str) -> None:
         """Note what of a plugin does not work."""

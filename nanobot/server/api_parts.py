@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,14 +11,20 @@ from nanobot.agent.library.run_service import RunService
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.seam.installed import FoundPlugin
 from nanobot.workspace.received import Received
+
+
+def _no_plugins(_field: str, _use: Callable[[FoundPlugin, Any], Any]) -> Sequence[Any]:
+    return ()
 
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
     somebody in; `embed` and `transcribe` are there where a model is configured for it. `shared`:
     other processes work on the store too. `mcp_approves`: programs may approve over MCP.
-    `trusted_programs`: names of tokens, whose words count as an owner's."""
+    `trusted_programs`: names of tokens, whose words count as an owner's. `each_plugin` calls a
+    field of each plugin that is on."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
@@ -26,5 +33,6 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
     shared: bool = False
+    each_plugin: Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]] = _no_plugins
     mcp_approves: bool = False
     trusted_programs: tuple[str, ...] = ()

@@ -24,6 +24,7 @@ from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import PageFiles
+from nanobot.server.plugin_routes import pages_of_plugins, routes_of_plugins
 from nanobot.server.push.routes import PushRoutes
 from nanobot.server.push.service import PushService
 from nanobot.server.route_description import RouteDescription
@@ -90,14 +91,17 @@ def _routes(
     also: list[RouteDescription],
 ) -> list[Route]:
     operations = api.operations
+    pages, scripts = pages_of_plugins(api.each_plugin)
     conversations = Conversations(operations, api.intake, watching.streams)
     return [
-        *login_routes(admission, page.digest, operations.listed),
+        *login_routes(admission, page.digest, operations.listed, pages),
+        *routes_of_plugins(api.each_plugin),
+        *scripts,
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine).routes(),
         *OpenAIRoutes(api).routes(),
         *McpRoute(api).routes(),
-        MetricsRoute(operations.engine, watching.meter).route(),
+        MetricsRoute(operations.engine, watching.meter, api.each_plugin).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),

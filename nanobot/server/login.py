@@ -15,6 +15,7 @@ from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.path_prefix import prefix_of
+from nanobot.server.plugin_routes import PluginPage
 from nanobot.server.wire import answer
 
 _LIMIT = 4_096
@@ -26,7 +27,7 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
     may not. `everything`: they see the conversations of others, too. `operations` are those that
     they may perform, each with the arguments that they may give. `csrf` goes into X-CSRF-Token with
     every change that a browser asks for. `page` names the files of the page as they are served
-    now: one that was loaded from others is to be reloaded."""
+    now: one that was loaded from others is to be reloaded. `views` are those that plugins add."""
 
     name: str
     person: str
@@ -38,6 +39,7 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float | None
     csrf: str
     page: str
+    views: list[PluginPage] = []
 
 
 def _cookie_path(request: web.Request) -> str:
@@ -45,7 +47,12 @@ def _cookie_path(request: web.Request) -> str:
     return prefix_of(request) or "/"
 
 
-def login_routes(admission: Admission, page: str, operations: Sequence[Operation]) -> list[Route]:
+def login_routes(
+    admission: Admission,
+    page: str,
+    operations: Sequence[Operation],
+    views: Sequence[PluginPage] = (),
+) -> list[Route]:
     """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
     cookie = admission.access.cookie
 
@@ -87,6 +94,7 @@ def login_routes(admission: Admission, page: str, operations: Sequence[Operation
             expires_at=principal.expires_at,
             csrf=principal.csrf,
             page=page,
+            views=list(views) if role is Role.OWNER else [],
         )
         return answer(200, me)
 

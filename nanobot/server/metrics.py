@@ -10,6 +10,7 @@ from nanobot.agent.library.requests import ENDED
 from nanobot.operations.engine import Engine
 from nanobot.server.application import Route
 from nanobot.server.meter import Meter
+from nanobot.server.plugin_routes import Each, metrics_of_plugins
 from nanobot.server.session_routes import owners_only, refusing
 from nanobot.server.wire import QUIET
 
@@ -17,16 +18,17 @@ from nanobot.server.wire import QUIET
 class MetricsRoute:
     """GET /metrics, for owners."""
 
-    def __init__(self, engine: Engine, meter: Meter) -> None:
+    def __init__(self, engine: Engine, meter: Meter, each_plugin: Each) -> None:
         self._engine = engine
         self._meter = meter
+        self._each_plugin = each_plugin
 
     def route(self) -> Route:
         return Route(method="GET", path="/metrics", handler=refusing(self._tell))
 
     async def _tell(self, request: web.Request) -> web.StreamResponse:
         owners_only(request)
-        text = "".join([*self._counted(), *await self._standing()])
+        text = "".join([*self._counted(), *await self._standing(), *self._of_plugins()])
         response = web.Response(body=text.encode(), headers=QUIET)
         response.headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"
         return response
@@ -49,6 +51,14 @@ class MetricsRoute:
         yield from _metric(
             "cost_dollars_total", "counter", "What they cost, as far as that is known.", cost
         )
+
+    def _of_plugins(self) -> Iterable[str]:
+        for metric in metrics_of_plugins(self._each_plugin):
+            values = {
+                _labels(**dict(pairs)) if pairs else "": value
+                for pairs, value in metric.values.items()
+            }
+            yield from _metric(metric.name, metric.kind, metric.about, values)
 
     async def _standing(self) -> list[str]:
         engine = self._engine

@@ -263,11 +263,14 @@ DEFAULTS: tuple[_Rule, ...] = (
 
 
 class Policy:
-    """The rules of the configuration before the built-in ones."""
+    """The rules of the configuration before those of plugins and the built-in ones."""
 
-    def __init__(self, settings: PolicySettings | None = None) -> None:
-        """Raises ConfigError for a path that is no pattern."""
+    def __init__(
+        self, settings: PolicySettings | None = None, added: Sequence[RuleSettings] = ()
+    ) -> None:
+        """Raises ConfigError for a path that is no pattern. `added`: the rules of plugins."""
         self.settings = settings or PolicySettings()
+        self.added = added
         for number, rule in enumerate(self.settings.rules, 1):
             for name in filter(_is_path, rule.args):
                 try:
@@ -290,6 +293,11 @@ class Policy:
                     why=why,
                     configured=True,
                 )
+        for rule in self.added:
+            if _configured(rule, call):
+                why = rule.why or "a rule of a plugin says so"
+                verdict = Verdict(rule.verdict)
+                return PolicyDecision(verdict=verdict, rule="a plugin's rule", why=why)
         for default in DEFAULTS:
             if default.matches(call):
                 name = f"built-in: {default.name}"

@@ -6,14 +6,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import aiohttp
 import pytest
 
+from nanobot.agent.library.run_input import RunInput
 from nanobot.app import plugged
 from nanobot.app.doctor.plugins import broken, checked
 from nanobot.app.gateway import Gateway
@@ -28,7 +31,7 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.entry_points import BUILT_IN, built_in
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
-from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import CallContext
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
@@ -121,9 +124,13 @@ class Home:
         (self.folder / "config.toml").write_text(dedent(text))
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Parts]:
-        program = Program(provider=OneProvider(ScriptedProvider()))
-        gateway = Gateway(load(self.environ), self.environ, channels=False, program=program)
+    async def serving(
+        self, *, page: bool = False, answers: tuple[Any, ...] = ()
+    ) -> AsyncIterator[Parts]:
+        program = Program(provider=OneProvider(ScriptedProvider(*answers)))
+        gateway = Gateway(
+            load(self.environ), self.environ, channels=False, page=page, program=program
+        )
         async with gateway.serving("a test", lambda _line: None) as parts:
             yield parts
 
@@ -299,7 +306,10 @@ async def test_what_it_needs_is_looked_for(site: Site, home: Home) -> None:
 
 
 # Fields that are called when a gateway is put together, and what shows that one failed.
-FAILING = ("operations", "tools", "triggers", "run_types", "store_hooks", "start")
+FAILING = (
+    *("operations", "tools", "triggers", "run_types", "store_hooks", "start", "policy"),
+    *("stages", "events"),
+)
 
 
 @pytest.mark.parametrize("field", FAILING)
@@ -371,3 +381,152 @@ def test_every_part_of_a_built_in_plugin_is_there() -> None:
         parts = [getattr(plugin, field) for field in FUNCTIONS]
         for part in (each for each in parts if each is not None):
             assert callable(resolved(part))
+
+
+SERVED = """
+    import msgspec
+    from aiohttp import web
+    from nanobot.config.settings.tools import RuleSettings
+    from nanobot.errors import UsageError
+    from nanobot.seam.faces import Metric, PageView
+    from nanobot.seam.plugin import Plugin
+    from nanobot.server.application import Route
+    from nanobot.store.plugin_tables import PluginTables
+    from nanobot.tools.base import Effect, Tool
+
+    SEEN = []
+
+
+    class Nothing(msgspec.Struct, frozen=True):
+        pass
+
+
+    def tools(tables: PluginTables):
+        async def lay(args: Nothing, context):
+            await tables.change("INSERT INTO eggs (weight) VALUES (:w)", w=3)
+            context.send("An egg!", await context.keep(b"egg", "egg.txt"))
+            return "laid"
+
+        return Tool(name="lay", description="Lays.", args=Nothing, run=lay, effect=Effect.WORLD),
+
+
+    def routes(tables: PluginTables):
+        async def eggs(request):
+            return web.json_response(await tables.rows("SELECT weight FROM eggs"))
+
+        async def refuse(request):
+            raise UsageError("no eggs today")
+
+        async def fail(request):
+            raise ZeroDivisionError("cracked")
+
+        async def nonsense(request):
+            return 5
+
+        gives = {"/eggs": eggs, "/refuse": refuse, "/fail": fail, "/nonsense": nonsense}
+        return [Route(method="GET", path=path, handler=give) for path, give in gives.items()]
+
+
+    async def stage(active):
+        SEEN.append("before")
+
+
+    PLUGIN = Plugin(
+        name="eggs",
+        summary="Eggs.",
+        migrations=("CREATE TABLE eggs (weight INTEGER)",),
+        tools=tools,
+        routes=routes,
+        policy=lambda: [RuleSettings(verdict="allow", tool="lay")],
+        page=lambda: [PageView(title="Eggs", script="export default () => () => null;")],
+        metrics=lambda: [Metric(name="laid", about="Eggs.", values={(("hen", "a"),): 2.0})],
+        stages=lambda: stage,
+        events=lambda: lambda event: SEEN.append(str(event.kind)),
+    )
+"""
+WEB = "[web]\nport = 0\n[agent]\nremember = 'off'\n"
+
+
+async def asked(parts: Parts, path: str, token: str | None = None) -> tuple[int, str]:
+    headers = {"Authorization": f"Bearer {parts.http.access.own if token is None else token}"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{parts.http.url}{path}", headers=headers) as response,
+    ):
+        return response.status, await response.text()
+
+
+async def test_a_package_brings_tables_routes_views_metrics_rules_stages_and_events(
+    site: Site, home: Home
+) -> None:
+    site.bring("eggs", SERVED)
+    home.write(WEB)
+    async with home.serving(page=True, answers=(asks_for("lay"), "There it is.")) as parts:
+        seen = resolved(installed().found["eggs"].plugin.tools or "").__globals__["SEEN"]
+        assert await asked(parts, "/plugins/eggs/eggs") == (200, "[]")
+        question = RunInput(messages=[{"role": "user", "content": "Lay!"}])
+        async for _ in parts.run_service.stream(question):
+            continue
+        assert await asked(parts, "/plugins/eggs/eggs") == (200, '[{"weight": 3}]')
+        assert {"before", "tool_result"} <= set(seen)
+        assert (await asked(parts, "/plugins/eggs/eggs", "wrong-token"))[0] == 401
+        status, text = await asked(parts, "/plugins/eggs/refuse")
+        assert (status, "no eggs today" in text) == (400, True)
+        for name in ("fail", "nonsense"):
+            status, text = await asked(parts, f"/plugins/eggs/{name}")
+            assert (status, "The plugin eggs failed" in text) == (500, True)
+        (page,) = json.loads((await asked(parts, "/api/me"))[1])["views"]
+        assert (page["name"], page["title"]) == ("eggs-main", "Eggs")
+        assert (await asked(parts, page["script"]))[1].startswith("export default")
+        assert 'nanobot_eggs_laid{hen="a"} 2.0' in (await asked(parts, "/metrics"))[1]
+        assert view(parts, "eggs").state == "on"
+    async with home.serving(page=True) as parts:  # its tables are there already
+        assert await asked(parts, "/plugins/eggs/eggs") == (200, '[{"weight": 3}]')
+
+
+@pytest.mark.parametrize("field", ["routes", "page", "metrics"])
+async def test_what_fails_of_what_is_served_is_named(field: str, site: Site, home: Home) -> None:
+    site.bring("odd", BASE.format(fields=f"{field}=fail"))
+    home.write(WEB)
+    async with home.serving(page=True) as parts:
+        status, text = await asked(parts, "/metrics")
+        assert (status, "nanobot_uptime_seconds" in text) == (200, True)
+        assert view(parts, "odd").why == f"{field}: ZeroDivisionError: down we go"
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ('"CREATE TABLE odd (", "x"', "migrations: "),
+        ('"CREATE TABLE runs2 (a INTEGER)"', "must be named odd"),
+        ('"DROP TABLE approvals"', "must be named odd"),
+        ("fail", "down we go"),
+    ],
+)
+async def test_tables_that_cannot_be_made_leave_out_their_plugin_and_nothing_of_them(
+    steps: str, why: str, site: Site, home: Home
+) -> None:
+    site.bring("odd", BASE.format(fields=f"migrations=({steps},), tools=fail"))
+    home.write("")
+    async with home.serving() as parts:
+        assert why in view(parts, "odd").why
+        assert "tools" not in view(parts, "odd").why
+        assert await parts.operations.call("approvals list", {}) == []
+
+
+async def test_an_older_version_of_a_plugin_leaves_newer_tables_alone(
+    site: Site, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = 'migrations=("CREATE TABLE odd (a INTEGER)", "CREATE TABLE odd_b (a INTEGER)")'
+    site.bring("odd", BASE.format(fields=fields))
+    home.write("")
+    async with home.serving() as parts:
+        assert view(parts, "odd").state == "on"
+    older = tmp_path / "older"
+    older.mkdir()
+    monkeypatch.setattr(
+        "sys.path", [str(older), *sys.path[:0], *[p for p in sys.path if p != str(site.folder)]]
+    )
+    Site(older).bring("odd", BASE.format(fields='migrations=("CREATE TABLE odd (a INTEGER)",)'))
+    async with home.serving() as parts:
+        assert "a newer version of it made them" in view(parts, "odd").why

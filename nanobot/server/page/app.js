@@ -1,6 +1,6 @@
 /** The page's frame: the views, how one moves between them, and how one is let in. */
 
-import { access, at, enter, known, may, outdated, refused } from "./api.js";
+import { access, at, enter, known, may, me, outdated, refused } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
@@ -48,9 +48,33 @@ export const VIEWS = {
   settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
 };
 
+/** @typedef {(typeof VIEWS)[string]} Listed */
+
+/**
+ * The views that plugins add. Their scripts get what the page is made with, and return a component.
+ * @returns {Record<string, Listed>}
+ */
+const added = () =>
+  Object.fromEntries(
+    (me.value?.views ?? []).map(({ name, title, icon, script }) => [
+      name,
+      {
+        name: title,
+        icon,
+        load: async () => {
+          const [module, { kit }] = await Promise.all([import(at(script)), import("./kit.js")]);
+          return { default: module.default(kit) };
+        },
+      },
+    ]),
+  );
+
+/** Every view there is. @returns {Record<string, Listed>} */
+const every = () => ({ ...VIEWS, ...added() });
+
 /** The views that this person may use, by their names. */
 const views = () =>
-  Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
+  Object.fromEntries(Object.entries(every()).filter(([, { needs }]) => !needs || may(needs)));
 
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, View>>} */
 const loaded = signal({});
@@ -64,7 +88,7 @@ const missing = signal({});
 /** @param {string} name */
 async function load(name) {
   try {
-    const module = await VIEWS[name].load();
+    const module = await every()[name].load();
     loaded.value = { ...loaded.value, [name]: module.default };
   } catch (error) {
     missing.value = { ...missing.value, [name]: error };
@@ -207,7 +231,7 @@ function App() {
   }, [name, language.value]);
   const mark = unread.value + waiting.value;
   useEffect(() => {
-    document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
+    document.title = `${mark ? `(${mark}) ` : ""}${t(every()[name].name)} · nanobot`;
   }, [name, language.value, mark]);
   if (access.value === "out") return html`<${Door} />`;
   return html`

@@ -1,0 +1,140 @@
+"""What plugins serve: routes below /plugins/NAME, and the scripts of their views of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from aiohttp import web
+
+from nanobot.boundary import boundary
+from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
+from nanobot.seam.faces import Metric, PageView
+from nanobot.seam.installed import FoundPlugin
+from nanobot.server.application import Handler, Route
+from nanobot.server.operation_routes import problem_of
+from nanobot.server.session_routes import owners_only
+from nanobot.server.wire import QUIET, Problem
+from nanobot.text import pattern
+
+Each: TypeAlias = Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]]
+"""Calls a field of each plugin that is on, and has what it gives used."""
+
+_PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
+_NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
+
+
+class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A view that a plugin adds to the page; `script` is the path of its module."""
+
+    name: str
+    title: str
+    icon: str
+    script: str
+
+
+def routes_of_plugins(each: Each) -> list[Route]:
+    """The routes of plugins. They are for owners, unless they say that they are `open`."""
+    routes: list[Route] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        new = _listed(given, Route, "a nanobot.server.application.Route")
+        for route in new:
+            if _PATH.fullmatch(route.path) is None:
+                raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")
+        routes.extend(
+            msgspec.structs.replace(
+                route,
+                path=f"/plugins/{found.name}{route.path}",
+                handler=_contained(found.name, route),
+            )
+            for route in new
+        )
+
+    each("routes", use)
+    return routes
+
+
+def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
+    """The views of plugins, and the routes of their scripts."""
+    pages: list[PluginPage] = []
+    routes: list[Route] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        views = _listed(given, PageView, "a nanobot.seam.faces.PageView")
+        for view in views:
+            if _NAME.fullmatch(view.name) is None or not view.title.strip():
+                raise PluginBroken(
+                    f"a view has the name {view.name!r} and the title {view.title!r}"
+                )
+        for view in views:
+            path = f"/plugins/{found.name}/views/{view.name}.js"
+            page = PluginPage(
+                name=f"{found.name}-{view.name}", title=view.title, icon=view.icon, script=path
+            )
+            pages.append(page)
+            routes.append(Route(method="GET", path=path, handler=_script(view.script)))
+
+    each("page", use)
+    return pages, routes
+
+
+def metrics_of_plugins(each: Each) -> list[Metric]:
+    """The metrics of plugins as they are now, under their whole names."""
+    metrics: list[Metric] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        new = _listed(given, Metric, "a nanobot.seam.faces.Metric")
+        for metric in new:
+            if _NAME.fullmatch(metric.name) is None:
+                raise PluginBroken(f"a metric has the name {metric.name!r}")
+            dict(metric.values)
+        metrics.extend(
+            msgspec.structs.replace(metric, name=f"{found.name}_{metric.name}") for metric in new
+        )
+
+    each("metrics", use)
+    return metrics
+
+
+def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:
+    things = list(given) if isinstance(given, Iterable) else [given]
+    for thing in things:
+        if not isinstance(thing, kind):
+            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
+    return things
+
+
+def _contained(name: str, route: Route) -> Handler:
+    """The handler, whose failures are named as those of the plugin."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        refusals: list[Exception] = []
+        with boundary(f"a route of the plugin {name}"):
+            try:
+                if not route.open:
+                    owners_only(request)
+                return _response(await route.handler(request))
+            except (NotAllowed, UsageError, UnknownId) as error:
+                refusals.append(problem_of(error))
+            except (Problem, web.HTTPException, ConnectionError) as error:
+                refusals.append(error)
+        raise next(iter(refusals), Problem(500, "plugin", f"The plugin {name} failed."))
+
+    return handle
+
+
+def _response(given: Any) -> web.StreamResponse:
+    if not isinstance(given, web.StreamResponse):
+        raise PluginBroken(f"it answers with a {type(given).__name__}, not a response")
+    return given
+
+
+def _script(text: str) -> Handler:
+    async def give(request: web.Request) -> web.StreamResponse:
+        owners_only(request)
+        headers = {**QUIET, "Cache-Control": "no-cache"}
+        return web.Response(text=text, content_type="text/javascript", headers=headers)
+
+    return give
