@@ -11,16 +11,8 @@ from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, st
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
+from nanobot.app import bringing
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.bringing import (
-    all_run_types,
-    operations_of,
-    register_plugged,
-    rules_of,
-    subscribe_plugins,
-    triggers_of_plugins,
-    with_stages,
-)
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.gateway_parts import Parts
@@ -61,13 +53,14 @@ from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.store.plugin_tables import PluginTables
+from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -164,14 +157,14 @@ class _Assembly:
         self.walls = walls_of(config)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
         self.tools.blobs = self.blobs
-        self.tools.policy = Policy(config.policy, rules_of(plugged))
+        self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         self._offer()
         commands = self._register_tools()
         mcp = mcp_of(config, self.tools, clock, self.machine.environ, self.walls, self.blobs)
-        types = all_run_types(bus.journal, self.files, self.plugins, self.plugged)
+        types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
         stages = self._stages(background.starter)
@@ -198,7 +191,7 @@ class _Assembly:
             http,
             lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
-        operations = Dispatcher(engine, operations_of(self.plugged), self.plugged.offers)
+        operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
         return Parts(
             engine=engine,
             operations=operations,
@@ -233,8 +226,8 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
-        offers.add_by_type(self.tools, PluginTables(self.store.database))
-        subscribe_plugins(self.plugged, self.bus)
+        offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
+        bringing.subscribe_plugins(self.plugged, self.bus)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
@@ -260,7 +253,7 @@ class _Assembly:
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
         zone, cron = self.machine.zone, self.cron
         known = triggers_of(self.config, cron, zone, self.plugins, self.store, self.models)
-        return known | triggers_of_plugins(self.plugged, cron, zone, set(known))
+        return known | bringing.triggers_of_plugins(self.plugged, cron, zone, set(known))
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
         clock = self.machine.clock
@@ -349,7 +342,7 @@ class _Assembly:
         for tool in builtin_tools(dependencies):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
-        register_plugged(self.tools, self.plugged)
+        bringing.register_plugged(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
         return commands
@@ -388,7 +381,7 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
-                before=with_stages(self.plugged, stages.before),
+                before=bringing.with_stages(self.plugged, stages.before),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),

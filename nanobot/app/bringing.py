@@ -223,13 +223,13 @@ async def migrate_plugins(plugged: Plugged, database: Database) -> None:
     for found in list(plugged.on.values()):
         if found.plugin.migrations:
             with plugged.failing(found, "migrations"):
-                steps = [_step(step) for step in found.plugin.migrations]
+                steps = [revision(step) for step in found.plugin.migrations]
                 await migrate_plugin(database, found.name, steps)
             if "migrations" in plugged.failures.get(found.name, {}):
                 plugged.drop(found.name)
 
 
-def _step(step: Any) -> Any:
+def revision(step: Any) -> Any:
     """A statement as it is; a function, or what the place of one names."""
     if isinstance(step, str) and " " in step.strip():
         return step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,22 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     app.command(epilog=example("nanobot version"))(version)
     epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
     app.command(epilog=epilog)(onboard)
+
+
+def add_plugins(plugins: typer.Typer) -> None:
+    """Give the group of plugins what works without a store."""
+    plugins.command("new", epilog=example("nanobot plugins new tea"))(new_plugin)
+
+
+def new_plugin(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: letters, digits, _.")],
+) -> None:
+    """Write a package with a plugin, to begin with, into a folder of its own here."""
+    from nanobot.cli.plugin_template import write_plugin  # noqa: PLC0415 - see get
+
+    with errors():
+        folder = write_plugin(name, Path.cwd())
+        say(f"Written: {folder}", f"Install it: pip install {folder}")
 
 
 def get(

@@ -74,6 +74,7 @@ def dashboard(
 chat.add(app)
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 mcp.add(groups["mcp"])
+admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 database.add(app)
 service.add(app)

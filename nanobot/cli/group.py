@@ -31,7 +31,11 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As they were typed, or the list."""
-        return super().parse_args(ctx, args or (["list"] if ctx.info_name in _LISTING else []))
+        named = any(not arg.startswith("-") for arg in args) or {"-h", "--help"} & {*args}
+        return super().parse_args(ctx, args if named or not self._lists(ctx) else ["list", *args])
+
+    def _lists(self, ctx: Any) -> bool:
+        return ctx.info_name in _LISTING and "list" in self.commands
 
     def invoke(self, ctx: Any) -> Any:
         """Performs what was typed. Raises BadParameter for a wrong value."""

@@ -10,7 +10,7 @@ from aiohttp import web
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import WEB, Role
 from nanobot.operations.operation import Operation
-from nanobot.server.access import BROWSER_SECONDS
+from nanobot.server.access import BROWSER_SECONDS, Principal
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
@@ -47,6 +47,29 @@ def _cookie_path(request: web.Request) -> str:
     return prefix_of(request) or "/"
 
 
+def _me(
+    principal: Principal, page: str, operations: Sequence[Operation], views: Sequence[PluginPage]
+) -> Me:
+    caller, role = caller_of(principal), principal.role
+    return Me(
+        name=principal.name,
+        person=principal.person,
+        role=role,
+        session=caller.session_key,
+        own=f"{WEB}:" if role is Role.OWNER else caller.own,
+        everything=caller.sessions is None,
+        operations={
+            operation.name: operation.arguments_of(role)
+            for operation in operations
+            if operation.listed and operation.may(role)
+        },
+        expires_at=principal.expires_at,
+        csrf=principal.csrf,
+        page=page,
+        views=list(views) if role is Role.OWNER else [],
+    )
+
+
 def login_routes(
     admission: Admission,
     page: str,
@@ -77,25 +100,7 @@ def login_routes(
         return response
 
     async def who(request: web.Request) -> web.StreamResponse:
-        principal = principal_of(request)
-        caller, role = caller_of(principal), principal.role
-        me = Me(
-            name=principal.name,
-            person=principal.person,
-            role=role,
-            session=caller.session_key,
-            own=f"{WEB}:" if role is Role.OWNER else caller.own,
-            everything=caller.sessions is None,
-            operations={
-                operation.name: operation.arguments_of(role)
-                for operation in operations
-                if operation.listed and operation.may(role)
-            },
-            expires_at=principal.expires_at,
-            csrf=principal.csrf,
-            page=page,
-            views=list(views) if role is Role.OWNER else [],
-        )
+        me = _me(principal_of(request), page, operations, views)
         return answer(200, me)
 
     async def log_out(request: web.Request) -> web.StreamResponse:

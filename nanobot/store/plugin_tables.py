@@ -13,15 +13,13 @@ from nanobot.store.database.sqlite import Database
 _REVISIONS = "CREATE TABLE IF NOT EXISTS plugin_revisions (name TEXT PRIMARY KEY, number INTEGER)"
 
 
-class PluginTables:
-    """Statements of SQL over the store, each in one transaction. Values are named in the statement
-    as `:name`, in SQLite and in PostgreSQL."""
+class SqlPluginTables:
+    """See seam.tables.PluginTables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def rows(self, sql: str, **values: Any) -> list[dict[str, Any]]:
-        """What a query finds, each row by the names of its columns. Raises StoreError."""
         return await self._database.transact(
             lambda connection: [
                 dict(row) for row in connection.execute(sa.text(sql), values).mappings()
@@ -29,7 +27,6 @@ class PluginTables:
         )
 
     async def change(self, sql: str, **values: Any) -> int:
-        """Do what a statement says; how many rows it changed. Raises StoreError."""
         return await self._database.transact(
             lambda connection: connection.execute(sa.text(sql), values).rowcount
         )

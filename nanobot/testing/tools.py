@@ -20,6 +20,7 @@ from nanobot.text import MAX_RESULT_CHARS
 from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.plugins import trouble
 from nanobot.tools.registry import ToolRegistry
+from nanobot.workspace.blobs import MemoryBlobs
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MAX_DESCRIPTION = 2_000
@@ -62,6 +63,7 @@ Check: TypeAlias = Callable[[ToolCase], Awaitable[None]]
 
 def _registry(case: ToolCase) -> ToolRegistry:
     registry = ToolRegistry()
+    registry.blobs = MemoryBlobs()
     try:
         registry.register(case.tool)
     except UsageError as error:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import mimetypes
+from typing import Protocol
 
 from nanobot.errors import StoreUnwritable, ToolError
 from nanobot.messages import Attachment, OutboundKind, OutboundMessage
 from nanobot.text import clean
 from nanobot.tools.base import CallContext, Effect
-from nanobot.workspace.blobs import Blobs
 
 MAX_BYTES = 50 * 1024 * 1024
+
+
+class Keeper(Protocol):
+    """Where files are kept by their content; see workspace.blobs."""
+
+    async def write(self, content: bytes) -> str:
+        """Keep it; returns its digest. Raises StoreUnwritable."""
+        ...
 
 
 class CallDesk:
     """See base.Desk: for one call. What it sends is committed under the identity of the call, so a
     call that is made again after a crash sends nothing twice."""
 
-    def __init__(self, blobs: Blobs, context: CallContext, effect: Effect) -> None:
+    def __init__(self, blobs: Keeper, context: CallContext, effect: Effect) -> None:
         self.sent: list[OutboundMessage] = []
         self._blobs = blobs
         self._context = context

@@ -39,14 +39,13 @@ from nanobot.tools.base import (
     ToolOutput,
     direct_call,
 )
-from nanobot.tools.desk import CallDesk
+from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import decided
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
-from nanobot.workspace.blobs import Blobs
 
 # What every OpenAI-compatible endpoint accepts as a function's name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -74,7 +73,7 @@ class ToolRegistry:
         """`log_calls`: each call is a line of the process's log, with arguments and outcome."""
         self.executor: ToolExecutor | None = None
         """Runs the tools in the place of `tool.run(args, context)`, which it may call itself."""
-        self.blobs: Blobs | None = None
+        self.blobs: Keeper | None = None
         """Where files are kept that calls make; without it none are."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()

@@ -391,7 +391,7 @@ SERVED = """
     from nanobot.seam.faces import Metric, PageView
     from nanobot.seam.plugin import Plugin
     from nanobot.server.application import Route
-    from nanobot.store.plugin_tables import PluginTables
+    from nanobot.seam.tables import PluginTables
     from nanobot.tools.base import Effect, Tool
 
     SEEN = []

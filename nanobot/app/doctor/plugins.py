@@ -64,11 +64,11 @@ async def _checked(plugged: Plugged, name: str) -> list[Finding]:
         return []
     with plugged.failing(found, "checks"):
         async with asyncio.timeout(CHECK_SECONDS):
-            return await _findings(plugged.call(found, "checks"))
+            return await findings_of(plugged.call(found, "checks"))
     return []
 
 
-async def _findings(given: Any) -> list[Finding]:
+async def findings_of(given: Any) -> list[Finding]:
     """What a function of checks gives: findings, or an awaitable or asynchronous iterator of
     them. Raises PluginBroken."""
     if inspect.isawaitable(given):

@@ -1,4 +1,4 @@
-/** The page's frame: the views, how one moves between them, and how one is let in. */
+/** The frame of the page: views, navigation and login. */
 
 import { access, at, enter, known, may, me, outdated, refused } from "./api.js";
 import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
@@ -48,33 +48,14 @@ export const VIEWS = {
   settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
 };
 
-/** @typedef {(typeof VIEWS)[string]} Listed */
-
-/**
- * The views that plugins add. Their scripts get what the page is made with, and return a component.
- * @returns {Record<string, Listed>}
- */
-const added = () =>
-  Object.fromEntries(
-    (me.value?.views ?? []).map(({ name, title, icon, script }) => [
-      name,
-      {
-        name: title,
-        icon,
-        load: async () => {
-          const [module, { kit }] = await Promise.all([import(at(script)), import("./kit.js")]);
-          return { default: module.default(kit) };
-        },
-      },
-    ]),
-  );
-
-/** Every view there is. @returns {Record<string, Listed>} */
-const every = () => ({ ...VIEWS, ...added() });
-
-/** The views that this person may use, by their names. */
-const views = () =>
-  Object.fromEntries(Object.entries(every()).filter(([, { needs }]) => !needs || may(needs)));
+/** The views that this person may use. */
+const views = () => {
+  for (const { name, title, icon, script } of me.value?.views ?? []) {
+    const load = async () => (await import("./kit.js")).made(script);
+    VIEWS[name] ??= { name: title, icon, load, needs: "plugins list" };
+  }
+  return Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
+};
 
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, View>>} */
 const loaded = signal({});
@@ -88,7 +69,7 @@ const missing = signal({});
 /** @param {string} name */
 async function load(name) {
   try {
-    const module = await every()[name].load();
+    const module = await VIEWS[name].load();
     loaded.value = { ...loaded.value, [name]: module.default };
   } catch (error) {
     missing.value = { ...missing.value, [name]: error };
@@ -162,7 +143,7 @@ function Navigation({ view }) {
   `;
 }
 
-/** What stands above everything else: that nobody answers, or that this page is an old one. */
+/** A warning: the gateway does not answer, or this page is old. */
 function Above() {
   if (outdated.value) {
     return html`
@@ -183,7 +164,7 @@ function Above() {
   );
 }
 
-/** A view on its way, or why it does not come. @param {{ name: string }} props */
+/** A loading view, or its error. @param {{ name: string }} props */
 function Coming({ name }) {
   if (name in missing.value) return html`<${Missing} error=${missing.value[name]} />`;
   return html`
@@ -231,7 +212,7 @@ function App() {
   }, [name, language.value]);
   const mark = unread.value + waiting.value;
   useEffect(() => {
-    document.title = `${mark ? `(${mark}) ` : ""}${t(every()[name].name)} · nanobot`;
+    document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
   }, [name, language.value, mark]);
   if (access.value === "out") return html`<${Door} />`;
   return html`
