@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, object]] = {
         "password": "p",
         "trusted_authserv": ["mx.example.org"],
     },
+    "mattermost": {"url": "http://127.0.0.1:9", "token": "t" * 26},
     "whatsapp": {
         "phone_number_id": "106540352242922",
         "access_token": "E" * 30,

@@ -41,6 +41,7 @@ from nanobot_channels.discord import DiscordChannel, Server
 from nanobot_channels.discord.parts import has_components
 from nanobot_channels.matrix import MatrixChannel
 from nanobot_channels.matrix.api import Account
+from nanobot_channels.mattermost import open_channel as open_mattermost
 from nanobot_channels.slack import SlackChannel
 from nanobot_channels.slack.parts import payload_of as payload_of_slack
 from nanobot_channels.telegram import TelegramChannel
@@ -55,6 +56,7 @@ from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import MailServer, letter
 from tests.doubles.matrix_rooms import oversized
 from tests.doubles.matrix_server import MatrixServer
+from tests.doubles.mattermost_server import MattermostServer
 from tests.doubles.slack_methods import START
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
@@ -407,6 +409,48 @@ class HeardBy(WhatsAppChannel):
         await super().run(intake)
 
 
+class Mattermost:
+    """A server on loopback, and its websocket. Nobody acknowledges a post there."""
+
+    def __init__(self, server: MattermostServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        channel = open_mattermost("checked", self._server.settings)
+        channel.reached_at("https://bot.example.org/channels/checked")
+        return channel
+
+    async def say(self, text: str) -> None:
+        await self._server.say(self._server.dm, text)
+
+    async def again(self) -> None:
+        """The channel looks for it in what was posted."""
+
+    async def disturb(self) -> None:
+        await self._server.raw("no JSON")
+        await self._server.event("of_a_new_kind", {"what": "ever"})
+        await self._server.event("posted", {"post": '{"id": 7}'})
+        await self._server.event("reaction_added", {"reaction": "x"})
+
+    def acknowledged(self) -> int | None:
+        return None
+
+    def shown(self) -> list[str]:
+        return [re.sub(r"\\(.)", r"\1", text) for text in self._server.texts(self._server.dm)]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text) <= 16_383
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "elsewhere")
+
+
+@asynccontextmanager
+async def mattermost() -> AsyncIterator[Platform]:
+    async with MattermostServer() as server:
+        yield Mattermost(server)
+
+
 @asynccontextmanager
 async def whatsapp() -> AsyncIterator[Platform]:
     async with WhatsAppServer() as server, AsyncExitStack() as doors:
@@ -451,6 +495,7 @@ PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
     Udp,
     mailbox,
     whatsapp,
+    mattermost,
 )
 
 

@@ -26,6 +26,8 @@ from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import OWNER, MailServer, letter
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
+from tests.doubles.mattermost_server import ANN as MATTERMOST_ANN
+from tests.doubles.mattermost_server import MattermostServer
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
@@ -130,6 +132,16 @@ async def _whatsapp(stack: AsyncExitStack) -> Platform:
     return Platform("whatsapp", server.settings, "access_token", WHATSAPP_ANN, say)
 
 
+async def _mattermost(stack: AsyncExitStack) -> Platform:
+    server = await stack.enter_async_context(MattermostServer())
+
+    async def say() -> None:
+        await server.until(lambda: server.connections > 0)
+        await server.say(server.dm, "hello")
+
+    return Platform("mattermost", server.settings, "token", MATTERMOST_ANN, say)
+
+
 _PLATFORMS = {
     "telegram": _telegram,
     "discord": _discord,
@@ -138,6 +150,7 @@ _PLATFORMS = {
     "email": _email,
     "udp": _udp,
     "whatsapp": _whatsapp,
+    "mattermost": _mattermost,
 }
 _UNAWAITED = {"udp", "whatsapp"}
 """Nobody can be waited for there before the channel is connected."""

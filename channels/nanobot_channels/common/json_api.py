@@ -168,4 +168,6 @@ class JsonApi:
             return read
         code, text = error or (None, "no usable answer")
         after = seconds(answer.headers.get("Retry-After"))
+        if after is None and answer.status == 429:
+            after = seconds(answer.headers.get("X-RateLimit-Reset"))
         raise ApiRefusal(f"{self._platform}, {what}: {text[:300]}", answer.status, code, after)
