@@ -1,0 +1,113 @@
+"""A nanobot without its plugins: a copy of the program without the folder `nanobot/plugins` answers
+over Telegram, keeps what it promises about messages, and says what is not there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.seam.entry_points import BUILT_IN
+from tests.process.harness import World, open_world
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """Where the copy is."""
+    place = tmp_path / "bare"
+    leave = shutil.ignore_patterns("plugins", "__pycache__")
+    shutil.copytree(ROOT / "nanobot", place / "nanobot", ignore=leave)
+    for folder in ("skills", "workspace_template"):
+        shutil.copytree(ROOT / folder, place / folder)
+    shutil.copy(ROOT / "pyproject.toml", place)
+    channels = ROOT / "channels" / "nanobot_channels"
+    shutil.copytree(channels, place / "nanobot_channels", ignore=leave)
+    assert not (place / "nanobot" / "plugins").exists()
+    return place
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path) as opened:
+        yield opened
+
+
+def environ(world: World, bare: Path, **more: str) -> dict[str, str]:
+    paths = [str(bare), *(p for p in sys.path if p and not p.startswith(str(ROOT / "channels")))]
+    return {
+        "PATH": os.environ["PATH"],
+        "NANOBOT_HOME": str(world.home),
+        "PYTHONPATH": os.pathsep.join(p for p in paths if p != str(ROOT)),
+        **more,
+    }
+
+
+async def run(world: World, bare: Path, *arguments: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, *arguments),
+        cwd=bare,
+        env=environ(world, bare),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        out, _ = await process.communicate()
+    return out.decode()
+
+
+async def begun(world: World, bare: Path, log: Path, **more: str) -> asyncio.subprocess.Process:
+    with log.open("ab") as errors:
+        process = await asyncio.create_subprocess_exec(
+            *(*COMMAND, "gateway"),
+            cwd=bare,
+            env=environ(world, bare, **more),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+        )
+    assert process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        ready = (await process.stdout.readline()).decode()
+    assert ready.startswith("ready ")
+    return process
+
+
+async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
+    world: World, bare: Path, tmp_path: Path
+) -> None:
+    world.configure(more='[voice]\nanswers = "always"\nmodel = "test/tts"\n')
+    log = tmp_path / "log"
+    process = await begun(world, bare, log, NANOBOT_CRASH_AT="finish:2:before")
+    try:
+        world.telegram.say(1, "say:hello")
+        await world.answered(1, 1)
+        world.telegram.say(1, "say:again")  # dies over this one
+        async with asyncio.timeout(PATIENCE):
+            await process.wait()
+        process = await begun(world, bare, log)
+        await world.answered(1, 2)
+        assert world.texts(1) == ["hello", "again"]
+        listed = {e["name"]: e for e in json.loads(await run(world, bare, "plugins", "--json"))}
+        assert set(listed) >= set(BUILT_IN)
+        for name in BUILT_IN:
+            assert listed[name]["state"] == "failed"
+            assert "No module named 'nanobot.plugins'" in listed[name]["why"]
+            assert f"{name} (nanobot.plugins) is left out" in log.read_text()
+        said = json.loads(await run(world, bare, "doctor", "--json"))
+        texts = [each["text"] for each in said]
+        assert any(text.startswith("voice (nanobot.plugins) is left out") for text in texts)
+        assert any("voice" in text and "not a known key" in text for text in texts)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            async with asyncio.timeout(PATIENCE):
+                assert await process.wait() == 0, log.read_text()
