@@ -180,6 +180,21 @@ async def test_a_broken_connection_is_resumed_and_nothing_comes_twice(
     assert len({message.dedupe_key for message in intake.messages}) == len(intake.messages) == 6
 
 
+async def test_a_resumed_connection_remembers_when_the_very_first_start_was(
+    discord: DiscordServer,
+) -> None:
+    intake = FakeIntake()
+    async with opened(discord) as channel:
+        async with receiving(channel, intake):
+            await intake.until(lambda: intake.stored is not None)
+        first = (intake.stored or "").partition(":")[2]
+        async with receiving(channel, intake):
+            message = await discord.say(CHAT, "hello")
+            await intake.received(1)
+    assert (len(discord.identified), len(discord.resumed)) == (1, 1)
+    assert intake.stored == f"{message['id']}:{first}"
+
+
 def _cut(discord: DiscordServer) -> Callable[[], Awaitable[None]]:
     async def cut() -> None:
         discord.cut()

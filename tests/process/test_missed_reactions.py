@@ -8,6 +8,9 @@ import time
 import pytest
 
 from tests.doubles.discord_server import DM, PERSON
+from tests.doubles.matrix_rooms import ANN as ANN_ON_MATRIX
+from tests.doubles.matrix_rooms import ME
+from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.slack_rules import shown_text as shown_on_slack
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import PATIENCE, World
@@ -88,6 +91,37 @@ owners = ["U1"]
             ]
 
         await slack.until(over, PATIENCE)
+        file = world.workspace / "effects"
+        assert (file.read_text() if file.exists() else "") == effect
+        assert await gateway.stop() == 0
+    world.verify()
+
+
+@pytest.mark.parametrize(("emoji", "effect"), [("👍", "done\n"), ("👎", "")])
+async def test_on_matrix(world: World, emoji: str, effect: str) -> None:
+    async with MatrixServer() as matrix:
+        world.configure(
+            more=f"""
+[channels.matrix]
+homeserver = "{matrix.root_url}"
+user = "{ME}"
+password = "{matrix.password}"
+owners = ["{ANN_ON_MATRIX}"]
+{RULE}"""
+        )
+        gateway = await world.start()
+        await matrix.until(lambda: matrix.since > 0)
+        matrix.say(matrix.dm, ASKING)
+        await matrix.until(lambda: any("may" in text.lower() for text in matrix.texts(matrix.dm)))
+        await world.eventually(lambda: world.rows("SELECT state FROM outbound") == [("sent",)])
+        ((question,),) = world.rows("SELECT receipt FROM outbound_parts")
+        await gateway.kill()
+        for sender, key in (("@bob:loopback", emoji), (ANN_ON_MATRIX, emoji)):
+            relates = {"rel_type": "m.annotation", "event_id": question, "key": key}
+            matrix.rooms.add(matrix.dm, "m.reaction", {"m.relates_to": relates}, sender=sender)
+        gateway = await world.start()
+        await world.eventually(lambda: decided(world))
+        await matrix.until(lambda: "it is over" in matrix.texts(matrix.dm))
         file = world.workspace / "effects"
         assert (file.read_text() if file.exists() else "") == effect
         assert await gateway.stop() == 0
