@@ -29,7 +29,8 @@ from nanobot.agent.budgets import Budgets
 from nanobot.bus.core import Bus
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import Address, InboundMessage, Role, Sender
-from nanobot.server.peers import PeerProcesses, ThisProcess
+from nanobot.server.peers import PeerProcesses
+from nanobot.server.this_process import ThisProcess
 from nanobot.session.inbox import Admission
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
@@ -223,7 +224,7 @@ async def measure(
         bus.drives = False
         talkers = Talkers(store, bus)
         assert store.notices is not None
-        peers = PeerProcesses(store.notices, bus, SystemClock(), _this())
+        peers = PeerProcesses(store.notices, bus, SystemClock(), _this(), store.beats)
         await stack.enter_async_context(peers.serving())
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(talkers.deliver()), tasks.create_task(talkers.poll())]

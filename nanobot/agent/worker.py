@@ -25,7 +25,6 @@ from nanobot.system import STORE_RETRY_SECONDS
 
 _TRUSTED_ATTEMPTS = 2
 """A crash takes every run down, so one unclean end says nothing about a run; two do."""
-_LOOK_SECONDS = 2.0
 _GATHER_SECONDS = 0.05
 
 
@@ -68,6 +67,8 @@ class Worker:
         self._one_suspect = asyncio.Lock()
         self._driven: dict[str, tuple[ActiveRun, asyncio.Timeout]] = {}
         self._serving = 0
+        self._held = 0
+        self._holding = asyncio.Event()
         self._stopping = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -93,6 +94,7 @@ class Worker:
             works["agent: cancelled callers"] = self._follow_up
             if self._shared:
                 works["agent: leases"] = self._keep_leases
+                works["agent: lanes of others"] = self._look_for_lanes
             begin_all(tasks, works, self._clock)
 
     async def attend(self, session_key: str) -> bool:
@@ -103,6 +105,7 @@ class Worker:
     async def drain(self, seconds: float) -> bool:
         """Claim nothing more and wait for what runs, at most `seconds`. True: all of it ended."""
         self._stopping.set()
+        self._bus.peers.here_changed()
         try:
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
@@ -168,6 +171,14 @@ class Worker:
             return await self._one_run(key, kind)
 
     async def _one_run(self, key: str, kind: RunKind) -> bool:
+        self._held += 1
+        self._holding.set()
+        try:
+            return await self._one_claim(key, kind)
+        finally:
+            self._held -= 1
+
+    async def _one_claim(self, key: str, kind: RunKind) -> bool:
         try:
             claim = await self._journal.claim(key, self._ids.run_id(), self._runner.settings.zone)
             held = await self._journal.held(key) if claim is None else 0.0
@@ -267,17 +278,22 @@ class Worker:
                 await self.recover()
 
     async def _keep_leases(self) -> None:
-        """Renew what is held, and look for lanes that others left or that nobody woke us for."""
-        looked = renewed = self._clock.monotonic()
+        """Renew the lanes that are held, and once after the last of them."""
+        renewed = self._clock.monotonic()
         while True:
-            await self._clock.sleep(_LOOK_SECONDS)
-            now = self._clock.monotonic()
-            if now - renewed >= LANE.renew:
-                renewed = await self._renew(renewed, now)
-            if now - looked >= _LOOK_SECONDS:
-                looked = now
-                with boundary("looking for lanes"):
-                    await self.recover()
+            if not self._held:
+                self._holding.clear()
+                await self._holding.wait()
+                renewed = self._clock.monotonic()
+            await self._clock.sleep(LANE.renew)
+            renewed = await self._renew(renewed, self._clock.monotonic())
+
+    async def _look_for_lanes(self) -> None:
+        """Look for lanes that others left, or that nobody woke us for."""
+        while True:
+            await self._bus.peers.look_due(self._clock)
+            with boundary("looking for lanes"):
+                await self.recover()
 
     async def _renew(self, last: float, now: float) -> float:
         """Returns when the leases were last known to be ours; past LANE.give_up, lets go."""

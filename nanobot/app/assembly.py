@@ -247,7 +247,7 @@ class _Assembly:
             adapters=Adapters(self.config, self.plugins),
             received=self.received,
             clock=self.machine.clock,
-            shared=self.store.shared,
+            beats=self.store.beats if self.store.shared else None,
         )
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
@@ -263,7 +263,7 @@ class _Assembly:
             "retention": retention_of(self.config, self.store, self.eraser, self.archives).run,
         }
         work = partial(side_by_side, works, clock)
-        return scheduler_over(self.bus.journal, clock, work, shared=self.store.shared)
+        return scheduler_over(self.store.beats, clock, work, shared=self.store.shared)
 
     def _engine(
         self,

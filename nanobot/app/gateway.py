@@ -87,7 +87,10 @@ class Gateway:
         """The operations over the store alone: within, no run starts, no channel is served and
         nobody else can open a SQLite store. Raises StoreError."""
         async with AsyncExitStack() as stack:
-            yield (await self._opened(stack, command)).operations
+            parts = await self._opened(stack, command)
+            yield parts.operations
+            if parts.peers is not None:
+                await parts.peers.tell_to_look()
 
     @asynccontextmanager
     async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[Parts]:
@@ -154,7 +157,7 @@ class Gateway:
         works: dict[str, Work] = {
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
-            "remembering": parts.stages.remember,
+            "remembering": partial(parts.stages.remember, parts.engine.bus),
         }
         titling = titling_of(self.config.agent, parts.conversations, parts.models)
         if titling is not None:
@@ -270,6 +273,6 @@ def _api(parts: Parts) -> ApiParts:
         trusted_programs=parts.live.config.web.trusted_programs,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,
-        shared=parts.peers is not None,
+        beats=parts.starter.beats,
         each_plugin=parts.plugged.each,
     )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
+from loguru import logger
 
 from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.channels.attachments import AttachmentFetcher
-from nanobot.channels.host import ChannelHost, Hosting, all_settled
+from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import menu, open_channel
 from nanobot.channels.menus import MenuSettings
@@ -32,6 +33,7 @@ from nanobot.ports import (
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
+from nanobot.store.beats import Beats
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 
@@ -89,7 +91,7 @@ class HostedChannels:
 
     async def settled(self) -> None:
         """Return once each has succeeded or failed for the first time, or after 10 s."""
-        await all_settled(self._hosts, _READY_SECONDS)
+        await _all_settled(self._hosts, _READY_SECONDS)
 
     def stop_intake(self) -> None:
         """Nothing new is taken on; deliveries go on."""
@@ -147,8 +149,8 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Begins channels as tasks and adds them to `channels`. `shared`: other processes work on the
-    same store; `text_of` gives what a run has said so far, wherever it is driven."""
+    """Begins channels as tasks and adds them to `channels`. Where other processes work on the same
+    store there are `beats`; `text_of` gives what a run has said so far, wherever it is driven."""
 
     config: Config
     channels: HostedChannels
@@ -158,7 +160,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters
     received: Received
     clock: Clock
-    shared: bool
+    beats: Beats | None = None
 
     def intake(self, name: str, gate: Gate, host: ChannelHost | None = None) -> ChannelIntake:
         """Where the messages of a channel come in; its host hears of them."""
@@ -170,7 +172,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
-        hosting = Hosting(shared=self.shared, attended=terminal.attended)
+        hosting = Hosting(beats=self.beats, attended=terminal.attended)
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
     def web_intake(self, gate: Gate) -> ChannelIntake:
@@ -179,7 +181,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
 
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
         # Every process shows to its own pages what it sends; who comes later reads the log.
-        hosting = Hosting(shared=self.shared, attended=lambda _chat: True)
+        hosting = Hosting(beats=self.beats, attended=lambda _chat: True)
         return self._start(tasks, WEB, channel, _AT_THE_PAGE, hosting)
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
@@ -215,7 +217,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             blobs=self.received.blobs,
             fetcher=fetcher,
             arrived=self.operations.engine.records.arrived,
-            shared=self.shared,
+            beats=self.beats,
             menus=self._menus(channel, settings),
         )
 
@@ -260,3 +262,13 @@ def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
         pairing=settings.pairing,
         able=able,
     )
+
+
+async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
+    """Wait until each has succeeded or failed for the first time, so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            for host in hosts:
+                await host.settled.wait()
+    except TimeoutError:
+        logger.warning("some channels have not answered yet")

@@ -74,7 +74,8 @@ def peers_of(
     records, channels, scheduler, look_at_jobs = given
     if store.notices is None:
         return None
-    from nanobot.server.peers import PeerProcesses, ThisProcess  # noqa: PLC0415 - of few
+    from nanobot.server.peers import PeerProcesses  # noqa: PLC0415 - of few
+    from nanobot.server.this_process import ThisProcess  # noqa: PLC0415
 
     async def ended(run_id: str) -> bool:
         run = await records.run(run_id)
@@ -90,4 +91,4 @@ def peers_of(
         ended=ended,
         jobs_changed=look_at_jobs,
     )
-    return PeerProcesses(store.notices, bus, clock, this)
+    return PeerProcesses(store.notices, bus, clock, this, store.beats)

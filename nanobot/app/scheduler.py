@@ -8,7 +8,7 @@ from loguru import logger
 
 from nanobot.channels.lease import ChannelLease
 from nanobot.ports import Clock
-from nanobot.session.journal import Journal
+from nanobot.store.beats import Beats
 
 LEASE = "(scheduler)"
 """Among the leases of channels; no channel is called so."""
@@ -41,7 +41,7 @@ class Scheduler:
 
 
 def scheduler_over(
-    journal: Journal, clock: Clock, work: Callable[[], Awaitable[None]], *, shared: bool
+    beats: Beats, clock: Clock, work: Callable[[], Awaitable[None]], *, shared: bool
 ) -> Scheduler:
     """The scheduler of one process; of those that share a store one holds the lease."""
-    return Scheduler(work, ChannelLease(LEASE, journal, clock) if shared else None)
+    return Scheduler(work, ChannelLease(LEASE, beats, clock) if shared else None)

@@ -41,7 +41,7 @@ class Subscription:
         self.session_key = session_key
         self.elsewhere = elsewhere
         self.lost = 0
-        self._kinds = kinds
+        self.kinds = kinds
         self._events: deque[RunEvent] = deque()
         self._some = asyncio.Event()
         self._ended = False
@@ -54,7 +54,7 @@ class Subscription:
 
     def offer(self, event: RunEvent) -> None:
         """Never blocks."""
-        if event.kind not in self._kinds:
+        if event.kind not in self.kinds:
             return
         if len(self._events) == _WATCH_LIMIT:
             self._events.popleft()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from nanobot.messages import Address, RunEvent
+from nanobot.ports import Clock
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
+
+_LOOK_SECONDS = 2.0
 
 
 class Peers:
@@ -49,3 +52,10 @@ class Peers:
     def watched(self, session_key: str) -> bool:
         """Whether somebody elsewhere watches a session."""
         return False
+
+    def here_changed(self) -> None:
+        """What this process does has changed."""
+
+    async def look_due(self, clock: Clock) -> None:
+        """Wait until the store is to be looked at for what others may have left there."""
+        await clock.sleep(_LOOK_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -45,6 +45,7 @@ from nanobot.ports import (
     Telling,
 )
 from nanobot.session.inbox import Admitted
+from nanobot.store.beats import Beats
 from nanobot.supervision import Work, begin_all
 from nanobot.system import Backoff
 
@@ -68,8 +69,9 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
     `menus` are for the platform's menus of commands, `arrived` tells which messages of a platform
-    are known to be ours. `shared`: other processes work on the same store; `attended`: they serve
-    this channel, too, and this says whether somebody is in the chat of that id here."""
+    are known to be ours. Where other processes work on the same store there are `beats`;
+    `attended`: they serve this channel, too, and this says whether somebody is in the chat of that
+    id here."""
 
     preview: bool = True
     show_tools: bool = False
@@ -79,7 +81,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     fetcher: AttachmentFetcher | None = None
     menus: MenuSettings = MenuSettings()
     arrived: Arrived | None = None
-    shared: bool = False
+    beats: Beats | None = None
     attended: Callable[[str], bool] | None = None
 
 
@@ -119,7 +121,9 @@ class ChannelHost:
         self.confides, self.is_after = sender.confides, sender.is_after
         can = channel.capabilities
         bus.on_slowed(name, sender.rates.heard)
-        self._leases = ChatLeases(name, bus.journal, clock, shared=hosting.shared and not can.waits)
+        self._leases = ChatLeases(
+            name, bus.journal, clock, shared=hosting.beats is not None and not can.waits
+        )
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
@@ -139,7 +143,7 @@ class ChannelHost:
         self._missed: MissedReactions | None = None
         self._fetcher = hosting.fetcher
         shared = None
-        if hosting.shared and hosting.attended is not None:
+        if self._hosting.beats is not None and hosting.attended is not None:
             shared = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             name, sender, bus, clock, rng, self._release_preview, self._leases, shared
@@ -171,37 +175,38 @@ class ChannelHost:
     def _settle(self, state: str) -> None:
         self.state = state
         self.settled.set()
+        self._bus.peers.here_changed()
 
     async def run(self, intake: ChannelIntake) -> None:
         """Receive, deliver and show work until cancelled. Of processes that share a store the one
         with the channel's lease does, or receives if the channel is `shared`."""
         try:
-            if not self._hosting.shared or self._channel.capabilities.waits:
+            if self._hosting.beats is None or self._channel.capabilities.waits:
                 await self._serve(intake)
             elif not self.shares:
-                await self._in_turn(partial(self._serve, intake))
+                await self._in_turn(self._hosting.beats, partial(self._serve, intake))
             else:
                 await self.moved.load()
                 async with asyncio.TaskGroup() as tasks:
                     self._leases.helping = True
                     self._begin(tasks, self._speaking())
-                    await self._in_turn(partial(self._listening, intake))
+                    await self._in_turn(self._hosting.beats, partial(self._listening, intake))
         finally:
             await self._leases.leave()
 
     @property
     def shares(self) -> bool:
         """Whether several processes speak for it, each in chats of its own."""
-        return self._hosting.shared and self._channel.capabilities.shared
+        return self._hosting.beats is not None and self._channel.capabilities.shared
 
     @property
     def speaks(self) -> bool:
         """Whether chats are answered from here."""
         return self.state in _SERVED or (self.shares and self.state == "standby")
 
-    async def _in_turn(self, serve: Callable[[], Awaitable[None]]) -> None:
+    async def _in_turn(self, beats: Beats, serve: Callable[[], Awaitable[None]]) -> None:
         """Serve while the channel's lease is ours, and wait for it in between."""
-        lease = ChannelLease(self.name, self._bus.journal, self._clock, shares=self.shares)
+        lease = ChannelLease(self.name, beats, self._clock, shares=self.shares)
         while True:
             self._leases.helping = self.shares
             if not await lease.take():
@@ -228,7 +233,7 @@ class ChannelHost:
     def _speaking(self) -> dict[str, Work]:
         """What delivers and shows work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
-        if self._hosting.shared:
+        if self._hosting.beats is not None:
             works["outbox of other processes"] = self._others.outbox
         typing = self._channel.capabilities.typing
         shown = [self._drafts, self._previews, self._reactions]
@@ -246,7 +251,7 @@ class ChannelHost:
         channel, works = self._channel, dict[str, Work]()
         if self._fetcher is not None:
             works["files"] = self._fetcher.run
-            if self._hosting.shared and isinstance(channel, Receiving):
+            if self._hosting.beats is not None and isinstance(channel, Receiving):
                 works["files of other processes"] = self._others.files
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
@@ -381,13 +386,3 @@ class ChannelHost:
                     await channel.typing(there)
         except (ChannelError, TimeoutError) as error:
             logger.debug("{}: typing could not be shown: {}", run.address, error)
-
-
-async def all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
-    """Wait until each has succeeded or failed for the first time, so long at most."""
-    try:
-        async with asyncio.timeout(seconds):
-            for host in hosts:
-                await host.settled.wait()
-    except TimeoutError:
-        logger.warning("some channels have not answered yet")

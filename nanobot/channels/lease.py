@@ -5,63 +5,58 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
 
 from loguru import logger
 
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
 from nanobot.session.lease import CHANNEL
-
-_LOOK_SECONDS = 2.0
-
-
-class Leases(Protocol):
-    """The part of the Journal that knows who serves what."""
-
-    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
-        """See Journal."""
-        ...
-
-    async def leave_channel(self, channel: str) -> None:
-        """See Journal."""
-        ...
+from nanobot.store.beats import Beats
 
 
 class ChannelLease:
     """The right to serve one channel: waited for, kept, and given back. `shares`: who has it lets
     other processes speak to the chats."""
 
-    def __init__(self, channel: str, leases: Leases, clock: Clock, *, shares: bool = False) -> None:
+    def __init__(self, channel: str, beats: Beats, clock: Clock, *, shares: bool = False) -> None:
         self._shares = shares
         self._channel = channel
-        self._leases = leases
+        self._beats = beats
         self._clock = clock
 
     async def take(self) -> bool:
         """Whether the channel is ours now; False while another process has it, and while the store
         cannot tell."""
         with suppress(StoreError):
-            return await self._leases.hold_channel(self._channel, shares=self._shares)
+            return await self._beats.leases.hold_channel(self._channel, shares=self._shares)
         return False
 
     async def wait(self) -> None:
         """Return once the channel is ours."""
         while not await self.take():
-            await self._clock.sleep(_LOOK_SECONDS)
+            await self._over()
+
+    async def _over(self) -> None:
+        """Return once nobody has it, as far as a beat shows."""
+        number = self._beats.last.number
+        while True:
+            number, _, found = await self._beats.after(number)
+            if found is not None:
+                held = found.others.get(self._channel)
+                if held is None or held.left <= 0:
+                    return
 
     async def keep(self) -> None:
-        """Renew it; returns once it is lost."""
-        renewed = self._clock.monotonic()
+        """Return once it is lost; each beat renews it."""
+        since, number = self._clock.monotonic(), self._beats.last.number
+        renewed = since
         while self._clock.monotonic() - renewed < CHANNEL.give_up:
-            await self._clock.sleep(CHANNEL.renew)
-            began = self._clock.monotonic()
-            try:
-                if not await self._leases.hold_channel(self._channel, shares=self._shares):
-                    break
-                renewed = began
-            except StoreError as error:
-                logger.warning("{}: its lease cannot be renewed: {}", self._channel, error)
+            number, began, found = await self._beats.after(number)
+            if found is None or began < since:  # what was under way may not have seen it
+                continue
+            if not found.alone and self._channel not in found.ours:
+                break
+            renewed = began
         logger.error("{}: another process may serve it now", self._channel)
 
     async def holding(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -80,5 +75,4 @@ class ChannelLease:
 
     async def give_back(self) -> None:
         """Nobody has to wait until it runs out."""
-        with suppress(StoreError):
-            await self._leases.leave_channel(self._channel)
+        await self._beats.leave(self._channel)

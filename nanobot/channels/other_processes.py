@@ -6,11 +6,9 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.ports import Clock
 
-_LOOK_SECONDS = 2.0
-
 
 class OtherProcesses:
-    """Not each of their notices arrives, so the store is read every two seconds."""
+    """Not each of their notices arrives, so the store is read as often as `Peers.look_due` says."""
 
     def __init__(self, name: str, bus: Bus, clock: Clock) -> None:
         self._name = name
@@ -20,7 +18,7 @@ class OtherProcesses:
     async def outbox(self) -> None:
         """Deliver what they came to owe our chats."""
         while True:
-            await self._clock.sleep(_LOOK_SECONDS)
+            await self._bus.peers.look_due(self._clock)
             with boundary(f"looking into the outbox of {self._name}"):
                 for address in await self._bus.journal.owed_chats(self._name):
                     self._bus.deliver(address)
@@ -28,5 +26,5 @@ class OtherProcesses:
     async def files(self) -> None:
         """Fetch the files of messages that they admitted."""
         while True:
-            await self._clock.sleep(_LOOK_SECONDS)
+            await self._bus.peers.look_due(self._clock)
             self._bus.files_came(self._name).set()

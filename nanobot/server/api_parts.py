@@ -12,6 +12,7 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.seam.installed import FoundPlugin
+from nanobot.store.beats import Beats
 from nanobot.workspace.received import Received
 
 
@@ -21,8 +22,8 @@ def _no_plugins(_field: str, _use: Callable[[FoundPlugin, Any], Any]) -> Sequenc
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
-    somebody in; `embed` and `transcribe` are there where a model is configured for it. `shared`:
-    other processes work on the store too. `mcp_approves`: programs may approve over MCP.
+    somebody in; `embed` and `transcribe` are there where a model is configured for it, `beats`
+    where other processes work on the store too. `mcp_approves`: programs may approve over MCP.
     `trusted_programs`: names of tokens, whose words count as an owner's. `each_plugin` calls a
     field of each plugin that is on."""
 
@@ -32,7 +33,7 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     run_service: RunService
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Sequence[float]]]] | None = None
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
-    shared: bool = False
+    beats: Beats | None = None
     each_plugin: Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]] = _no_plugins
     mcp_approves: bool = False
     trusted_programs: tuple[str, ...] = ()

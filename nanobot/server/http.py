@@ -124,7 +124,7 @@ class HttpService:
         engine = api.operations.engine
         self.push = PushService(self._config, engine.records, self._tokens, self._clock)
         await self.push.bring_over()
-        work = partial(self.push.run, engine.bus, shared=api.shared)
+        work = partial(self.push.run, engine.bus, api.beats)
         name = "web: notifications"
         return tasks.create_task(supervised(name, work, self._clock), name=name)
 

@@ -2,13 +2,13 @@
 what they tell.
 
 Everything is a hint: what gets lost is found in the store within seconds, by whoever looks there
-anyway. Where there are no others, one notice in two seconds is all that is sent.
+anyway. Where nothing happens nothing is told; who lives is seen in the beats.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -17,19 +17,21 @@ import msgspec
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
-from nanobot.errors import StoreError
-from nanobot.messages import Address, EventKind, RunEvent
+from nanobot.messages import WEB, Address, EventKind, RunEvent
 from nanobot.ports import Clock
 from nanobot.server.current_runs import CurrentRuns
+from nanobot.server.living import Living
+from nanobot.server.looks import PeerLooks
 from nanobot.server.presence import Presence
 from nanobot.server.remote_runs import RemoteRuns
 from nanobot.server.signals import (
     Changed,
+    Dead,
     Emitted,
     Gone,
     Here,
+    Look,
     Owed,
-    Packer,
     Piece,
     Signal,
     Slowed,
@@ -39,55 +41,46 @@ from nanobot.server.signals import (
     Woken,
     brief,
 )
-from nanobot.session.entries import ReplyEntry
+from nanobot.server.telling import Pieces, Telling, whole_so_far
+from nanobot.server.this_process import ThisProcess
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
-from nanobot.store.database.notices import MAX_BYTES, Notices, name_of
+from nanobot.store.beats import Beats
+from nanobot.store.database.identity import name_of, process_name
+from nanobot.store.database.notices import Notices
 from nanobot.supervision import Work, begin_all
 
-HEARTBEAT_SECONDS = 2.0
-GATHER_SECONDS = 0.01
-"""What is said within so long goes out together."""
+AGAIN_SECONDS = 2.0
+"""Between two introductions, where somebody needs them often."""
 DELTA_SECONDS = 0.3
 """What a model says within so long goes out as one piece."""
 
-_MOST_WAITING = 10_000
 _MOST_CHANNELS = 4_096
 _WATCHED_AT_ONCE = 40
 _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT, EventKind.END})
 
 
-class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """What this process does and knows: whether it drives lanes and fires jobs now, which channels
-    it serves, which shared ones it answers for, whether it has a lane in hand, what a run here has
-    said, and whether a run is over. `jobs_changed` is called when jobs have changed elsewhere."""
-
-    drives: Callable[[], bool]
-    schedules: Callable[[], bool]
-    serves: Callable[[], Collection[str]]
-    speaks: Callable[[], Collection[str]]
-    holds: Callable[[str], bool]
-    partial: Callable[[str], ReplyEntry | None]
-    ended: Callable[[str], Awaitable[bool]]
-    jobs_changed: Callable[[], None]
-
-
 class PeerProcesses(Peers):
     """See bus.peers.Peers."""
 
-    def __init__(self, notices: Notices, bus: Bus, clock: Clock, this: ThisProcess) -> None:
+    def __init__(
+        self, notices: Notices, bus: Bus, clock: Clock, this: ThisProcess, beats: Beats
+    ) -> None:
         self.runs = RemoteRuns(this.serves)
         self.presence = Presence(notices.own, clock)
+        self.looks = PeerLooks(clock, lambda: notices.listening_since is not None)
         self._notices = notices
         self._bus = bus
         self._clock = clock
         self._this = this
-        self._packer = Packer(notices.own, MAX_BYTES)
+        self._beats = beats
+        self._telling = Telling(notices, clock)
+        self._living = Living(self.presence, self._telling, self.looks, beats, notices, clock)
         self._unpacker = Unpacker()
-        self._waiting: dict[object, tuple[str, Signal]] = {}
-        self._deltas: dict[tuple[str, int, str], RunEvent] = {}
-        self._some = asyncio.Event()
-        self._numbers = 0
+        self._pieces = Pieces()
+        self._making = asyncio.Event()
+        self._followed = asyncio.Event()
+        self._runs_known = asyncio.Event()
         self._local = CurrentRuns()
         self._channels: dict[str, str] = {}
         self._said_here: Here | None = None
@@ -99,10 +92,11 @@ class PeerProcesses(Peers):
         async with asyncio.TaskGroup() as tasks:
             works: dict[str, Work] = {
                 "peers: listening": partial(
-                    self._notices.listen, self._hear, self._introduce, self._clock
+                    self._notices.listen, self._hear, self._listening, self._clock
                 ),
-                "peers: telling": self._tell,
-                "peers: heartbeat": self._beat,
+                "peers: telling": self._telling.run,
+                "peers: beats": partial(self._living.follow, self._beaten),
+                "peers: introductions": self._introduce_often,
                 "peers: answers in the making": self._tell_deltas,
                 "peers: ends": self._clear_doubts,
             }
@@ -114,13 +108,24 @@ class PeerProcesses(Peers):
                 for task in serving:
                     task.cancel()
                 with boundary("taking leave of the other processes"):
-                    await self._send([("", Gone(self._notices.own))])
+                    await self._telling.send([("", Gone(self._notices.own))])
+                    await self._beats.leave(process_name(self._notices.own))
+
+    async def tell_to_look(self) -> None:
+        """A command has changed the store while it serves nobody."""
+        await self._telling.send([("", Look())])
+
+    def _listening(self) -> None:
+        """What was said meanwhile was not heard."""
+        self._introduce()
+        self.looks.stir()
+        self._beats.hurry()
 
     # bus.peers.Peers
 
     def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> bool:
         key = ("woken", session_key)
-        _, before = self._waiting.get(key, ("", None))
+        before = self._telling.waiting(key)
         if isinstance(before, Woken):
             inbound_id = max(inbound_id, before.inbound_id)
         if not self.presence.drive():
@@ -178,7 +183,8 @@ class PeerProcesses(Peers):
         self.runs.forget(event.run_id)
         if event.kind is EventKind.MODEL_DELTA:
             if self.watched(event.session_key):
-                self._gather(event)
+                self._pieces.gather(event)
+                self._making.set()
             return
         self._flush_deltas(event.run_id)
         if event.kind is EventKind.TOOL_RESULT and self.presence.alive():
@@ -187,8 +193,10 @@ class PeerProcesses(Peers):
         for name, peer in self.presence.alive().items():
             if event.session_key in peer.watches:
                 self._say(name, Emitted(event))
-            elif (channel in peer.here.serves and event.kind in _SHOWN) or (
-                peer.here.schedules and event.kind is EventKind.END
+            elif (
+                (channel in peer.here.serves and event.kind in _SHOWN)
+                or (peer.here.schedules and event.kind is EventKind.END)
+                or (WEB in peer.here.serves and event.kind is EventKind.APPROVAL)
             ):
                 there = channel in self._this.speaks()
                 self._say(name, Emitted(brief(event), whole=False, shown=there))
@@ -205,8 +213,15 @@ class PeerProcesses(Peers):
         return self._channels.get(event.run_id, "")
 
     def watching(self, session_key: str, *, begins: bool) -> None:
+        self._followed.set()
         if begins and self.presence.alive():
-            self._say("", Watches(self._notices.own, (session_key,), anew=True))
+            self._telling.say("", Watches(self._notices.own, (session_key,), anew=True))
+
+    def here_changed(self) -> None:
+        self._making.set()
+
+    async def look_due(self, clock: Clock) -> None:
+        await self.looks.due()
 
     def watched(self, session_key: str) -> bool:
         return any(True for _ in self.presence.watching(session_key))
@@ -214,47 +229,40 @@ class PeerProcesses(Peers):
     # What is told
 
     def _say(self, to: str, signal: Signal) -> None:
-        self._numbers += 1
-        self._put(self._numbers, to, signal)
+        self.looks.stir()
+        self._telling.say(to, signal)
 
     def _put(self, key: object, to: str, signal: Signal) -> None:
         """What waits with the same key is said anew, once."""
-        if len(self._waiting) >= _MOST_WAITING and key not in self._waiting:
-            del self._waiting[next(iter(self._waiting))]
-        self._waiting[key] = (to, signal)
-        self._some.set()
-
-    def _gather(self, event: RunEvent) -> None:
-        """Pieces of an answer become one."""
-        kind = "text" if "text" in event.payload else "reasoning"
-        key = (event.run_id, event.model_call, kind)
-        before = self._deltas.get(key)
-        text = str(event.payload.get(kind, ""))
-        if before is not None:
-            text = f"{before.payload.get(kind, '')}{text}"
-        payload = msgspec.convert({kind: text}, dict)
-        self._deltas[key] = msgspec.structs.replace(event, payload=payload)
+        self.looks.stir()
+        self._telling.put(key, to, signal)
 
     def _flush_deltas(self, run_id: str = "") -> None:
-        for key in [key for key in self._deltas if run_id in ("", key[0])]:
-            event = self._deltas.pop(key)
+        for event in self._pieces.take(run_id):
             for name in self.presence.watching(event.session_key):
                 self._say(name, Emitted(event))
 
     async def _tell_deltas(self) -> None:
         while True:
+            if not self._pieces and not self.runs.new():
+                await self._making.wait()
+            self._making.clear()
             await self._clock.sleep(DELTA_SECONDS)
             self._flush_deltas()
-            if self._here() != self._said_here:
+            if self._this.here(self._notices.own) != self._said_here:
                 self._introduce(asks=False)
             slow = self.runs.slow(self._clock.monotonic())
             if slow:
                 self._say("", Watches(self._notices.own, tuple(slow), anew=True))
+                self._followed.set()
 
     async def _clear_doubts(self) -> None:
         """The end of a run may not have been heard: nobody is to wait for it for ever."""
         while True:
-            await self._clock.sleep(HEARTBEAT_SECONDS)
+            if not self.runs:
+                self._runs_known.clear()
+                await self._runs_known.wait()
+            await self._clock.sleep(AGAIN_SECONDS)
             for run_id, session_key in self.runs.doubtful(self._clock.monotonic()):
                 with boundary("looking for the end of a run"):
                     if await self._this.ended(run_id):
@@ -262,47 +270,37 @@ class PeerProcesses(Peers):
                             Emitted(_end_of(run_id, session_key, self._clock.now()), whole=False)
                         )
 
-    async def _tell(self) -> None:
+    async def _introduce_often(self) -> None:
+        """Others forget what we watch, and earlier versions that we live."""
         while True:
-            await self._some.wait()
-            await self._clock.sleep(GATHER_SECONDS)
-            self._some.clear()
-            waiting, self._waiting = list(self._waiting.values()), {}
-            await self._send(waiting)
+            if not self._to_be_said_again():
+                self._followed.clear()
+                await self._followed.wait()
+            await self._clock.sleep(AGAIN_SECONDS)
+            if self._to_be_said_again():
+                self._introduce(asks=False)
 
-    async def _send(self, signals: list[tuple[str, Signal]]) -> None:
-        by_target: dict[str, list[Signal]] = {}
-        for to, signal in signals:
-            by_target.setdefault(to, []).append(signal)
-        texts = [(to, text) for to, all_ in by_target.items() for text in self._packer.packed(all_)]
-        try:
-            await self._notices.send(texts)
-        except StoreError:
-            return  # whoever waits for it looks at the store, once there is one again
+    def _to_be_said_again(self) -> bool:
+        peers = self.presence.alive().values()
+        return any(not peer.here.beats for peer in peers) or (
+            bool(peers) and bool(self._bus.sessions_watched() or self.runs.followed())
+        )
 
-    async def _beat(self) -> None:
-        while True:
-            await self._clock.sleep(HEARTBEAT_SECONDS)
+    def _beaten(self, *, strangers: bool) -> None:
+        """The others were looked at."""
+        if strangers:
+            self._introduce()
+        elif self._this.here(self._notices.own) != self._said_here:
             self._introduce(asks=False)
 
     def _introduce(self, *, asks: bool = True) -> None:
         """Say who we are and what is watched here, some of it at a time."""
-        self._said_here = self._here()
-        self._put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
+        self._said_here = self._this.here(self._notices.own)
+        self._telling.put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
         watched = [*self._bus.sessions_watched(), *self.runs.followed()]
         for begin in range(0, len(watched), _WATCHED_AT_ONCE):
             some = tuple(watched[begin : begin + _WATCHED_AT_ONCE])
-            self._say("", Watches(self._notices.own, some, anew=asks))
-
-    def _here(self) -> Here:
-        able = self._this
-        return Here(
-            self._notices.own,
-            able.drives(),
-            able.schedules(),
-            tuple(able.serves()),
-            speaks=tuple(able.speaks()),
-        )
+            self._telling.say("", Watches(self._notices.own, some, anew=asks))
 
     # What is heard
 
@@ -311,6 +309,8 @@ class PeerProcesses(Peers):
         if not sender or sender == self._notices.own:
             return
         for signal in signals:
+            if not isinstance(signal, Here | Watches):
+                self.looks.stir()
             with boundary("a word of another process"):
                 self._take(sender, signal)
 
@@ -318,6 +318,8 @@ class PeerProcesses(Peers):
         match signal:
             case Here() | Gone() | Watches():
                 self._take_presence(sender, signal)
+            case Dead(peer):
+                self._take_presence(peer, Gone(peer))
             case Woken():
                 self._take_wake(signal)
             case Owed(channel, chat_id):
@@ -326,7 +328,7 @@ class PeerProcesses(Peers):
                 self._bus.let_go(run)
             case Slowed(channel, seconds):
                 self._bus.slow_down(channel, seconds)
-            case Changed():
+            case Changed() | Look():
                 self._this.jobs_changed()
             case Emitted():
                 self._take_event(signal)
@@ -334,7 +336,11 @@ class PeerProcesses(Peers):
                 pass  # put together before
 
     def _take_presence(self, sender: str, signal: Here | Gone | Watches) -> None:
+        before = self.presence.duties_of(sender)
         news = self.presence.take(sender, signal)
+        if before - self.presence.duties_of(sender):
+            self._beats.hurry()  # a lease was given back
+        self._followed.set()
         for event in self._local.all() if news else ():
             if self._channels.get(event.run_id) in news:
                 there = self._channels.get(event.run_id) in self._this.speaks()
@@ -357,12 +363,7 @@ class PeerProcesses(Peers):
             return
         run_id = events[0].run_id
         self._flush_deltas(run_id)
-        delta = msgspec.structs.replace(
-            events[0],
-            kind=EventKind.MODEL_DELTA,
-            model_call=partial.call,
-            payload={"text": partial.text},
-        )
+        delta = whole_so_far(events[0], partial.call, partial.text)
         self._say(to, Emitted(delta, anew=True))
 
     def _take_wake(self, signal: Woken) -> None:
@@ -377,6 +378,9 @@ class PeerProcesses(Peers):
     def _take_event(self, signal: Emitted) -> None:
         event, watched = signal.event, signal.event.session_key in self._bus.sessions_watched()
         news = self.runs.note(event, self._clock.monotonic(), anew=signal.anew, there=signal.shown)
+        if self.runs:
+            self._runs_known.set()
+            self._making.set()
         if watched and not signal.whole:
             return  # whoever watches the session gets it whole, or finds the end in the store
         if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):

@@ -10,7 +10,9 @@ from nanobot.ports import Clock
 from nanobot.server.signals import Gone, Here, Watches
 
 GONE_SECONDS = 7.0
-"""Whoever was not heard of for so long is not counted on any more."""
+"""One that says that it lives is not counted on when it was not heard of for so long."""
+UNSEEN_SECONDS = 25.0
+"""One that beats is not counted on when the store has not shown it for so long."""
 
 
 class Peer:
@@ -20,6 +22,11 @@ class Peer:
         self.here = Here("", drives=False, schedules=False, serves=())
         self.heard = 0.0
         self.watches: dict[str, float] = {}
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which it is not counted on any more."""
+        return UNSEEN_SECONDS if self.here.beats else GONE_SECONDS
 
     def delivers(self, channel: str) -> bool:
         """Whether chats of a channel are served there. Terminals are by each process: by the one
@@ -40,9 +47,13 @@ class Presence:
     def alive(self) -> dict[str, Peer]:
         """By their names."""
         now = self._clock.monotonic()
-        gone = [name for name, peer in self._peers.items() if now - peer.heard > GONE_SECONDS]
+        gone = [name for name, peer in self._peers.items() if now - peer.heard > peer.patience]
         for name in gone:
             del self._peers[name]
+        for peer in self._peers.values():
+            old = [key for key, at in peer.watches.items() if now - at >= GONE_SECONDS]
+            for key in old:
+                del peer.watches[key]
         return self._peers
 
     def take(self, sender: str, signal: Here | Gone | Watches) -> frozenset[str]:
@@ -58,8 +69,26 @@ class Presence:
             return frozenset()
         news = frozenset(signal.serves) - frozenset(peer.here.serves)
         peer.here = signal
-        peer.watches = {key: at for key, at in peer.watches.items() if now - at < GONE_SECONDS}
         return news
+
+    def seen(self, name: str) -> bool:
+        """One of them lives, as the store shows. False: it is not known here."""
+        peer = self._peers.get(name)
+        if peer is not None:
+            peer.heard = self._clock.monotonic()
+        return peer is not None
+
+    def drop(self, name: str) -> bool:
+        """One of them is dead, or does nothing; whether it was counted on."""
+        return self._peers.pop(name, None) is not None
+
+    def duties_of(self, name: str) -> frozenset[str]:
+        """What only one process does at a time, and that one did when it was heard last."""
+        peer = self._peers.get(name)
+        if peer is None:
+            return frozenset()
+        scheduling = {"(scheduler)"} if peer.here.schedules else set()
+        return frozenset(peer.here.serves) | scheduling
 
     def drive(self) -> bool:
         """Whether any of them drives lanes."""

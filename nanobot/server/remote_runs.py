@@ -49,6 +49,9 @@ class RemoteRuns:
         self._serves = serves
         self._runs: dict[str, RemoteRun] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
     def text_so_far(self, run_id: str) -> str | None:
         """What the model has said so far in a run; None when nothing is known of it."""
         run = self._runs.get(run_id)
@@ -74,6 +77,10 @@ class RemoteRuns:
     def followed(self) -> list[str]:
         """The sessions whose runs are shown in chats here."""
         return [run.session_key for run in self._runs.values() if run.followed]
+
+    def new(self) -> bool:
+        """Whether any may have to be followed soon."""
+        return any(run.shown and not run.followed for run in self._runs.values())
 
     def slow(self, now: float) -> list[str]:
         """Those that are to be followed from now on."""

@@ -17,7 +17,8 @@ _SHORT = 200
 
 class Here(msgspec.Struct, frozen=True, array_like=True, tag="h"):
     """A process lives: whether it drives lanes and fires jobs, which channels it serves. `asks`:
-    it wants to hear the same of the others. `speaks`: the shared channels that it answers for."""
+    it wants to hear the same of the others. `speaks`: the shared channels that it answers for.
+    `beats`: whether it lives is seen in the store; others say so every two seconds."""
 
     peer: str
     drives: bool
@@ -25,12 +26,23 @@ class Here(msgspec.Struct, frozen=True, array_like=True, tag="h"):
     serves: tuple[str, ...]
     asks: bool = False
     speaks: tuple[str, ...] = ()
+    beats: bool = False
 
 
 class Gone(msgspec.Struct, frozen=True, array_like=True, tag="g"):
     """A process ends."""
 
     peer: str
+
+
+class Dead(msgspec.Struct, frozen=True, array_like=True, tag="d"):
+    """Another process ended without a word; what it held was freed."""
+
+    peer: str
+
+
+class Look(msgspec.Struct, frozen=True, array_like=True, tag="k"):
+    """Something was changed in the store, or could not be told: look there."""
 
 
 class Watches(msgspec.Struct, frozen=True, array_like=True, tag="v"):
@@ -95,7 +107,18 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, tag="p"):
 
 
 Signal: TypeAlias = (
-    Here | Gone | Watches | Woken | Owed | Stopped | Slowed | Changed | Emitted | Piece
+    Here
+    | Gone
+    | Dead
+    | Look
+    | Watches
+    | Woken
+    | Owed
+    | Stopped
+    | Slowed
+    | Changed
+    | Emitted
+    | Piece
 )
 
 _notices = msgspec.json.Decoder(tuple[str, list[msgspec.Raw]])

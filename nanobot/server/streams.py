@@ -58,7 +58,7 @@ class Stream(Subscription):
         self._news = asyncio.Event()
 
     def offer(self, event: RunEvent) -> None:
-        if event.kind not in self._kinds or not self.covers(event.session_key):
+        if event.kind not in self.kinds or not self.covers(event.session_key):
             return
         self.say("event", event.session_key, event)
         if event.kind is EventKind.MODEL_DELTA:

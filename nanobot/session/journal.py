@@ -122,15 +122,6 @@ class Outgoing(Protocol):
         somebody there is admitted."""
         ...
 
-    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
-        """Serve a channel, or go on serving it, for the time of a lease; False while another
-        process that shares the store does. `shares`: others may speak to its chats."""
-        ...
-
-    async def leave_channel(self, channel: str) -> None:
-        """Let another process serve it at once."""
-        ...
-
     async def move_chat(self, channel: str, old: str, new: str) -> bool:
         """On its platform the chat `old` goes on as `new`. Whatever is kept of it stays where it
         is, under the id by which it was first known. False: it was known before."""

@@ -22,7 +22,9 @@ def _lasting(seconds: float) -> LeaseTerms:
 
 
 LANE = _lasting(12.0)
-CHANNEL = _lasting(12.0)
-"""While either runs out after a crash nobody is heard, or nobody answers."""
+"""While it runs out after a crash nobody answers. It is renewed only while a lane is in use."""
+CHANNEL = LeaseTerms(16.0, renew=7.5, give_up=11.0)
+"""A process that does nothing renews this one, so rarely that it costs next to nothing. After a
+kill nobody waits for its end: the lock that the process held is gone."""
 CHAT = _lasting(9.0)
 """While it runs out after a crash the chat gets nothing. It is renewed only while it is used."""

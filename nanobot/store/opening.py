@@ -13,16 +13,19 @@ import sqlalchemy as sa
 from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
 from nanobot.ports import Clock, Ids
 from nanobot.session.lease import LANE
+from nanobot.store.beats import Beats
 from nanobot.store.database import migrate
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import Database, SqliteDatabase
-from nanobot.store.journal import channel_leases, lanes
+from nanobot.store.journal import lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
 from nanobot.store.quarantine.repository import SqlQuarantine
+from nanobot.store.repositories import channel_leases
+from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.unit import StoreContext, StoreHooks
 
 if TYPE_CHECKING:
@@ -39,8 +42,8 @@ def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it too, so leases must be renewed;
-    `notices` reach those."""
+    """An open store. `shared`: other processes may work on it too, so leases must be renewed, by
+    `beats`; `notices` reach those."""
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class Store:
         self.guard = Guard(database, writer)
         self.journal = SqlJournal(self.guard, writer)
         self.notices = notices
+        line = str if notices is None else lambda: notices.line
+        self.beats = Beats(SqlLeases(self.guard, writer), writer.clock, line)
         self.database: Database = self.guard
         self.writer = writer
         self.quarantine = SqlQuarantine(self.guard, writer)

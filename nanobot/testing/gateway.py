@@ -42,9 +42,11 @@ from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
 from nanobot.server.access import Access
 from nanobot.session.tasks import TaskStarter
+from nanobot.store.beats import Beats
 from nanobot.store.quarantine.repository import SqlQuarantine
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.testing.memory_home import MemoryHome as MemoryHome
 from nanobot.testing.memory_home import Process as Process
@@ -72,8 +74,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
     channel that has some, in threads and onto the disk. `types` of background runs are there
     besides `agent`; with `spawn` there is the tool. With `receipts` a message that a run sends has
-    its receipt as its result. `accept`: what is said becomes memory in the
-    workspace, and prompts hold it; empty: neither."""
+    its receipt as its result. `shared`: other processes work on the same store. `accept`: what is
+    said becomes memory in the workspace, and prompts hold it; empty: neither."""
 
     settings: RunSettings = RunSettings()
     persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
@@ -90,6 +92,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     lane_limit: int = 50
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
+    shared: bool = False
     received: Received | None = None
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
@@ -219,11 +222,13 @@ class FakeGateway:
             fetcher = AttachmentFetcher(
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
+        leases = SqlLeases(self.process, self.journal.writer)
         hosting = msgspec.structs.replace(
             options.hosting,
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
+            beats=Beats(leases, clock) if options.shared else None,
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(

@@ -12,7 +12,6 @@ from nanobot.errors import StoreError
 from nanobot.memory.conversations import Conversations
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import Entry
-from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database import migrate
@@ -87,7 +86,7 @@ class Process:
         self.dead = False
         self._home = home
         writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
-        self.journal: Journal = SqlJournal(self, writer)
+        self.journal = SqlJournal(self, writer)
         eraser = Eraser(self, writer)
         self.records: Records = SqlRecords(self, writer, eraser)
         self.conversations: Conversations = SqlConversations(self, writer)

@@ -594,10 +594,12 @@ async def test_who_left_before_showing_it_gets_it_again_with_the_line() -> None:
 
 
 async def test_what_another_process_shows_just_now_is_not_in_doubt() -> None:
-    hosting = Hosting(shared=True, attended=lambda _chat: True)
+    hosting = Hosting(attended=lambda _chat: True)
     async with (
         MemoryHome(ManualClock(instant=False)) as home,
-        gateway(channel=waiting_room(), home=home, options=Options(hosting=hosting)) as bot,
+        gateway(
+            channel=waiting_room(), home=home, options=Options(hosting=hosting, shared=True)
+        ) as bot,
     ):
         journal = Process(home).journal
         message = OutboundMessage(address=Address("fake", "1"), text="hello", key="k")
@@ -616,14 +618,14 @@ async def test_what_another_process_shows_just_now_is_not_in_doubt() -> None:
 
 
 async def test_what_a_process_that_was_killed_showed_is_shown_again_with_the_line() -> None:
-    hosting = Hosting(shared=True, attended=lambda _chat: True)
+    hosting = Hosting(attended=lambda _chat: True)
     async with MemoryHome() as home:
         async with gateway(channel=waiting_room(), home=home) as bot:
             bot.process.before = lambda verb: bot.crash() if verb == "receipt" else None
             await owe(bot, "hello")
             assert (await bot.channel.pop()).text == "hello"
             await bot.settle()
-        options = Options(hosting=hosting)
+        options = Options(hosting=hosting, shared=True)
         async with gateway(channel=waiting_room(), home=home, options=options) as bot:
             clock_of(bot).advance(SHOWING_SECONDS)
             assert (await bot.channel.pop()).text == MARKED
@@ -631,8 +633,8 @@ async def test_what_a_process_that_was_killed_showed_is_shown_again_with_the_lin
 
 async def test_a_chat_that_nobody_attends_here_is_left_to_other_processes() -> None:
     attending = set[str]()
-    hosting = Hosting(shared=True, attended=attending.__contains__)
-    clock, options = ManualClock(instant=False), Options(hosting=hosting)
+    hosting = Hosting(attended=attending.__contains__)
+    clock, options = ManualClock(instant=False), Options(hosting=hosting, shared=True)
     async with (
         MemoryHome(clock) as home,
         gateway(channel=waiting_room(), home=home, options=options) as bot,

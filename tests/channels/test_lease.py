@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from nanobot.channels.host import Hosting
 from nanobot.channels.lease import ChannelLease
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Attachment
 from nanobot.session.lease import CHANNEL
+from nanobot.store.beats import Beat, Beats, Held
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from tests.channels.test_attachments import received
 from tests.doubles.files_channel import FilesChannel
 
-SHARED = Options(hosting=Hosting(shared=True))
+SHARED = Options(shared=True)
 
 
 class Leases:
@@ -26,6 +26,8 @@ class Leases:
         self.other = False
         self.broken = False
         self.held = False
+        self.begun = asyncio.Event()
+        self.under_way: asyncio.Event | None = None
 
     async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
         if self.broken:
@@ -36,36 +38,70 @@ class Leases:
     async def leave_channel(self, channel: str) -> None:
         self.held = False
 
+    async def beat(self, line: str = "") -> Beat:
+        if self.broken:
+            raise StoreUnwritable("the database is gone")
+        self.held = self.held and not self.other
+        ours = frozenset({"telegram"} if self.held else ())
+        self.begun.set()
+        if self.under_way is not None:
+            await self.under_way.wait()
+        others = {"telegram": Held("other", 12.0, connected=True)} if self.other else {}
+        return Beat(ours, others)
+
+    async def free_dead(self, owner: str) -> bool:
+        return False
+
 
 async def test_a_channel_of_another_process_is_waited_for() -> None:
     leases, clock = Leases(), ManualClock(instant=False)
-    lease = ChannelLease("telegram", leases, clock)
+    lease = ChannelLease("telegram", Beats(leases, clock), clock)
     leases.other = True
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(lease.wait())
         for broken in (False, True):
             leases.broken = broken
             await clock.asleep()
-            clock.advance(2)
+            clock.advance(CHANNEL.renew)
         await clock.asleep()
         assert not waiting.done()
         leases.broken = leases.other = False
-        clock.advance(2)
+        clock.advance(CHANNEL.renew)
     assert leases.held
 
 
 async def test_a_lease_is_lost_when_another_process_has_it() -> None:
     leases, clock = Leases(), ManualClock()
     leases.other = True
-    await ChannelLease("telegram", leases, clock).keep()
+    await ChannelLease("telegram", Beats(leases, clock), clock).keep()
     assert clock.sleeps == [CHANNEL.renew]
 
 
 async def test_a_lease_that_cannot_be_renewed_is_let_go_before_it_runs_out() -> None:
     leases, clock = Leases(), ManualClock()
     leases.broken = True
-    await ChannelLease("telegram", leases, clock).keep()
+    await ChannelLease("telegram", Beats(leases, clock), clock).keep()
     assert CHANNEL.give_up <= sum(clock.sleeps) < CHANNEL.seconds
+
+
+async def test_a_beat_that_began_before_a_lease_was_taken_does_not_end_it() -> None:
+    leases, clock = Leases(), ManualClock(instant=False)
+    beats, leases.under_way = Beats(leases, clock), asyncio.Event()
+    lease = ChannelLease("telegram", beats, clock)
+    async with asyncio.TaskGroup() as tasks:
+        other = tasks.create_task(beats.after(0))
+        await clock.asleep()
+        clock.advance(CHANNEL.renew)
+        await leases.begun.wait()
+        clock.advance(1)
+        assert await lease.take()
+        keeping = tasks.create_task(lease.keep())
+        await asyncio.sleep(0)
+        leases.under_way.set()
+        await other
+        await clock.asleep()
+        assert not keeping.done()
+        keeping.cancel()
 
 
 async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
@@ -104,7 +140,7 @@ async def test_files_are_fetched_by_whoever_serves_their_channel_and_again_when_
     clock, channel = ManualClock(instant=False), FilesChannel()
     channel.put("doc", b"hello")
     channel.held["doc"] = asyncio.Event()
-    options = Options(hosting=Hosting(shared=True), received=received(tmp_path))
+    options = Options(shared=True, received=received(tmp_path))
     async with (
         MemoryHome(clock) as home,
         gateway(channel=channel, home=home, options=options) as bot,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
-from nanobot.server.peers import PeerProcesses, ThisProcess
+from nanobot.server.peers import PeerProcesses
 from nanobot.server.presence import GONE_SECONDS, Presence
 from nanobot.server.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
 from nanobot.server.signals import Gone, Here, Watches
+from nanobot.server.this_process import ThisProcess
+from nanobot.store.beats import Beat, Beats
 from nanobot.store.database.notices import Notices
 from nanobot.testing.machine import ManualClock
 
@@ -134,11 +136,28 @@ def test_a_run_of_which_nothing_is_heard_is_doubted_from_time_to_time() -> None:
     assert list(runs.doubtful(10 * DOUBT_AFTER)) == []
 
 
+class Alone:
+    """Leases that nobody else wants."""
+
+    async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
+        return True
+
+    async def leave_channel(self, channel: str) -> None:
+        pass
+
+    async def beat(self, line: str = "") -> Beat:
+        return Beat(alone=True)
+
+    async def free_dead(self, owner: str) -> bool:
+        return False
+
+
 class Unheard(Notices):
     """A line that nobody listens at."""
 
     def __init__(self) -> None:
         self.own = "me"
+        self.listening_since = None
 
 
 async def never_ends(_: str) -> bool:
@@ -147,7 +166,7 @@ async def never_ends(_: str) -> bool:
 
 async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> None:
     """They say it once it is committed and acknowledged, which may be after the tool has ended."""
-    bus = Bus(None)
+    bus, clock = Bus(None), ManualClock()
     this = ThisProcess(
         drives=lambda: True,
         schedules=lambda: False,
@@ -158,7 +177,7 @@ async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> 
         ended=never_ends,
         jobs_changed=lambda: None,
     )
-    peers = PeerProcesses(Unheard(), bus, ManualClock(), this)
+    peers = PeerProcesses(Unheard(), bus, clock, this, Beats(Alone(), clock))
     peers.emitted(event(EventKind.TOOL_RESULT))
     assert not bus.mail_came("telegram:1")
     peers.presence.take("other", here("other", "telegram"))

@@ -20,6 +20,7 @@ from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -42,6 +43,11 @@ in_file = pytest.mark.parametrize("home", ["file"], indirect=True)
 in_memory = pytest.mark.parametrize("home", ["memory"], indirect=True)
 on_sqlite = pytest.mark.parametrize("home", ["file", "memory"], indirect=True)
 on_postgres = pytest.mark.parametrize("home", ["postgres"], indirect=True)
+
+
+def leases_of(journal: SqlJournal) -> SqlLeases:
+    """Those of the same process."""
+    return SqlLeases(journal.database, journal.writer)
 
 
 class Home:

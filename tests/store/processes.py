@@ -111,7 +111,7 @@ def shared(home: Path, url: str) -> Store:
 
 
 async def _answer(line: Connection, store: Store) -> None:
-    assert await store.journal.hold_channel("telegram")
+    assert await store.beats.leases.hold_channel("telegram")
     await begun(store.journal, "r1")
     line.send("answering")
     await asyncio.sleep(60)

@@ -9,7 +9,7 @@ from nanobot.messages import Address
 from nanobot.ports import OutboundPart
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal.journal import SqlJournal
-from tests.store.home import Home, in_file, on_postgres
+from tests.store.home import Home, in_file, leases_of, on_postgres
 from tests.store.making import CHAT, answered, begun
 
 
@@ -99,12 +99,12 @@ async def test_who_leaves_a_chat_is_followed_at_once(home: Home) -> None:
 async def test_chats_of_a_channel_that_is_not_shared_are_left_to_who_receives(home: Home) -> None:
     """So does a process of an earlier version, which knows of no other that speaks."""
     first, helper = home.journal("first"), home.journal("helper")
-    assert await first.hold_channel(CHAT.channel)
+    assert await leases_of(first).hold_channel(CHAT.channel)
     assert not (await helper.take_chat(CHAT, helping=True)).ours
-    assert await first.hold_channel(CHAT.channel, shares=True)
+    assert await leases_of(first).hold_channel(CHAT.channel, shares=True)
     assert (await helper.take_chat(CHAT, helping=True)).ours
     await run_out(home)
-    assert await home.journal("earlier version").hold_channel(CHAT.channel)
+    assert await leases_of(home.journal("earlier version")).hold_channel(CHAT.channel)
     other = Address(CHAT.channel, "another chat")
     assert not (await helper.take_chat(other, helping=True)).ours
 

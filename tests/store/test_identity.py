@@ -22,10 +22,10 @@ async def test_a_gateway_that_is_restarted_after_a_kill_goes_on_at_once(
         os.kill(pid, signal.SIGKILL)
         await asyncio.to_thread(line.poll, 10)
         elsewhere = shared(tmp_path / "two", url)
-        assert not await elsewhere.journal.hold_channel("telegram")
+        assert not await elsewhere.beats.leases.hold_channel("telegram")
         assert await elsewhere.journal.ready() == []
         again = shared(tmp_path / "one", url)
-        assert await again.journal.hold_channel("telegram")
+        assert await again.beats.leases.hold_channel("telegram")
         assert [lane.session_key for lane in await again.journal.ready()] == [KEY]
         claimed = await again.journal.claim(KEY, "unused", "UTC")
         assert claimed is not None
@@ -42,7 +42,7 @@ async def test_nothing_is_taken_from_a_process_of_the_same_home_that_lives(
         assert line.recv() == "answering"
         os.kill(pid, signal.SIGSTOP)
         beside = shared(tmp_path, url)
-        assert not await beside.journal.hold_channel("telegram")
+        assert not await beside.beats.leases.hold_channel("telegram")
         assert await beside.journal.claim(KEY, "unused", "UTC") is None
         await beside.close()
 

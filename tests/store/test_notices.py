@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import psycopg
 import pytest
 
+from nanobot.store.database.identity import life_lock
 from nanobot.store.database.notices import MAX_BYTES, Notices
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.system import SystemClock
@@ -98,3 +101,41 @@ async def test_a_line_on_which_nothing_is_heard_is_begun_anew(url: str) -> None:
         await listener.stands(2)
         await listener.notices.send([("", "hello")])
         await listener.until("hello")
+
+
+class CountingSelector(selectors.DefaultSelector):
+    """How often an event loop woke up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.woken = 0
+
+    def select(self, timeout: float | None = None) -> Any:
+        found = super().select(timeout)
+        self.woken += timeout is None or timeout > 0
+        return found
+
+
+def test_a_process_that_listens_sleeps_until_something_is_said(url: str) -> None:
+    """psycopg's own way to wait wakes the event loop ten times a second."""
+    selector = CountingSelector()
+
+    async def listens() -> int:
+        async with listening(url, "one") as first:
+            before = selector.woken
+            await asyncio.sleep(2.0)
+            woken = selector.woken - before
+            await first.notices.send([("", "hello")])
+            await first.until("hello")
+        return woken
+
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        assert runner.run(listens()) <= 3
+
+
+async def test_a_process_that_listens_holds_the_lock_that_says_so(url: str) -> None:
+    query = "SELECT pg_try_advisory_lock(%s)"
+    async with listening(url, "one") as first:
+        with psycopg.connect(url, autocommit=True) as admin:
+            for name, free in ((first.notices.own, False), ("0", True)):
+                assert admin.execute(query, (life_lock(name),)).fetchone() == (free,)

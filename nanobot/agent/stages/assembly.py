@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from loguru import logger
 
@@ -18,6 +18,9 @@ from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from nanobot.bus.core import Bus
 
 
 class StageDependencies(NamedTuple):
@@ -41,10 +44,10 @@ class AssembledStages(NamedTuple):
     before: Stages
     remembering: Remembering | None = None
 
-    async def remember(self) -> None:
+    async def remember(self, bus: Bus) -> None:
         """Remember until cancelled, or nothing at all."""
         if self.remembering is not None:
-            await self.remembering.run()
+            await self.remembering.run(bus)
 
 
 def stages_of(

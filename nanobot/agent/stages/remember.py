@@ -17,10 +17,12 @@ from nanobot.agent.auxiliary import ask
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.summaries import material
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.bus.pace import stirred
 from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
 from nanobot.labels import joined
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
-from nanobot.messages import Origin
+from nanobot.messages import EventKind, Origin
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
@@ -32,12 +34,12 @@ from nanobot.session.entries import (
 )
 from nanobot.session.labelling import label_of
 from nanobot.session.store_write import StoreWrite
+from nanobot.supervision import Looks
 from nanobot.text import clean
 from nanobot.triggers.cron.jobs import silent
 
 QUIET_SECONDS = 60.0
 
-_LOOK_SECONDS = 15.0
 _AGAIN_SECONDS = 600.0
 """How long a session is left alone after the model or memory failed over it."""
 _MAX_TOKENS = 600
@@ -128,12 +130,14 @@ class Remembering:
         self._ask = ask
         self._later: dict[str, float] = {}
 
-    async def run(self) -> None:
+    async def run(self, bus: Bus) -> None:
         """Look for quiet sessions, until cancelled."""
-        while True:
-            with boundary("remembering"):
-                await self.look()
-            await self._clock.sleep(_LOOK_SECONDS)
+        looks = Looks(self._clock, often=15.0, lasting=QUIET_SECONDS + 30.0)
+        with stirred(looks, bus, EventKind.END):
+            while True:
+                with boundary("remembering"):
+                    await self.look()
+                await looks.due()
 
     async def look(self) -> None:
         """Remember all that is due now. A session that cannot be remembered is left alone for a

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.bus.pace import stirred
+from nanobot.messages import Address, EventKind, OutboundKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.session import keys
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
-
-_LOOK_SECONDS = 15.0
+from nanobot.supervision import Looks
 
 
 class DeadlineMonitor:
@@ -27,13 +29,15 @@ class DeadlineMonitor:
         self._clock = clock
 
     async def run(self) -> None:
-        while True:
-            wait = _LOOK_SECONDS
-            with boundary("deadlines of background runs"):
-                coming = await self.look()
-                if coming is not None:
-                    wait = min(max(coming - self._clock.now(), 0.1), _LOOK_SECONDS)
-            await self._clock.sleep(wait)
+        looks = Looks(self._clock, often=15.0, rarely=120.0, lasting=60.0)
+        with stirred(looks, self._bus, EventKind.STATUS):
+            while True:
+                within = math.inf
+                with boundary("deadlines of background runs"):
+                    coming = await self.look()
+                    if coming is not None:
+                        within = max(coming - self._clock.now(), 0.1)
+                await looks.due(within)
 
     async def look(self) -> float | None:
         """End what is overdue; returns when the next deadline is."""

@@ -15,13 +15,14 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
+from nanobot.bus.pace import stirred
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.store_write import StoreWrite
-from nanobot.supervision import Work, side_by_side
+from nanobot.supervision import Looks, Work, side_by_side
 from nanobot.system import until_stored
 from nanobot.workspace.received import Received
 
@@ -32,8 +33,6 @@ MOST_ATTEMPTS = 3
 """So often an answer is begun whose process died over it."""
 TOO_LATE_SECONDS = 3_600.0
 """Nobody waits for a voice any more whose text came so long ago."""
-
-_LOOK_SECONDS = 10.0
 
 
 class VoiceAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,9 +142,11 @@ class Speaking:
             self._bus.unsubscribe(watching)
 
     async def _tick(self) -> None:
-        while True:
-            self._news.set()
-            await self._clock.sleep(_LOOK_SECONDS)
+        looks = Looks(self._clock, often=10.0, rarely=120.0, lasting=900.0)
+        with stirred(looks, self._bus, EventKind.END):
+            while True:
+                self._news.set()
+                await looks.due()
 
     async def _in_room(self, owed: VoiceAnswer, room: asyncio.Semaphore) -> None:
         try:

@@ -22,7 +22,7 @@ from nanobot.session.approvals import Approval, Approver, may_answer, shown_call
 from nanobot.session.views import Records
 from nanobot.store.repositories.push_subscriptions import PushSubscription, SqlPushSubscriptions
 
-_LOOK_SECONDS = 15.0
+_LOOK_SECONDS = 120.0
 _MOST = 100
 _MOST_CHARS = 500
 

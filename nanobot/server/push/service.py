@@ -13,6 +13,7 @@ from nanobot.server.push.notifier import PushNotifier
 from nanobot.server.push.sender import PushSender
 from nanobot.server.push.signing_key import SigningKey
 from nanobot.session.views import Records
+from nanobot.store.beats import Beats
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.push_subscriptions import SqlPushSubscriptions
 from nanobot.tools.web.addresses import Addresses
@@ -46,12 +47,13 @@ class PushService:
         """See former_files. Raises StoreError."""
         await bring_over(self._home, self.subscriptions)
 
-    async def run(self, bus: Bus, *, shared: bool) -> None:
-        """Push until cancelled; over a `shared` store only while no other process does."""
-        if not shared:
+    async def run(self, bus: Bus, beats: Beats | None) -> None:
+        """Push until cancelled; over a shared store, which has `beats`, only while no other process
+        does."""
+        if beats is None:
             await self.notifier.run(bus)
             return
-        lease = ChannelLease(LEASE, bus.journal, self._clock)
+        lease = ChannelLease(LEASE, beats, self._clock)
         while True:
             await lease.wait()
             await lease.holding(partial(self.notifier.run, bus))

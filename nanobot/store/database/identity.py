@@ -7,6 +7,7 @@ the machine, because a lock need not be seen from another one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 from pathlib import Path
@@ -16,6 +17,7 @@ from nanobot.errors import StoreError
 from nanobot.store.database.lock import HomeLock
 
 _FILE = "worker.id"
+_LIFE_LOCKS = 1 << 62
 
 
 class Identity(NamedTuple):
@@ -46,3 +48,18 @@ def _number(path: Path) -> str:
     text = os.urandom(16).hex()
     path.write_text(f"{text}\n", "ascii")
     return text
+
+
+def process_name(name: str) -> str:
+    """The lease by which the others see that a process of that name works."""
+    return f"(process) {name}"
+
+
+def name_of(owner: str) -> str:
+    """A process's name to the others, by that of its leases."""
+    return hashlib.blake2b(owner.encode(), digest_size=6).hexdigest()
+
+
+def life_lock(name: str) -> int:
+    """The number of the lock that a process of that name holds while it is connected."""
+    return _LIFE_LOCKS | int(name, 16)

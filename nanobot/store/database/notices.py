@@ -6,30 +6,35 @@ it in the tables as well.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.ports import Clock
+from nanobot.store.database.identity import life_lock, name_of
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.system import Backoff
 
+if TYPE_CHECKING:
+    import psycopg
+
 MAX_BYTES = 7_900
 """Of one notice; PostgreSQL takes less than 8,000."""
-SILENT_SECONDS = 8.0
+SILENT_SECONDS = 20.0
 """A line on which not even the own heartbeat was heard for so long is dead."""
+LONGEST_PAUSE = 5.0
+"""Between two tries to connect."""
 
 _SEND = sa.text(
     "SELECT pg_notify(c, t) FROM unnest(CAST(:channels AS text[]), CAST(:texts AS text[])) n(c, t)"
 )
 _SCHEMA = sa.text("SELECT coalesce(current_schema(), '')")
-
-
-def name_of(owner: str) -> str:
-    """A process's name to the others, by that of its leases."""
-    return hashlib.blake2b(owner.encode(), digest_size=6).hexdigest()
+_LIVES = b"SELECT pg_advisory_lock_shared(%d)"
 
 
 class Notices:
@@ -40,11 +45,18 @@ class Notices:
         self.own = name_of(owner)
         """This process's name to the others."""
         self.sent = 0
+        self.listening_since: float | None = None
+        """By the monotonic clock; None while nothing is heard."""
         self._database = database
         schema = str(database.run_now(lambda connection: connection.scalar(_SCHEMA)))
         # Channels belong to the whole database, stores to one of its schemas.
         self.everybody = f"nanobot_{hashlib.blake2b(schema.encode(), digest_size=6).hexdigest()}"
         """The channel on which every process listens."""
+
+    @property
+    def line(self) -> str:
+        """Where this process hears what is said to it alone; "" while it hears nothing."""
+        return "" if self.listening_since is None else self._channel(self.own)
 
     async def send(self, texts: Sequence[tuple[str, str]]) -> None:
         """Each is a name ("": everybody) and what that process is told. Raises StoreError."""
@@ -58,23 +70,27 @@ class Notices:
     async def listen(
         self, hear: Callable[[str], None], begun: Callable[[], None], clock: Clock
     ) -> None:
-        """Hear what comes, on one connection, until cancelled; `begun` is called whenever the line
-        stands again."""
-        backoff, failures = Backoff(0.2, 10.0), 0
+        """Hear what comes, on one connection, until cancelled; `begun` is called whenever it was
+        made anew. It holds the lock by which the others see that this process lives."""
+        backoff, failures = Backoff(0.2, LONGEST_PAUSE), 0
 
-        def stands() -> None:
+        def connected() -> None:
             nonlocal failures
             failures = 0
+            self.listening_since = clock.monotonic()
             begun()
 
         while True:
-            error = await self._one_line(hear, stands)
+            try:
+                error = await self._one_line(hear, connected)
+            finally:
+                self.listening_since = None
             failures += 1
             logger.log("INFO" if failures < 3 else "WARNING", "notices of the others: {}", error)
             await clock.sleep(backoff.delay(failures))
 
     async def _one_line(self, hear: Callable[[str], None], begun: Callable[[], None]) -> str:
-        """One life of the line; what ended it."""
+        """One life of the connection; what ended it."""
         import psycopg  # noqa: PLC0415 - comes with an extra
 
         try:
@@ -82,18 +98,34 @@ class Notices:
                 autocommit=True, **self._database.connect_args
             )
             async with line:
+                line.add_notify_handler(lambda notice: hear(notice.payload))
+                await line.execute(_LIVES % life_lock(self.own))
                 for channel in (self.everybody, self._channel(self.own)):
                     await line.execute(f'LISTEN "{channel}"'.encode())
                 begun()
-                while True:
-                    heard = 0
-                    async for notice in line.notifies(timeout=SILENT_SECONDS, stop_after=1):
-                        heard += 1
-                        hear(notice.payload)
-                    if not heard:
-                        return "the line is silent"
+                await _hear_until_silent(line, hear)
         except (psycopg.Error, OSError) as error:
-            return f"the line is cut ({' '.join(str(error).split())[:200]})"
+            return f"the connection is cut ({' '.join(str(error).split())[:200]})"
+        return "the connection is silent"
 
     def _channel(self, to: str) -> str:
         return f"{self.everybody}_{to}" if to else self.everybody
+
+
+async def _hear_until_silent(line: psycopg.AsyncConnection, hear: Callable[[str], None]) -> None:
+    """Return when nothing was heard for SILENT_SECONDS. psycopg's own way to wait looks at the
+    connection ten times a second; here the event loop wakes up when something came."""
+    loop, came, encoding = asyncio.get_running_loop(), asyncio.Event(), line.info.encoding
+    descriptor = line.fileno()
+    loop.add_reader(descriptor, came.set)
+    try:
+        with suppress(TimeoutError):
+            while True:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await came.wait()
+                came.clear()
+                line.pgconn.consume_input()
+                while (notice := line.pgconn.notifies()) is not None:
+                    hear(notice.extra.decode(encoding))
+    finally:
+        loop.remove_reader(descriptor)

@@ -20,6 +20,8 @@ from nanobot.store.database.dialect import SERVER_CLOCK, insert
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
+PREFIX = "(chat) "
+
 _l = schema.channel_leases
 _sharer = _l.alias("sharer")
 _NOW = SERVER_CLOCK.element
@@ -58,7 +60,7 @@ def _take() -> Prepared:
 def name_of(address: Address) -> str:
     """A chat's name among the leases, which says nothing of who is in it."""
     chat = f"{address.channel}\0{address.chat_id}".encode()
-    return f"(chat) {hashlib.blake2b(chat, digest_size=16).hexdigest()}"
+    return f"{PREFIX}{hashlib.blake2b(chat, digest_size=16).hexdigest()}"
 
 
 def shared_name(channel: str) -> str:

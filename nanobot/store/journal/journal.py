@@ -10,7 +10,6 @@ from nanobot.store.journal import (
     accounts,
     admission,
     approvals,
-    channel_leases,
     chat_leases,
     chats,
     claiming,
@@ -67,8 +66,6 @@ class SqlJournal(SqlStore):
     receipt = verb(outbox.receipt, "receipt")
     defer = verb(outbox.defer, "defer")
     bury = verb(outbox.bury, "bury")
-    hold_channel = verb(channel_leases.hold)
-    leave_channel = verb(channel_leases.leave)
     move_chat = bare_verb(chats.move, "move_chat")
     chat_moves = bare_verb(chats.moves)
 

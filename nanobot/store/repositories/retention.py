@@ -33,6 +33,8 @@ from nanobot.supervision import Work, side_by_side
 
 ROWS = 100
 LOOK_SECONDS = 3_600.0
+_NOTED_SECONDS = 300.0
+"""Between two looks for what another process noted."""
 _DAY = 86_400.0
 _PAUSE = 0.05
 
@@ -169,7 +171,9 @@ class Retention(SqlStore):
                 await self._eraser.erase_archived(self._archives)
             except StoreError as error:
                 logger.warning("archives are erased from in {:g} s: {}", AGAIN_SECONDS, error)
-            await self.writer.clock.sleep(AGAIN_SECONDS)
+                await self.writer.clock.sleep(AGAIN_SECONDS)
+            else:
+                await self.writer.clock.sleep(_NOTED_SECONDS)
 
     async def archive(self) -> int:
         """Archive all that is due; returns how many entries that were. Raises StoreError."""

@@ -13,6 +13,7 @@ from functools import partial
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
+from nanobot.bus.pace import stirred
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind
 from nanobot.session import entries as log_entries
@@ -23,10 +24,8 @@ from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.search.query import rows_of
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
-from nanobot.supervision import Work, side_by_side
+from nanobot.supervision import Looks, Work, side_by_side
 
-LOOK_SECONDS = 30.0
-"""How often all sessions are looked at: for posts, and for what other processes said."""
 _GATHER_SECONDS = 0.5
 _PAUSE_SECONDS = 0.02
 """Between two slices, for those who wait for the store."""
@@ -51,7 +50,7 @@ class LogIndexing(SqlStore):
         """Until cancelled: index what is there, then what is said."""
         works: dict[str, Work] = {
             "indexing: conversations that said something": partial(self._watch, bus),
-            "indexing: all conversations": self._look_often,
+            "indexing: all conversations": partial(self._look_often, bus),
             "indexing: what was said": self._index_spoken,
         }
         await side_by_side(works, self.writer.clock)
@@ -90,13 +89,15 @@ class LogIndexing(SqlStore):
         finally:
             bus.unsubscribe(watching)
 
-    async def _look_often(self) -> None:
-        while True:
-            with boundary("looking for conversations to index"):
-                async for key in self._all_behind():
-                    with boundary(f"indexing {key}"):
-                        await self.index_session(key)
-            await self.writer.clock.sleep(LOOK_SECONDS)
+    async def _look_often(self, bus: Bus) -> None:
+        looks = Looks(self.writer.clock, often=30.0, lasting=60.0)
+        with stirred(looks, bus, EventKind.END):
+            while True:
+                with boundary("looking for conversations to index"):
+                    async for key in self._all_behind():
+                        with boundary(f"indexing {key}"):
+                            await self.index_session(key)
+                await looks.due()
 
     async def _all_behind(self) -> AsyncIterator[str]:
         after: str | None = ""

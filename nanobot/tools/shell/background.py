@@ -30,7 +30,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.inbox import Admission
-from nanobot.supervision import supervised
+from nanobot.supervision import Looks, supervised
 from nanobot.system import STORE_RETRY_SECONDS
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
@@ -49,7 +49,6 @@ _TAIL_CHARS = 2_000
 _COMMAND_CHARS = 200
 _REMEMBERED = 64
 _LOST_AFTER_SECONDS = 120.0
-_BEAT_SECONDS = 30.0
 _NAME = "background command"
 
 
@@ -138,6 +137,7 @@ class BackgroundCommands:
         self._bus = bus
         self._records = records
         self._clock = clock
+        self._looks = Looks(clock, often=30.0, lasting=60.0)
         self._max_seconds = max_seconds
         self._commands: dict[int, _Command] = {}
         self._beginning: list[str] = []
@@ -207,6 +207,7 @@ class BackgroundCommands:
             role=context.role,
             command=command[:_COMMAND_CHARS],
         )
+        self._looks.stir()
         identity = await self._records.started(started)
         started = msgspec.structs.replace(started, id=identity)
         sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
@@ -378,8 +379,9 @@ class BackgroundCommands:
                     with boundary(f"telling the loss of {_key(command)}"):
                         await self._tell(command, f"{why} part of its work.", tainted=False)
                 if self._running():
+                    self._looks.stir()
                     await self._records.beat()
-            await self._clock.sleep(_BEAT_SECONDS)
+            await self._looks.due()
 
 
 def _key(command: StartedCommand) -> str:

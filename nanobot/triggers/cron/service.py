@@ -25,7 +25,9 @@ from nanobot.triggers.cron.publisher import JobPublisher
 from nanobot.triggers.cron.zone_question import ZoneQuestion
 
 LOOK_SECONDS = 30.0
-"""The store is looked at so often at least: clocks jump, and other processes add jobs."""
+"""The clock is looked at so often at least: clocks jump, and machines sleep."""
+_SWEEP_SECONDS = 120.0
+"""All of it is looked at so often at least: other processes add jobs."""
 _OPEN_SECONDS = 3.0
 """While something is not done all of it is looked at so often: what other processes tell of it is
 a hint, which may not come. Where that takes long, `_SHARE` times as long as it took."""
@@ -48,6 +50,7 @@ class CronService:
         self._watched: frozenset[str] = frozenset()
         self._ended: dict[str, None] = {}
         self._looking = 0
+        self._next_due: float | None = None
         self._swept_at: float | None = None
         self._sweep_took = 0.0
         self._changed_elsewhere = False
@@ -176,15 +179,23 @@ class CronService:
             wait = LOOK_SECONDS
             with boundary("cron"):
                 try:
+                    changed = self._changed.is_set()
                     self._changed.clear()
-                    await self._look_after_clock()
-                    next_due = (await self._look()).next_due
-                    if next_due is not None:
-                        wait = min(max(next_due - self._clock.now(), 0.0), LOOK_SECONDS)
+                    changed |= await self._look_after_clock()
+                    if changed or self._is_due():
+                        self._next_due = (await self._look()).next_due
+                    if self._next_due is not None:
+                        wait = min(max(self._next_due - self._clock.now(), 0.0), LOOK_SECONDS)
                     wait = min(wait, max(self._sweep_in(), 0.0))
                 except StoreError as error:
+                    self._next_due = 0.0
                     logger.error("jobs wait for the store: {}", error)
             await self._wait(wait)
+
+    def _is_due(self) -> bool:
+        """Whether there is anything to do, as far as is known here."""
+        due = self._next_due is not None and self._next_due <= self._clock.now()
+        return due or bool(self._ended) or self._sweep_in() <= 0
 
     async def _look(self) -> Fired:
         """All of it from time to time, else what is known to have changed."""
@@ -198,7 +209,7 @@ class CronService:
         """Seconds until all of it is looked at."""
         if self._swept_at is None:
             return 0.0
-        pause = LOOK_SECONDS
+        pause = _SWEEP_SECONDS
         if self._watched or self._changed_elsewhere:
             pause = min(max(_OPEN_SECONDS, _SHARE * self._sweep_took), LOOK_SECONDS)
         return self._swept_at + pause - self._clock.monotonic()
@@ -212,11 +223,13 @@ class CronService:
         finally:
             self._looking -= 1
 
-    async def _look_after_clock(self) -> None:
-        """Each day, and where a clock was set back, jobs are due when their schedules say."""
+    async def _look_after_clock(self) -> bool:
+        """Each day, and where a clock was set back, jobs are due when their schedules say; whether
+        that was looked at now."""
         now, offset = self._clock.monotonic(), self._clock_offset()
         daily = self._realigned_at is None or now - self._realigned_at >= _PRUNE_SECONDS
-        if daily or offset < self._offset - _SET_BACK_SECONDS:
+        again = daily or offset < self._offset - _SET_BACK_SECONDS
+        if again:
             after: int | None = 0
             while after is not None:
                 after = await self._jobs.realign(after)
@@ -224,6 +237,7 @@ class CronService:
                 pass
             self._realigned_at = now
         self._offset = offset
+        return again
 
     def _clock_offset(self) -> float:
         """What the clock on the wall is ahead of the one that only goes forward."""

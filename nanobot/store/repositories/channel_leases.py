@@ -39,11 +39,9 @@ def _hold(
 
 def free_all(connection: sa.Connection, identity: str) -> None:
     """Whoever held them under that identity holds nothing any more."""
-    theirs = sa.update(_l).where(_l.c.owner.startswith(identity, autoescape=True))
-    connection.execute(theirs.values(owner=None, until=0.0))
+    connection.execute(sa.delete(_l).where(_l.c.owner.startswith(identity, autoescape=True)))
 
 
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
     names = (channel, chat_leases.shared_name(channel))
-    ours = sa.update(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner)
-    connection.execute(ours.values(owner=None, until=0.0))
+    connection.execute(sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner))

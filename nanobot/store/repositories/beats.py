@@ -1,0 +1,93 @@
+"""The beat of a process over a shared store: one transaction renews its leases, and tells it who
+else lives."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.session.lease import CHANNEL
+from nanobot.store.beats import Beat, Held
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set
+from nanobot.store.database.identity import life_lock, name_of, process_name
+from nanobot.store.database.prepared import Prepared
+from nanobot.store.journal import chat_leases, lanes
+from nanobot.store.unit import StoreContext
+
+_l = schema.channel_leases
+_NOW = SERVER_CLOCK.element
+_UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
+_KEPT_SECONDS = 60.0
+"""So long leases of chats and processes are kept that have run out: their owners are dead."""
+
+_IS_CHAT = sa.func.starts_with(_l.c.channel, chat_leases.PREFIX)
+# A lease that says who shares its chats lasts as long as that of its channel: it has no time.
+_RENEW = Prepared(
+    sa.update(_l)
+    .where(_l.c.owner == sa.bindparam("o"), _l.c.until > 0, ~_IS_CHAT)
+    .values(until=_UNTIL)
+)
+_OVER = sa.or_(_l.c.until < _NOW - _KEPT_SECONDS, _l.c.until > _NOW + 3_600.0)
+_CLEAN = Prepared(
+    sa.delete(_l).where(
+        _OVER, sa.or_(_IS_CHAT, sa.func.starts_with(_l.c.channel, process_name("")))
+    )
+)
+_LEAVE = Prepared(
+    sa.delete(_l).where(_l.c.channel == sa.bindparam("c"), _l.c.owner == sa.bindparam("o"))
+)
+_ALL = Prepared(
+    sa.select(_l.c.channel, _l.c.owner, (_l.c.until - _NOW).label("left"))
+    .where(_l.c.owner.is_not(None), _l.c.until > 0, ~_IS_CHAT)
+    .order_by(_l.c.channel)
+)
+_CONNECTED = Prepared(
+    sa.text(
+        "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' "
+        "AND objsubid = 1 AND granted AND mode = 'ShareLock' AND database = "
+        "(SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+)
+_i, _o = schema.inbound, schema.outbound
+_NEWEST_IN = Prepared(sa.select(sa.func.max(_i.c.id)).where(schema.INBOUND_OPEN))
+_NEWEST_OUT = Prepared(sa.select(sa.func.max(_o.c.id)).where(schema.OUTBOUND_OPEN))
+_ECHO = Prepared(sa.text("SELECT pg_notify(:c, :t)"))
+# Nobody can take this lock while its process is connected.
+_IS_GONE = Prepared(sa.text("SELECT pg_try_advisory_xact_lock(:k)"))
+
+
+def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Beat:
+    """`line`: the channel of notices that this process hears, and hears this beat on; "" while it
+    hears none: then the others cannot see whether it lives, and are not told."""
+    if writer.lease is None:
+        return Beat(alone=True)
+    own = process_name(name_of(writer.owner))
+    if line:
+        # Renewed below.
+        insert_or_set(connection, _l, "owner", {"channel": own, "owner": writer.owner, "until": 1})
+        _ECHO.execute(connection, c=line, t="")
+    else:
+        _LEAVE.execute(connection, c=own, o=writer.owner)
+    _RENEW.execute(connection, o=writer.owner, seconds=min(writer.lease, CHANNEL.seconds))
+    _CLEAN.execute(connection)
+    rows, locks = _ALL.execute(connection), _CONNECTED.execute(connection)
+    newest = _NEWEST_IN.execute(connection), _NEWEST_OUT.execute(connection)
+    connected = {int(number) for (number,) in locks}
+    return Beat(
+        frozenset(row.channel for row in rows if row.owner == writer.owner),
+        {
+            row.channel: Held(row.owner, row.left, life_lock(name_of(row.owner)) in connected)
+            for row in rows
+            if row.owner != writer.owner
+        },
+        (newest[0].scalar() or 0, newest[1].scalar() or 0),
+    )
+
+
+def free_dead(connection: sa.Connection, owner: str) -> bool:
+    """Free what a process held that is no longer connected. False: it is, again."""
+    if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
+        return False
+    lanes.free_all(connection, owner)
+    connection.execute(sa.delete(_l).where(_l.c.owner == owner))
+    return True

@@ -1,0 +1,15 @@
+"""The leases of channels and processes over SQL: every verb one function in one transaction."""
+
+from __future__ import annotations
+
+from nanobot.store.repositories import beats, channel_leases
+from nanobot.store.verbs import SqlStore, bare_verb, verb
+
+
+class SqlLeases(SqlStore):
+    """See store.beats.Leases."""
+
+    hold_channel = verb(channel_leases.hold)
+    leave_channel = verb(channel_leases.leave)
+    beat = verb(beats.beat)
+    free_dead = bare_verb(beats.free_dead)
