@@ -23,6 +23,10 @@ PAGE = ROOT / "docs" / "channels" / "quality.md"
 OVERVIEW = (ROOT / "docs" / "channels.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 KINDS = tuple(PROJECT["entry-points"][CHANNELS])
+# Of this checkout, however long ago it was installed.
+HERE = Plugins(
+    EntryPoint(kind, value, CHANNELS) for kind, value in PROJECT["entry-points"][CHANNELS].items()
+)
 # How the contract's tests call them.
 CONTRACT_NAMES = {"udp": "Udp", "email": "mailbox"}
 MANIFEST = Manifest(
@@ -31,7 +35,7 @@ MANIFEST = Manifest(
 
 
 def manifests() -> dict[str, Manifest]:
-    return {kind: manifest for kind in KINDS if (manifest := manifest_of(kind)) is not None}
+    return {kind: manifest for kind in KINDS if (manifest := manifest_of(kind, HERE)) is not None}
 
 
 def page() -> str:
@@ -55,7 +59,7 @@ def test_a_manifest_judges_every_rule_and_names_tests_that_exist(kind: str) -> N
     manifest = check_manifest(file, ROOT / "tests")
     judged = manifest.done.keys() | manifest.exempt.keys() | manifest.open.keys()
     assert judged == {rule for rules in RULES.values() for rule in rules}
-    assert manifest == manifest_of(kind)
+    assert manifest == manifest_of(kind, HERE)
     assert manifest.grade is not None
     assert manifest.read_on <= date.today()  # noqa: DTZ011 - a day, wherever
     assert CONTRACT_NAMES.get(kind, kind) in {platform.__name__ for platform in PLATFORMS}
@@ -74,13 +78,13 @@ def test_the_overview_has_the_grades() -> None:
     assert grades is not None
     documented = zip(kinds[1].split(" | "), grades[1].split(" | "), strict=True)
     assert {kind.strip("`"): grade for kind, grade in documented} == {
-        kind: grade_of(kind) for kind in KINDS
+        kind: grade_of(kind, HERE) for kind in KINDS
     }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_page_tells_how_to_set_up_and_what_the_limits_are(kind: str) -> None:
-    setup = setup_of(kind)
+    setup = setup_of(kind, HERE)
     text = (ROOT / setup.docs).read_text("utf-8")
     assert "\n## Limits\n" in text
     assert [field.key for field in setup.fields if f"{field.key}" not in text] == []
@@ -88,7 +92,7 @@ def test_every_page_tells_how_to_set_up_and_what_the_limits_are(kind: str) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_page_says_what_to_do_when_it_does_not_work(kind: str) -> None:
-    assert "\n## When it does not work\n" in (ROOT / setup_of(kind).docs).read_text("utf-8")
+    assert "\n## When it does not work\n" in (ROOT / setup_of(kind, HERE).docs).read_text("utf-8")
 
 
 def test_a_grade_needs_all_rules_of_the_grades_below() -> None:
@@ -144,7 +148,7 @@ def test_a_manifest_is_found_without_importing_its_channel(
         (ROOT / "channels" / "nanobot_channels" / "udp" / "manifest.toml").read_bytes()
     )
     for module in ("pigeon_channel", "pigeon_channel.opening"):
-        assert grade_of("pigeon", plugins(module)) == grade_of("udp")
+        assert grade_of("pigeon", plugins(module)) == grade_of("udp", HERE)
 
 
 @pytest.mark.parametrize(
