@@ -46,10 +46,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 class Checked(msgspec.Struct, frozen=True):
     """A channel that was let in. `lacking`: a sentence on what it cannot do all the same, and what
-    to do about it."""
+    to do about it. `todo`: what is left to do once it is saved and the gateway runs."""
 
     who: str
     lacking: str = ""
+    todo: str = ""
 
 
 @runtime_checkable

@@ -518,14 +518,15 @@ async def test_the_try_says_what_keeps_messages_from_coming(b: Bench) -> None:
     url = "https://bot.example.org/channels/whatsapp"
     b.channel.reached_at(url)
     checked = await b.channel.check()
-    assert checked.who == "+1 555-078-3881, Bot"
-    assert url in checked.lacking
+    assert (checked.who, checked.lacking) == ("+1 555-078-3881, Bot", "")
+    assert url in checked.todo
     fields = [{"name": "messages", "version": "v24.0"}]
     hook = {"object": "whatsapp_business_account", "active": True, "fields": fields}
     b.meta.hooks = [hook | {"callback_url": "https://else.where/"}]
-    assert url in (await b.channel.check()).lacking
+    assert url in (await b.channel.check()).todo
     b.meta.hooks = [hook | {"callback_url": url}]
-    assert (await b.channel.check()).lacking == ""
+    checked = await b.channel.check()
+    assert (checked.lacking, checked.todo) == ("", "")
     channel = b.made(app_secret="f" * 32)
     channel.reached_at(url)
     assert "channels.whatsapp.app_secret" in (await channel.check()).lacking

@@ -328,6 +328,21 @@ async def test_every_channel_is_connected_by_flags_and_its_secret_kept_apart(
         )
 
 
+async def test_a_channel_with_webhooks_names_their_address_and_what_is_left_to_do(
+    home: Home,
+) -> None:
+    async with WhatsAppServer() as meta:
+        flags = ("--channel", "whatsapp", *given(meta.settings), "--owner", WHATSAPP_ANN)
+        ran = await home.onboard(*flags)
+        assert (ran.code, "set web.public_url" in ran.out) == (0, True)
+        text = home.text + '\n[web]\npublic_url = "https://bot.example.org/a"\n'
+        (home.path / "config.toml").write_text(text)
+        ran = await home.onboard("--channel", "whatsapp")
+        assert ran.code == 0, ran.err
+        assert "https://bot.example.org/a/channels/whatsapp" in ran.out
+        assert "Left to do" in ran.out
+
+
 async def test_a_second_channel_leaves_every_byte_that_was_there(home: Home) -> None:
     async with TelegramServer() as first, TelegramServer("5:other") as second:
         here = {"token": first.token, "api_root": first.root_url}

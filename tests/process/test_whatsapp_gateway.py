@@ -88,7 +88,7 @@ async def test_what_was_delivered_while_the_gateway_was_dead_is_answered_once_an
     assert 0 < whole.index("say:zero") < whole.index("say:one") < whole.index("say:two")
 
 
-@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("taken", [pytest.param(True, marks=pytest.mark.slow), False])
 async def test_killed_in_a_send_the_answer_is_there_once_or_marked(
     world: World, meta: WhatsAppServer, *, taken: bool
 ) -> None:

@@ -220,7 +220,8 @@ class WhatsAppChannel:
         number = await self._number()
         who = f"+{string(number.get('display_phone_number')).lstrip('+')}"
         who += f", {string(number.get('verified_name'))}" if number.get("verified_name") else ""
-        return Checked(who, await self._lacking())
+        lacking, todo = await self._unfinished()
+        return Checked(who, lacking, todo)
 
     async def close(self) -> None:
         await self._api.close()
@@ -236,41 +237,45 @@ class WhatsAppChannel:
         except FAILED as error:
             raise receiving_error(self._name, error) from error
 
-    async def _lacking(self) -> str:
-        """What keeps messages from coming here; "" if nothing does, as far as Meta tells."""
+    async def _unfinished(self) -> tuple[str, str]:
+        """What keeps messages from coming here: what is wrong, and what can be done only once the
+        gateway runs. Both are "" if nothing does, as far as Meta tells."""
         if not self._url.startswith("https://"):
-            return (
+            wrong = (
                 "Meta delivers messages to an https address: set web.public_url to the one that "
                 f"people use for this gateway; the webhook is then at /channels/{self._name}"
             )
-        todo = (
-            f"on developers.facebook.com/apps, your app, WhatsApp, Configuration, set the callback "
-            f"URL {self._url} with your verify token while the gateway runs, and subscribe to "
-            "messages"
-        )
+            return wrong, ""
         try:
-            mine = {"input_token": self._settings.access_token}
-            about = table((await self._api.call("token", "/debug_token", query=mine)).get("data"))
-            app = string(about.get("app_id"))
-            if not app.isalnum():
-                return ""
-            token = f"{app}|{self._settings.app_secret}"
-            answer = await self._api.call("webhook", f"/{app}/subscriptions", token=token)
-        except ApiRefusal as error:
-            wrong = error.code in {1, 101, 190}
-            return (
-                f"channels.{self._name}.app_secret is not that of the app: {error}" if wrong else ""
-            )
-        except FAILED:
-            return ""
-        for hook in tables(answer.get("data")):
-            if hook.get("object") == "whatsapp_business_account":
-                subscribed = any(
-                    field.get("name") == "messages" for field in tables(hook.get("fields"))
-                )
-                if hook.get("callback_url") == self._url and hook.get("active") and subscribed:
-                    return ""
-        return f"Meta does not send messages here yet: {todo}"
+            wanted = await self._is_subscribed()
+        except FAILED as error:
+            refused = isinstance(error, ApiRefusal) and error.code in {1, 101, 190}
+            key = f"channels.{self._name}.app_secret"
+            return (f"{key} is not that of the app: {error}" if refused else ""), ""
+        todo = (
+            "Meta does not send messages here yet. Once the gateway runs, open "
+            "developers.facebook.com/apps, your app, WhatsApp, Configuration, set the callback "
+            f"URL {self._url} with your verify token, and subscribe to messages"
+        )
+        return "", "" if wanted else todo
+
+    async def _is_subscribed(self) -> bool:
+        """Whether Meta sends messages to this address; True if it does not tell which app the token
+        is of. Raises as GraphApi."""
+        mine = {"input_token": self._settings.access_token}
+        about = table(table(await self._api.call("token", "/debug_token", query=mine)).get("data"))
+        app = string(about.get("app_id"))
+        if not app.isalnum():
+            return True
+        token = f"{app}|{self._settings.app_secret}"
+        answer = table(await self._api.call("webhook", f"/{app}/subscriptions", token=token))
+        return any(
+            hook.get("object") == "whatsapp_business_account"
+            and hook.get("callback_url") == self._url
+            and hook.get("active") is True
+            and any(field.get("name") == "messages" for field in tables(hook.get("fields")))
+            for hook in tables(answer.get("data"))
+        )
 
     async def _check_window(self, chat: str) -> None:
         """Raises NobodyThere while a person's 24 hours are over, after they were asked to write."""

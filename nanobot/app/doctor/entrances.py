@@ -43,8 +43,8 @@ async def _channel(
             about=about, level="ok", text=who.who if who else "cannot be checked without running it"
         )
     ]
-    if who and who.lacking:
-        findings.append(Finding(about=about, level="warning", text=who.lacking))
+    unfinished = (who.lacking, who.todo) if who else ()
+    findings += [Finding(about=about, level="warning", text=text) for text in unfinished if text]
     if "*" in settings.members:
         remedy = f"Name people in channels.{name}.members instead"
         text = "everybody may talk to it and use its harmless tools"

@@ -292,7 +292,7 @@ class LocalHome:
         return ConnectedChannel(
             name=new.name,
             who=checked.who if checked else new.name,
-            lacking=checked.lacking if checked else "",
+            lacking=(checked.lacking or checked.todo) if checked else "",
             file=str(file),
             owned=bool(filled.owners),
             greeted=greeted,

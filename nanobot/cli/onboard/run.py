@@ -137,6 +137,8 @@ async def _unasked(
     say(f"{channel.setup.title}: {checked.who if checked else channel.name} is ready.")
     if checked and checked.lacking:
         say(f"But: {checked.lacking}.")
+    if checked and checked.todo:
+        say(f"Left to do: {checked.todo}.")
     if not channel.settings(config, environ).owners:
         say(NOBODY_YET)
     plan.channel = channel

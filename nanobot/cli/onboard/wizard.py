@@ -105,6 +105,8 @@ def _content(checked: Checked | None) -> bool:
         return True
     if not checked.lacking:
         say(f"{checked.who} answers.")
+        if checked.todo:
+            say(f"Left to do: {checked.todo}.")
         return True
     say(f"{checked.who} answers, but: {checked.lacking}.")
     return agree("Save it anyway?", default=False)
