@@ -33,7 +33,7 @@ lifecycle limit link list lite llm login loop manager mark mcp me message met me
 name native new notice notify object open option origin output overflow overview page pair path
 payload person position post price profile provenance push quarantined quiet registry reload
 reloaded remember reply report request reset response restart result retention row rpc rule said
-say schema search second security send sender sent server setting snapshot socket span spec
+say schema search second security send sender sent server setting show snapshot socket span spec
 start started state status stop store stream subagent subscription summary taken test text token
 total transcription tried type undelivered undone unreachable url use user vector verdict
 version view voice warning web word

@@ -22,6 +22,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels.discord import DiscordChannel, Server
+from nanobot_channels.mattermost import open_channel as open_mattermost
 from nanobot_channels.slack import SlackChannel
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.seeing import states
@@ -29,6 +30,7 @@ from tests.channels.test_contract import PLATFORMS
 from tests.channels.test_telegram_extras import png
 from tests.doubles import discord_rules, discord_server
 from tests.doubles.discord_server import DiscordServer
+from tests.doubles.mattermost_server import MattermostServer, number
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
@@ -124,10 +126,28 @@ class OnSlack(Side):
         self.server.fail("files.completeUploadExternal", error="file_not_found", times=1)
 
 
+class OnMattermost(Side):
+    chat = number("dm")
+
+    def channel(self) -> Channel:
+        return open_mattermost("checked", self.server.settings)
+
+    def shown(self) -> list[list[str]]:
+        return [
+            [file["name"] for file in post["metadata"]["files"]] or [post["message"]]
+            for post in self.server.mine(self.chat)
+        ]
+
+    def refuse_album(self) -> None:
+        refusal = "model.post.is_valid.file_ids.app_error"
+        self.server.fail("POST /posts", status=400, id=refusal, times=1, skip=1)
+
+
 SIDES: dict[str, tuple[Callable[[], Any], type[Side]]] = {
     "telegram": (TelegramServer, OnTelegram),
     "discord": (DiscordServer, OnDiscord),
     "slack": (SlackServer, OnSlack),
+    "mattermost": (MattermostServer, OnMattermost),
 }
 
 
@@ -253,6 +273,7 @@ async def test_a_lost_answer_costs_no_second_album_where_it_can_be_looked_up(nam
         "telegram": ("sendMediaGroup", {}),
         "discord": ("POST /channels/{channel}/messages", {"skip": 1}),
         "slack": ("files.completeUploadExternal", {}),
+        "mattermost": ("POST /posts", {"skip": 1}),
     }
     async with side_of(name) as (side, channel), MemoryHome(SystemClock()) as home:
         what, more = calls[name]

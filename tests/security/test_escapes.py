@@ -33,6 +33,7 @@ LISTED = {
     "tools list": (),
     "tools history": (),
     "audit verify": (),
+    "plugins list": (),
     "pair list": (),
     "skills list": (),
     "skills show": (("planted",),),

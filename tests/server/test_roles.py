@@ -160,7 +160,7 @@ async def test_what_is_anothers_is_refused_whatever_is_asked(served: House) -> N
     }
     numbers = {
         "runs": run["id"],
-        **dict.fromkeys(("approve", "deny", "answer"), approvals[0]["id"]),
+        **dict.fromkeys(("approve", "deny", "answer", "show"), approvals[0]["id"]),
         "memory": 1,
     }
     _, me = await anna.get("/api/me")

@@ -42,6 +42,8 @@ GIVEN: dict[str, Any] = {
     **dict.fromkeys(("within", "scopes", "job_id", "place", "parent", "head", "walk"), None),
     **dict.fromkeys(("address", "chat"), CHAT),
     "channel": "telegram",
+    "line": "",
+    "owner": "gone",
     "shares": False,
     "tables": ("runs",),
     "restored": True,

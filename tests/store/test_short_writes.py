@@ -253,6 +253,7 @@ class Crowded:
             "Eraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
             "SqlRecords.mark_read": {"entry": None},
+            "SqlRecords.seen": {"person": "telegram:1001"},
             "SqlAfterRuns.settle": of_call,
             "SqlTitles.keep": of_call,
             "SqlRemembering.record": of_call | {"entry": RememberEntry(text="x", first=1, upto=5)},

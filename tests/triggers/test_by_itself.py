@@ -28,6 +28,7 @@ from nanobot.providers.base import ModelRequest
 from nanobot.seam.entry_points import Plugins
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
+from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
@@ -204,7 +205,11 @@ def everything_was_done_once(world: Outside, ended_at: float) -> None:
     for job in world.jobs:
         due = coming(job.plan.when(), job.created_at, 20_000)
         expected = [time for time in due if time <= ended_at]
-        had = sorted(row.scheduled_at for row in rows if row.job_id == job.id)
+        had = []
+        for row in (row for row in rows if row.job_id == job.id):
+            first = due.index(row.scheduled_at)  # times that passed one after another are one row
+            had += due[first : first + count_of(row.body)]
+        had.sort()
         assert [time for time in had if time <= ended_at] == expected, job.plan.schedule
     keys = Counter(row.call_key for row in rows if row.call_key)
     for key, answers in world.answers.items():
