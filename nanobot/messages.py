@@ -314,6 +314,7 @@ class RunPayload(TypedDict, total=False):
     arguments: str
     ok: bool
     ms: int
+    first_ms: int
     id: int
     tool: str
     question: str

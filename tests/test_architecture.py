@@ -28,6 +28,7 @@ ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "memory", "operations"),
         *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
+        "telemetry",
         *(
             "__init__.py",
             "__main__.py",
@@ -75,6 +76,8 @@ NOT_AT_START = (
     *("nanobot.plugins.voice.store", "nanobot.plugins.voice.speaking"),
     "nanobot.plugins.voice.service",
     *(f"nanobot.plugins.traces.{part}" for part in ("service", "span", "otlp", "exporter")),
+    *(f"nanobot.plugins.metrics.{part}" for part in ("otlp", "exporter", "store", "looking")),
+    "nanobot.telemetry",
     *("nanobot.agent.stages.triage", "nanobot.agent.stages.decision"),
     *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
     *(
@@ -222,7 +225,10 @@ def test_only_the_boundary_catches_everything() -> None:
         ("xllamacpp", "nanobot/providers/"),
         (
             "sqlalchemy",
-            ("nanobot/store/", "nanobot/plugins/voice/store.py", "nanobot/plugins/traces/store.py"),
+            (
+                "nanobot/store/",
+                *(f"nanobot/plugins/{name}/store.py" for name in ("voice", "traces", "metrics")),
+            ),
         ),
         ("alembic", "nanobot/store/database/"),
         ("sqlite3", "nanobot/store/"),

@@ -49,6 +49,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
@@ -63,6 +64,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
     "voice": VoiceSettings,
+    "metrics": MetricsSettings,
     "traces": TracesSettings,
     "web": WebSettings,
     "hooks.NAME": HookSettings,

@@ -30,7 +30,7 @@ connected content cost cron database decision deleted delivered delta denied den
 drain due effect embedding ended erased error explanation failed fallback feedback field file
 finding follow found header health help hit image indexed input item json key kind last leave
 lifecycle limit link list lite llm login loop manager mark mcp me message met meta model moved
-name native new notice notify object open option origin output overflow overview page pair path
+metric name native new notice notify object open option origin output overflow overview page pair path
 payload person position post price profile provenance push quarantined quiet registry reload
 reloaded remember reply report request reset response restart result retention row rpc rule said
 say schema search second security send sender sent server setting show snapshot socket span spec

@@ -25,6 +25,7 @@ from nanobot.messages import (
 )
 from nanobot.ports import Clock
 from nanobot.providers.base import Usage
+from nanobot.providers.call_times import CallTimes
 from nanobot.session.approvals import Approval, NobodyReached, Parked, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
@@ -128,6 +129,7 @@ class ActiveRun:
         self.log = RunLog(claim.run.id, claim.entries)
         self.answer: ReplyEntry | None = None
         self.partial = ""
+        self.times = CallTimes(clock)
         self._outside = NOTHING
         self._withheld: frozenset[str] = frozenset()
         self._bus = bus
@@ -224,6 +226,7 @@ class ActiveRun:
         call = started if isinstance(started, ModelCallEntry) else call
         self.window_from, self.prompt, self.prompt_variant = call.window_from, call.prompt, variant
         self._call, self.partial = call.call, ""
+        self.times.begin(call.profile.name)
         return call
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:

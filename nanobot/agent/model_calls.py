@@ -33,7 +33,6 @@ from nanobot.errors import (
 from nanobot.messages import EventKind, RunPayload
 from nanobot.ports import Clock
 from nanobot.providers.base import (
-    ChatMessage,
     Completion,
     Delta,
     LLMProvider,
@@ -46,6 +45,7 @@ from nanobot.providers.base import (
     ToolCall,
     Usage,
 )
+from nanobot.providers.history import with_history
 from nanobot.session.entries import (
     FallbackEntry,
     ModelCallEntry,
@@ -102,7 +102,8 @@ class ModelCaller:
         else:
             active.answer = reply
             calls = len(reply.tool_calls)
-            active.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
+            times = active.times.ended()
+            active.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls, **times)
 
     async def compact(self, active: ActiveRun) -> SummaryEntry | None:
         """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
@@ -124,7 +125,9 @@ class ModelCaller:
         snapshot, call = await self._start_model(active, next_call, provider, profile)
         request = ModelRequest(
             model=profile.name,
-            messages=_with_history(active, context(active.log.visible, snapshot, call)),
+            messages=with_history(
+                active.options.history, context(active.log.visible, snapshot, call)
+            ),
             tools=snapshot.tools if profile.tools else (),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
@@ -295,19 +298,6 @@ def _place(name: str, order: tuple[str, ...]) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _with_history(active: ActiveRun, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
-    """With the past that the caller gave, in the place of the session's own."""
-    history = active.options.history
-    if not history:
-        return messages
-    system, *rest = messages
-    past = (
-        ChatMessage(role="assistant" if role == "assistant" else "user", content=text)
-        for role, text in history
-    )
-    return (system, *past, *rest)
-
-
 async def _answer(
     active: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry, patience: float | None
 ) -> Completion:
@@ -317,6 +307,7 @@ async def _answer(
     try:
         async with first_token_timeout:
             delta = await _next_piece(active, deltas, call)
+            active.times.piece()
     except TimeoutError:
         if not first_token_timeout.expired():
             raise

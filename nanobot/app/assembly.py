@@ -191,6 +191,7 @@ class _Assembly:
             http,
             lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
+        self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
         return Parts(
             engine=engine,

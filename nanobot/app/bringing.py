@@ -196,9 +196,13 @@ def with_stages(plugged: Plugged, before: Before) -> Before:
 
 
 def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
-    """Call the functions of plugins with each event of a run."""
+    """Call the functions of plugins with each event of a run; their Subscriptions get those that
+    they choose."""
 
     def use(found: FoundPlugin, given: Any) -> None:
+        if isinstance(given, Subscription):
+            bus.watch(given)
+            return
         for function in _functions(given):
             bus.watch(_Told(found.name, function))
 

@@ -275,4 +275,5 @@ def _api(parts: Parts) -> ApiParts:
         transcribe=None if transcriber is None else transcriber.transcribe,
         beats=parts.starter.beats,
         each_plugin=parts.plugged.each,
+        each_plugin_awaited=parts.plugged.each_awaited,
     )

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from inspect import isawaitable
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -53,6 +54,19 @@ class Plugged:
         for found in self.on.values():
             if getattr(found.plugin, field) is not None:
                 used += self._one(found, field, use, more)
+        return used
+
+    async def each_awaited(self, field: str, use: Use[T], seconds: float) -> list[T]:
+        """As `each`, of functions that may be asynchronous; each has so many seconds."""
+        used: list[T] = []
+        for found in self.on.values():
+            if getattr(found.plugin, field) is not None:
+                with self.failing(found, field):
+                    given = self.call(found, field)
+                    if isawaitable(given):
+                        async with asyncio.timeout(seconds):
+                            given = await given
+                    used.append(use(found, given))
         return used
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:

@@ -19,11 +19,23 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     icon: str = "info"
 
 
+class Distribution(msgspec.Struct, frozen=True):
+    """The value of a histogram: how many observations are at most each of `bounds` and above the
+    one before, then how many are above the last; and the sum of all."""
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    total: float
+
+
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """One family of metrics. `name` is without its prefix `nanobot_PLUGIN_`; `values` are by their
-    labels, each as `{"label": "value"}` in order of a tuple of pairs; `()`: no label."""
+    labels, each as `{"label": "value"}` in order of a tuple of pairs; `()`: no label. The values of
+    a histogram are Distributions. `whole`: the prefix is `nanobot_` alone, which only plugins of
+    nanobot may have."""
 
     name: str
     about: str
-    values: Mapping[tuple[tuple[str, str], ...], float]
-    kind: Literal["counter", "gauge"] = "gauge"
+    values: Mapping[tuple[tuple[str, str], ...], float | Distribution]
+    kind: Literal["counter", "gauge", "histogram"] = "gauge"
+    whole: bool = False

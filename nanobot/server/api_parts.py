@@ -20,12 +20,18 @@ def _no_plugins(_field: str, _use: Callable[[FoundPlugin, Any], Any]) -> Sequenc
     return ()
 
 
+async def _no_plugins_awaited(
+    _field: str, _use: Callable[[FoundPlugin, Any], Any], _seconds: float
+) -> Sequence[Any]:
+    return ()
+
+
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
     somebody in; `embed` and `transcribe` are there where a model is configured for it, `beats`
     where other processes work on the store too. `mcp_approves`: programs may approve over MCP.
     `trusted_programs`: names of tokens, whose words count as an owner's. `each_plugin` calls a
-    field of each plugin that is on."""
+    field of each plugin that is on, `each_plugin_awaited` one that may be asynchronous."""
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
@@ -35,5 +41,8 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     transcribe: Callable[[bytes, str], Awaitable[str]] | None = None
     beats: Beats | None = None
     each_plugin: Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]] = _no_plugins
+    each_plugin_awaited: Callable[
+        [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
+    ] = _no_plugins_awaited
     mcp_approves: bool = False
     trusted_programs: tuple[str, ...] = ()

@@ -101,7 +101,7 @@ def _routes(
         *FileRoutes(api.received, operations.engine).routes(),
         *OpenAIRoutes(api).routes(),
         *McpRoute(api).routes(),
-        MetricsRoute(operations.engine, watching.meter, api.each_plugin).route(),
+        MetricsRoute(api.each_plugin_awaited).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),

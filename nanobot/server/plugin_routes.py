@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -10,7 +10,7 @@ from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
-from nanobot.seam.faces import Metric, PageView
+from nanobot.seam.faces import Distribution, Metric, PageView
 from nanobot.seam.installed import FoundPlugin
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import problem_of
@@ -20,6 +20,13 @@ from nanobot.text import pattern
 
 Each: TypeAlias = Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]]
 """Calls a field of each plugin that is on, and has what it gives used."""
+EachAwaited: TypeAlias = Callable[
+    [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
+]
+"""As Each, where the function may be asynchronous: each has so many seconds."""
+
+METRICS_SECONDS = 5.0
+"""So long may a plugin look for its metrics; the others wait for it."""
 
 _PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
@@ -80,7 +87,7 @@ def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
     return pages, routes
 
 
-def metrics_of_plugins(each: Each) -> list[Metric]:
+async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
     """The metrics of plugins as they are now, under their whole names."""
     metrics: list[Metric] = []
 
@@ -89,13 +96,25 @@ def metrics_of_plugins(each: Each) -> list[Metric]:
         for metric in new:
             if _NAME.fullmatch(metric.name) is None:
                 raise PluginBroken(f"a metric has the name {metric.name!r}")
-            dict(metric.values)
+            if metric.whole and found.package:
+                raise PluginBroken(f"the metric {metric.name!r} must have the plugin's prefix")
+            if not all(_fits(metric.kind, value) for value in dict(metric.values).values()):
+                raise PluginBroken(f"the values of the metric {metric.name!r} are not numbers")
         metrics.extend(
-            msgspec.structs.replace(metric, name=f"{found.name}_{metric.name}") for metric in new
+            metric
+            if metric.whole
+            else msgspec.structs.replace(metric, name=f"{found.name}_{metric.name}")
+            for metric in new
         )
 
-    each("metrics", use)
+    await each("metrics", use, METRICS_SECONDS)
     return metrics
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if kind == "histogram":
+        return isinstance(value, Distribution) and len(value.counts) == len(value.bounds) + 1
+    return isinstance(value, int | float)
 
 
 def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:

@@ -12,7 +12,6 @@ from nanobot.memory.conversations import Filter
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.meter import Meter
 from nanobot.server.streams import Item, Stream, Streams, Whose
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
@@ -51,16 +50,13 @@ class Watching:
     def __init__(self, engine: Engine) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
-        self.meter = Meter()
         self._current = CurrentRuns()
         bus: Bus = engine.bus
         bus.watch(self._current)
-        bus.watch(self.meter)
         bus.on_stopped(self._current.stopped)
 
     def close(self) -> None:
         self._engine.bus.unsubscribe(self._current)
-        self._engine.bus.unsubscribe(self.meter)
         self.streams.close()
 
     async def follow(

@@ -3,7 +3,7 @@ class, is known."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from nanobot.messages import Address, EventKind, RunEvent
 
@@ -30,10 +30,14 @@ class DeltaPayload(TypedDict, total=False):
 
 
 class AssistantMessagePayload(TypedDict):
-    """The whole text of a model call, and how many tool calls it asks for."""
+    """The whole text of a model call, how many tool calls it asks for, and how long its first
+    piece and all of it took. Where triage answers, there are no times."""
 
     text: str
     tool_calls: int
+    model: NotRequired[str]
+    ms: NotRequired[int]
+    first_ms: NotRequired[int]
 
 
 class ToolCallPayload(TypedDict):

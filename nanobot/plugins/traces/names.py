@@ -41,8 +41,6 @@ MESSAGING_OPERATION_TYPE = "messaging.operation.type"
 
 ERROR_TYPE = "error.type"
 SESSION_ID = "session.id"
-SERVICE_NAME = "service.name"
-SERVICE_VERSION = "service.version"
 
 RUN_ID = "nanobot.run.id"
 RUN_KIND = "nanobot.run.kind"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nanobot.plugins.traces.collector import collector
 from nanobot.plugins.traces.exporter import Exporter
+from nanobot.plugins.traces.otlp import SpanCollector
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.store import TracedRuns
 from nanobot.ports import Clock
@@ -11,17 +11,18 @@ from nanobot.seam.works import Works
 from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import environment
+from nanobot.telemetry.collector import collector, switched_off
 
 
 def start(settings: TracesSettings, works: Works, store: Store, clock: Clock) -> None:
     """Send traces as long as the gateway serves, unless OTEL_SDK_DISABLED is true."""
     environ = environment()
-    if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    if switched_off(environ):
         return
     exporter = Exporter(
         TracedRuns(store.database, store.writer),
         SqlTriggerState(store.database, store.writer),
-        collector(settings, environ),
+        SpanCollector(collector("traces", settings.endpoint, settings.api_key, environ)),
         clock,
         settings.interval,
     )

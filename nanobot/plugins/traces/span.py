@@ -7,15 +7,14 @@ that was killed and resumed is one trace, and a span that is sent twice is one s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping
 
 import msgspec
 
+from nanobot.telemetry.otlp import Value
+
 INTERNAL, CLIENT, PRODUCER, CONSUMER = 1, 3, 4, 5
 """Kinds of spans, as OTLP numbers them."""
-Value: TypeAlias = str | bool | int | float | Sequence[str]
-_MOST_SECONDS = 9_000_000_000.0  # nanoseconds of it fit into 63 bits
 
 
 class SpanEvent(msgspec.Struct, frozen=True):
@@ -67,8 +66,3 @@ def span_id(run_id: str, *place: object) -> str:
 def conversation(session_key: str) -> str:
     """What a conversation is called outside: its key may hold somebody's number."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:16]
-
-
-def nanoseconds(seconds: float) -> int:
-    """A reading of a clock, whatever it was, as OTLP holds it."""
-    return int(max(0.0, min(seconds, _MOST_SECONDS)) * 1_000_000_000)

@@ -16,7 +16,6 @@ from nanobot.plugins.traces.span import (
     Sent,
     Span,
     SpanEvent,
-    Value,
     conversation,
     span_id,
     trace_id,
@@ -41,6 +40,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.session.states import RunState
+from nanobot.telemetry.otlp import Value
 
 _MOST_MS = 10**12
 _MOST_TEXT = 256

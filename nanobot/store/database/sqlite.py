@@ -10,6 +10,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.strict_types import be_strict
+from nanobot.store.database.timings import Timings
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
@@ -103,6 +105,7 @@ class SqliteDatabase:
         )
         be_strict(self._engine.dialect)
         self._failpoints = failpoints or Failpoints()
+        self.timings = Timings()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
         self._connect()
@@ -235,7 +238,7 @@ class SqliteDatabase:
             for unit in batch:
                 self._perform(unit, alone=len(batch) == 1)
             if self._driver.in_transaction:
-                self._command("COMMIT")
+                self._end_batch()
         except BaseException as error:  # noqa: BLE001 - handed to the callers, never swallowed
             for unit in batch:
                 unit.error = unit.error or _as_raised(error)
@@ -244,6 +247,12 @@ class SqliteDatabase:
             if unit.error is None:
                 self._failpoints.after(unit.verb)
                 self._follow_up(unit)
+
+    def _end_batch(self) -> None:
+        began = time.monotonic()
+        self._command("COMMIT")
+        if self._synchronous == _FULL:
+            self.timings.synced(time.monotonic() - began)
 
     def _set_waiting(self, *, disk: bool) -> None:
         """Whether the next commit waits for the disk."""

@@ -19,7 +19,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
-from nanobot.store.database.sqlite import Database, Work
+from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
+from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine import telling
 from nanobot.store.quarantine.raw import table_of
 from nanobot.store.quarantine.sweeping import Sweeper
@@ -56,6 +57,9 @@ class Guard:
         self.checkpoint = inner.checkpoint
         self.close = inner.close
         self.owed: list[Callable[[Address], None]] = []
+        self.timings = Timings()
+        if isinstance(inner, SqliteDatabase):
+            inner.timings = self.timings
         self._writer = writer
         self._sweeper = Sweeper(inner, writer)
         self._fruitless: dict[str, float] = {}
@@ -66,11 +70,15 @@ class Guard:
         """See Database. A unit of work may be done several times, of which one is kept."""
         for _ in range(_TRIES):
             before = self._finds
+            began = time.monotonic()
             try:
-                return await self.inner.transact(work, verb)
+                done = await self.inner.transact(work, verb)
             except READING_FAILED as error:
                 if not await self._put_aside(error, verb, before):
                     raise
+            else:
+                self.timings.transaction(time.monotonic() - began)
+                return done
         return await self.inner.transact(work, verb)
 
     async def look_through(self) -> int:

@@ -1,9 +1,10 @@
-"""The collector that traces are sent to, and how it is reached."""
+"""A collector of telemetry, and how it is reached: OTLP over HTTP."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 import aiohttp
@@ -11,10 +12,9 @@ import msgspec
 
 from nanobot import __version__
 from nanobot.errors import NanobotError
-from nanobot.plugins.traces import names
-from nanobot.plugins.traces.otlp import complaint_in, content_type, encoded
-from nanobot.plugins.traces.settings import TracesSettings
-from nanobot.plugins.traces.span import Span, Value
+from nanobot.telemetry.otlp import Value, content_type
+
+Signal: TypeAlias = Literal["traces", "metrics"]
 
 _DEFAULT = "http://127.0.0.1:4318"
 _SECONDS = 10.0
@@ -22,11 +22,12 @@ _MOST_ANSWER = 65_536
 _LONGEST_PAUSE = 3600.0
 _AGAIN = frozenset({408, 429, 502, 503, 504})
 """Statuses after which the same request may be sent again (OTLP, "Failures")."""
+_SERVICE_NAME, _SERVICE_VERSION = "service.name", "service.version"
 
 
 class NotTaken(NanobotError):
-    """The collector did not take the spans. `pause`: how long it asks to be left alone, in seconds
-    (None: it does not say); `useless`: it will not take them another time either."""
+    """The collector did not take what was sent. `pause`: how long it asks to be left alone, in
+    seconds (None: it does not say); `useless`: it will not take it another time either."""
 
     def __init__(self, why: str, *, pause: float | None = None, useless: bool = False) -> None:
         super().__init__(why)
@@ -35,7 +36,7 @@ class NotTaken(NanobotError):
 
 
 class Collector(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and how traces are sent."""
+    """Where and how a signal is sent. `kind`: the content type."""
 
     url: str
     headers: Mapping[str, str]
@@ -44,9 +45,8 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     resource: Mapping[str, Value]
 
-    async def take(self, spans: Sequence[Span]) -> str:
-        """Send these; what the collector complains about though it took them. Raises NotTaken."""
-        body = encoded(spans, self.resource, self.kind)
+    async def post(self, body: bytes) -> bytes:
+        """Send a request as it is encoded; what the collector answers. Raises NotTaken."""
         headers = {**self.headers, "Content-Type": self.kind}
         if self.compressed:
             body, headers["Content-Encoding"] = gzip.compress(body), "gzip"
@@ -60,7 +60,7 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
                 self._check(answer.status, answer.headers.get("Retry-After", ""))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise NotTaken(f"{self.url}: {type(error).__name__} {error}".strip()) from error
-        return complaint_in(said, self.kind)
+        return said
 
     def _check(self, status: int, retry_after: str) -> None:
         if 200 <= status < 300:
@@ -73,22 +73,22 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
         raise NotTaken(why, useless=status in (400, 413, 422))
 
 
-def collector(settings: TracesSettings, environ: Mapping[str, str]) -> Collector:
+def collector(signal: Signal, endpoint: str, api_key: str, environ: Mapping[str, str]) -> Collector:
     """As the configuration says, and where that says nothing the standard variables."""
 
     def told(name: str) -> str:
-        return environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}", "") or environ.get(
+        return environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_{name}", "") or environ.get(
             f"OTEL_EXPORTER_OTLP_{name}", ""
         )
 
     base = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "") or _DEFAULT
-    url = settings.endpoint or environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
+    url = endpoint or environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "")
     headers = _pairs(told("HEADERS"))
-    if settings.api_key:
-        headers["Authorization"] = f"Bearer {settings.api_key}"
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
     timeout = told("TIMEOUT")
     return Collector(
-        url=url or f"{base.rstrip('/')}/v1/traces",
+        url=url or f"{base.rstrip('/')}/v1/{signal}",
         headers=headers,
         kind=content_type(told("PROTOCOL")),
         compressed=told("COMPRESSION") == "gzip",
@@ -97,10 +97,15 @@ def collector(settings: TracesSettings, environ: Mapping[str, str]) -> Collector
     )
 
 
+def switched_off(environ: Mapping[str, str]) -> bool:
+    """Whether OTEL_SDK_DISABLED says so."""
+    return environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+
+
 def _resource(environ: Mapping[str, str]) -> dict[str, Value]:
     known = _pairs(environ.get("OTEL_RESOURCE_ATTRIBUTES", ""))
-    name = environ.get("OTEL_SERVICE_NAME", "") or known.get(names.SERVICE_NAME, "nanobot")
-    return {**known, names.SERVICE_NAME: name, names.SERVICE_VERSION: __version__}
+    name = environ.get("OTEL_SERVICE_NAME", "") or known.get(_SERVICE_NAME, "nanobot")
+    return {**known, _SERVICE_NAME: name, _SERVICE_VERSION: __version__}
 
 
 def _pairs(text: str) -> dict[str, str]:

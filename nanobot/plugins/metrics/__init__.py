@@ -1,0 +1,15 @@
+"""Metrics: what runs did and how long it took, for Prometheus and for OpenTelemetry."""
+
+from __future__ import annotations
+
+from nanobot.plugins.metrics.settings import MetricsSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="metrics",
+    summary="Metrics at /metrics (Prometheus), and for a collector (OpenTelemetry).",
+    settings=MetricsSettings,
+    events="nanobot.plugins.metrics.meter:watching",
+    metrics="nanobot.plugins.metrics.looking:look",
+    start="nanobot.plugins.metrics.service:start",
+)

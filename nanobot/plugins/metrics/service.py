@@ -1,0 +1,72 @@
+"""What is measured and sent as long as the gateway serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from nanobot.operations.engine import Engine
+from nanobot.plugins.metrics.meter import Meter, meter_of
+from nanobot.plugins.metrics.settings import MetricsSettings
+from nanobot.ports import Clock
+from nanobot.seam.works import Works
+from nanobot.store.opening import Store
+from nanobot.system import environment
+
+_LAG_EVERY = 5.0
+
+
+@asynccontextmanager
+async def start(
+    settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
+) -> AsyncIterator[None]:
+    """Time the store and the event loop, and send metrics where that is switched on."""
+    meter = meter_of(engine.bus)
+    timings, loop = store.guard.timings, asyncio.get_running_loop()
+    timings.transaction = meter.transaction.observe
+    timings.synced = meter.sync.observe
+    lag = _Lag(loop, meter)
+    if settings.send:
+        _send(settings, works, engine, store, clock)
+    try:
+        yield
+    finally:
+        lag.end()
+        timings.end()
+
+
+def _send(
+    settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
+) -> None:
+    from nanobot.plugins.metrics.exporter import Exporter  # noqa: PLC0415 - loads the HTTP client
+    from nanobot.plugins.metrics.looking import look  # noqa: PLC0415
+    from nanobot.telemetry.collector import collector, switched_off  # noqa: PLC0415
+
+    environ = environment()
+    if switched_off(environ):
+        return
+    where = collector("metrics", settings.endpoint, settings.api_key, environ)
+    exporter = Exporter(partial(look, engine, store), where, clock, settings.interval)
+    works.add("metrics", exporter.run)
+
+
+class _Lag:
+    """How late the event loop runs a timer, now and then."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, meter: Meter) -> None:
+        self._loop = loop
+        self._observe: Callable[[float], None] = meter.lag.observe
+        self._next()
+
+    def _next(self) -> None:
+        due = self._loop.time() + _LAG_EVERY
+        self._timer = self._loop.call_at(due, self._look, due)
+
+    def _look(self, due: float) -> None:
+        self._observe(self._loop.time() - due)
+        self._next()
+
+    def end(self) -> None:
+        self._timer.cancel()

@@ -1,0 +1,43 @@
+"""How long a call of a model takes."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from nanobot.ports import Clock
+
+
+class TimesOfCall(TypedDict, total=False):
+    """A model, and the milliseconds until the first piece of its answer and until its end."""
+
+    model: str
+    ms: int
+    first_ms: int
+
+
+class CallTimes:
+    """The times of the call that was made last."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._model = ""
+        self._began = 0.0
+        self._first: float | None = None
+
+    def begin(self, model: str) -> None:
+        """A model is asked."""
+        self._model, self._began, self._first = model, self._clock.monotonic(), None
+
+    def piece(self) -> None:
+        """A piece of its answer came; the first one counts."""
+        if self._first is None:
+            self._first = self._clock.monotonic()
+
+    def ended(self) -> TimesOfCall:
+        """The whole answer is there."""
+        now = self._clock.monotonic()
+        first = now if self._first is None else self._first
+        return TimesOfCall(model=self._model, ms=self._since(now), first_ms=self._since(first))
+
+    def _since(self, at: float) -> int:
+        return max(round((at - self._began) * 1000), 0)

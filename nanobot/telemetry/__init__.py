@@ -1,0 +1,1 @@
+"""How what is measured leaves the machine: OTLP over HTTP."""
