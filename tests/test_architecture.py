@@ -37,6 +37,7 @@ ROOMS = frozenset(
             "boundary.py",
             "errors.py",
             "labels.py",
+            "log_context.py",
             "messages.py",
             "optional.py",
         ),

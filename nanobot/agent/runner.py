@@ -14,6 +14,7 @@ from nanobot.addresses import owners_alone
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
+from nanobot.agent.library.log_ids import begin_log_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.summaries import latest
@@ -69,6 +70,7 @@ class Runner:
     async def drive(self, active: ActiveRun) -> bool:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
+        begin_log_of(active)
         active.emit(
             EventKind.STATUS,
             state="running",

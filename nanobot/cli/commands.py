@@ -10,6 +10,7 @@ from nanobot import __version__
 from nanobot.cli import admin, database
 from nanobot.cli import generated as faces
 from nanobot.cli.chat import command as chat
+from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
 from nanobot.cli.service import commands as service
@@ -52,11 +53,12 @@ def gateway(
             help="Role of this process when several share a PostgreSQL database (repeatable).",
         ),
     ] = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
     from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot
 
-    serve.gateway(context.obj, role or ())
+    serve.gateway(with_log_format(context.obj, log_format), role or ())
 
 
 @app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --name Anna --show"))

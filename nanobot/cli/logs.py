@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{exception}"
 
 
-def to_stderr(environ: Mapping[str, str], level: str) -> None:
-    """Log to standard error from now on, without values of variables in traces."""
+def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> None:
+    """Log to standard error from now on, without values of variables in traces. `log_format` ""
+    is what NANOBOT_LOG_FORMAT says."""
     logger.remove()
     least = environ.get("NANOBOT_LOG", level).upper()
+    if (log_format or environ.get("NANOBOT_LOG_FORMAT", "")) == "json":
+        from nanobot.cli.json_log import as_json  # noqa: PLC0415 - most never use it
+
+        stream = LogStream(colour=False)
+        logger.add(stream, level=least, format=as_json, diagnose=False, backtrace=False)
+        return
     colour = sys.stderr.isatty() and not environ.get("NO_COLOR")
     logger.add(
         LogStream(colour=colour),

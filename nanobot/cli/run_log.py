@@ -18,7 +18,8 @@ async def log_runs(bus: Bus) -> None:
     try:
         async for event in ends:
             level = "WARNING" if event.payload.get("state") == "failed" else "INFO"
-            logger.log(level, "{}", line_of(event))
+            of_run = logger.bind(session=event.session_key, run=event.run_id)
+            of_run.log(level, "{}", line_of(event))
     finally:
         bus.unsubscribe(ends)
 

@@ -37,6 +37,7 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
         raise_open_files()
         to_stderr(environ, "INFO")
         config = load(environ)
+        to_stderr(environ, "INFO", config.log_format)
         file = log_file_of(config.home)
         if not kept_elsewhere(environ, file):
             to_file(environ, "INFO", LogFile(file).write)

@@ -41,6 +41,9 @@ class Redactor:
     def patch(self, record: Any) -> None:
         """For loguru's `configure(patcher=...)`: a log line, with its trace, without them."""
         record["message"] = self(record["message"])
+        for name, value in record["extra"].items():
+            if isinstance(value, str):
+                record["extra"][name] = self(value)
         failure = record["exception"]
         if failure is None or failure.value is None:
             return

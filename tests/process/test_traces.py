@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from nanobot.plugins.traces.span import trace_id
+from nanobot.telemetry.ids import trace_id
 from tests.process.harness import PATIENCE, World
 
 CHAT = 1

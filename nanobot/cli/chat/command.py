@@ -9,6 +9,7 @@ import typer
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example
 from nanobot.cli.group import Group
+from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.output import warn
 from nanobot.cli.unknown import looks_like_a_command, paths_of, refusal
 from nanobot.errors import UsageError
@@ -67,6 +68,7 @@ def agent(  # noqa: PLR0913 - each is an option
     ] = False,
     new: Annotated[bool, typer.Option("--new", help="Start a new conversation.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
+    log_format: LogFormat = None,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
     from nanobot.cli.chat.talk import talk, to_say  # noqa: PLC0415 - loads the whole of nanobot
@@ -80,5 +82,5 @@ def agent(  # noqa: PLR0913 - each is an option
         begins: Begins = "once" if once else "new" if new else "usual"
         if last or resume:
             begins = "last" if last else "chosen"
-        code = talk(context.obj, once, session, begins, json=json)
+        code = talk(with_log_format(context.obj, log_format), once, session, begins, json=json)
     raise typer.Exit(code)

@@ -48,10 +48,12 @@ def talk(
     json: bool,
 ) -> int:
     """Run the command; returns its exit code. `begins` says which session, unless one is named."""
-    to_stderr(environ, "ERROR" if message is None else "WARNING")
+    level = "ERROR" if message is None else "WARNING"
+    to_stderr(environ, level)
     if message is not None and not (message.text.strip() or message.images):
         raise UsageError("there is nothing to say: the message is empty")
     config = load(environ, unset={})
+    to_stderr(environ, level, config.log_format)
     for warning in config.warnings:
         warn(f"nanobot: {warning}")
     with ungrouped():

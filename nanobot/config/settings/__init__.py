@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
@@ -47,6 +47,9 @@ class Tables(Settings, frozen=True, kw_only=True):
             live=True,
         ),
     ] = 30.0
+    log_format: Annotated[
+        Literal["text", "json"], about("How the log is written on standard error.")
+    ] = "text"
     agent: Annotated[AgentSettings, about("Who answers, and the limits of a run.")] = (
         AgentSettings()
     )

@@ -53,11 +53,6 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     maybe_duplicate: bool = False
 
 
-def trace_id(run_id: str) -> str:
-    """The trace of a run."""
-    return hashlib.sha256(f"run {run_id}".encode()).hexdigest()[:32]
-
-
 def span_id(run_id: str, *place: object) -> str:
     """The span of something of a run."""
     return hashlib.sha256(f"{run_id} {place}".encode()).hexdigest()[:16]

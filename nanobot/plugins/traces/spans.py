@@ -18,7 +18,6 @@ from nanobot.plugins.traces.span import (
     SpanEvent,
     conversation,
     span_id,
-    trace_id,
 )
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.entries import (
@@ -40,6 +39,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.session.states import RunState
+from nanobot.telemetry.ids import trace_id
 from nanobot.telemetry.otlp import Value
 
 _MOST_MS = 10**12

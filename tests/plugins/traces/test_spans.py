@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.traces.otlp import encoded
-from nanobot.plugins.traces.span import Sent, Span, span_id, trace_id
+from nanobot.plugins.traces.span import Sent, Span, span_id
 from nanobot.plugins.traces.spans import spans_of
 from nanobot.providers.base import ModelProfile, Price, ToolCall, Usage
 from nanobot.session.entries import (
@@ -30,6 +30,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
+from nanobot.telemetry.ids import trace_id
 from nanobot.telemetry.otlp import JSON, PROTOBUF
 from tests.agent.test_any_log import floats, texts, values
 

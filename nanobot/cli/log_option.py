@@ -1,0 +1,18 @@
+"""The option of the form of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+LogFormat: TypeAlias = Annotated[
+    Literal["text", "json"] | None,
+    typer.Option("--log-format", help="Form of the log on standard error."),
+]
+
+
+def with_log_format(environ: Mapping[str, str], log_format: str | None) -> Mapping[str, str]:
+    """The environment with what the option says, which goes before the configuration."""
+    return environ if log_format is None else {**environ, "NANOBOT_LOG_FORMAT": log_format}
