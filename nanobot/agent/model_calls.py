@@ -250,10 +250,18 @@ class ModelCaller:
             if not run_deadline.expired():
                 raise
             logger.warning("run {}: the model call was cut at the run's time limit", active.run.id)
-        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        now = self._clock.monotonic()
+        ms = max(int((now - began) * 1000), 0)
+        first_ms = active.times.first_ms
         if answer is None:
-            text = clean(active.partial)
-            return ReplyEntry(call=call.call, text=text, partial=True, cut_by_limit=True, ms=ms)
+            return ReplyEntry(
+                call=call.call,
+                text=clean(active.partial),
+                partial=True,
+                cut_by_limit=True,
+                ms=ms,
+                first_ms=first_ms,
+            )
         return ReplyEntry(
             call=call.call,
             text=clean(answer.text),
@@ -267,6 +275,7 @@ class ModelCaller:
             finish_reason=answer.finish_reason,
             usage=answer.usage,
             ms=ms,
+            first_ms=first_ms,
             native=answer.native,
         )
 

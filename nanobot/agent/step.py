@@ -10,6 +10,7 @@ import msgspec
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import digest
 from nanobot.session.entries import (
+    CUT_OFF,
     ApprovalEntry,
     AuxiliaryFailedEntry,
     Body,
@@ -32,7 +33,7 @@ SAME_RESULT_LIMIT = 3
 _MOST_MS = 10**12
 
 INTERRUPTED = (
-    "interrupted, outcome unknown: the process ended while this call was running. "
+    f"{CUT_OFF}: the process ended while this call was running. "
     "It may or may not have taken effect; check before doing it again."
 )
 TRUNCATED = (

@@ -15,8 +15,10 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
 from nanobot.operations.sessions import check_sight, page_text
+from nanobot.operations.waterfall import as_entry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
+from nanobot.session.timeline import Times, timeline_of
 from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
 
 _OfSession: TypeAlias = Annotated[str, Meta(description="Filter by session.")]
@@ -111,11 +113,17 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
 @operation("runs show", reads=True, role=Role.MEMBER, text=page_text, example="01m80aj3rq")
 async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunPage:
     """Show a run step by step."""
-    run, records = await run_of(context, caller, id), context.engine.records
+    run, engine = await run_of(context, caller, id), context.engine
+    records = engine.records
+    views = await records.run_entries(run.id)
+    entries = [as_entry(view) for view in views]
+    times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
+    sent = await records.deliveries(run.id)
     return RunPage(
         run=run,
-        entries=await records.run_entries(run.id),
+        entries=views,
         feedback=tuple(await records.feedback(run.id, _MOST_VERDICTS)),
+        timeline=timeline_of(times, entries, sent, engine.now()),
     )
 
 

@@ -16,6 +16,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
 from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.visibility import visible_sessions
+from nanobot.operations.waterfall import waterfall_lines
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
 _QUOTED = 2_000
@@ -48,7 +49,10 @@ async def session_of(context: OperationContext, caller: Caller, key: str) -> Ses
 def page_text(page: SessionPage | RunPage, now: Now) -> str:
     """What a session or a run is, then its entries."""
     head = page.session if isinstance(page, SessionPage) else page.run
-    lines = [as_text(head, now), "", *(entry_line(entry, now) for entry in page.entries)]
+    lines = [as_text(head, now), ""]
+    if isinstance(page, RunPage):
+        lines += waterfall_lines(page)
+    lines += [*(entry_line(entry, now) for entry in page.entries)]
     if isinstance(page, RunPage) and page.feedback:
         lines += ["", as_text(list(page.feedback), now)]
     return "\n".join(lines)

@@ -33,6 +33,11 @@ class CallTimes:
         if self._first is None:
             self._first = self._clock.monotonic()
 
+    @property
+    def first_ms(self) -> int:
+        """How long the first piece took; 0 if none came."""
+        return 0 if self._first is None else self._since(self._first)
+
     def ended(self) -> TimesOfCall:
         """The whole answer is there."""
         now = self._clock.monotonic()

@@ -56,6 +56,8 @@ class RememberEntry(msgspec.Struct, frozen=True, kw_only=True, tag="remember", o
     profile: ModelProfile | None = None
 
 
+CUT_OFF = "interrupted, outcome unknown"
+"""So begins the result of a call that a crash cut off."""
 GENESIS = b"\0" * 32
 QUARANTINE = "quarantine"
 """Who an entry was erased by that could not be read."""
@@ -112,7 +114,8 @@ class ModelCallEntry(
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
     """What a model call gave. `partial`: it was cut off and never acted upon, by a cancel or
-    (`cut_by_limit`) because the run's seconds were over. `native`: see NativeAnswer."""
+    (`cut_by_limit`) because the run's seconds were over. `first_ms`: until the first piece of it
+    came. `native`: see NativeAnswer."""
 
     call: int
     text: str
@@ -123,6 +126,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     ms: int = 0
     partial: bool = False
     cut_by_limit: bool = False
+    first_ms: int = 0
     native: NativeAnswer | None = None
 
 

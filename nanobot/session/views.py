@@ -15,6 +15,7 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
+from nanobot.session.timeline import Delivery, Timeline
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +88,12 @@ class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A run with its entries, in order."""
+    """A run with its entries, in order. `timeline`: when it did what."""
 
     run: RunView
     entries: tuple[EntryView, ...]
     feedback: tuple[FeedbackView, ...] = ()
+    timeline: Timeline | None = None
 
 
 class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,6 +221,10 @@ class Records(Protocol):
 
     async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:
         """The entries of one run, in order."""
+        ...
+
+    async def deliveries(self, run_id: str) -> tuple[Delivery, ...]:
+        """The answer of one run on its way to its chat; nothing where none is owed."""
         ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:

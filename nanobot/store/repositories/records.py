@@ -34,6 +34,7 @@ class SqlRecords(SqlStore):
     run = bare_verb(views.one_run)
     run_ids = bare_verb(views.run_ids)
     run_entries = bare_verb(views.run_entries)
+    deliveries = bare_verb(views.deliveries)
     cancel = verb(journal_runs.cancel, "cancel")
     outbox = bare_verb(views.outbox_list)
     owed = bare_verb(views.one_outbox)

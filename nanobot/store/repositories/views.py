@@ -9,9 +9,11 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
+from nanobot.session.timeline import Delivery
 from nanobot.session.views import (
     Counts,
     EntryView,
@@ -261,6 +263,16 @@ def _of_run(
                     yield as_entry(row.session_key, entry)
             elif entry.kind == "user":
                 return
+
+
+def deliveries(connection: sa.Connection, run_id: str) -> tuple[Delivery, ...]:
+    query = sa.select(_o.c.channel, _o.c.state, _o.c.created_at, _o.c.settled_at)
+    rows = connection.execute(query.where(_o.c.key == keys.answer(run_id))).all()
+    return tuple(
+        Delivery(channel=channel, state=state, created_at=created_at, settled_at=settled_at)
+        for channel, state, created_at, settled_at in rows
+        if state not in ("preview", "direct")
+    )
 
 
 def outbox_list(connection: sa.Connection, *, state: str, limit: int) -> list[OutboxView]:

@@ -3,77 +3,93 @@
 import { change, may, read } from "../../api.js";
 import { clock, count, duration } from "../../format.js";
 import { t } from "../../i18n.js";
-import { html } from "../../lib.js";
+import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
-import { timelineOf } from "../../timeline.js";
 import { pretty } from "../chat/items.js";
 import { alive, lasted } from "../runs.js";
 
-/** @type {Record<import("../../timeline.js").Bar["lane"], string>} */
-const LANES = { model: "Model", tool: "Tools", wait: "Waiting" };
-const LEAST = 0.4;
+const MOST = 60;
+
+/** @type {Record<Piece["kind"], string>} */
+const KINDS = {
+  queue: "Queue",
+  stage: "Stage",
+  model: "Model",
+  tool: "Tools",
+  person: "Waiting for you",
+  delivery: "Delivery",
+  idle: "Nothing recorded",
+};
 
 /**
  * @typedef {import("../../gateway.js").EntryView} Entry
  * @typedef {import("../../gateway.js").RunView} RunView
+ * @typedef {import("../../gateway.js").RunPage} RunPage
+ * @typedef {NonNullable<RunPage["timeline"]>} Times
+ * @typedef {NonNullable<Times["pieces"]>[number]} Piece
  */
 
-/** @param {{ run: RunView, entries: Entry[] }} props */
-function Timeline({ run, entries }) {
-  const { bars, from, to } = timelineOf(run, entries);
-  const whole = to - from;
-  const text = bars
-    .map((bar) => `${t(LANES[bar.lane])} ${bar.name} ${duration((bar.to - bar.from) * 1_000)}`)
-    .join(", ");
+/** What else is known of a piece. @param {Piece} piece */
+const details = ({ first_ms = 0, tokens_in = 0, tokens_out = 0, cost, outcome }) =>
+  [
+    first_ms && t("first word {time}", { time: duration(first_ms) }),
+    (tokens_in || tokens_out) &&
+      t("{input} tokens in, {output} out", { input: count(tokens_in), output: count(tokens_out) }),
+    typeof cost === "number" && `$${cost.toFixed(4)}`,
+    outcome && t(outcome),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+
+/** @param {{ piece: Piece, from: number, whole: number }} props */
+function Bar({ piece, from, whole }) {
+  const lasted = piece.end - piece.start;
+  const left = Math.min((100 * (piece.start - from)) / whole, 99.4);
+  const name = ["queue", "idle"].includes(piece.kind) ? "" : piece.name;
   return html`
-    <figure class="timeline card" aria-label=${text || t("Nothing happened yet")}>
-      ${Object.entries(LANES).map(([lane, name]) => {
-        const own = bars.filter((bar) => bar.lane === lane);
-        return (
-          own.length > 0 && html`
-            <div class=${`lane of-${lane}`}>
-              <span>${t(name)}</span>
-              <div class="bars">
-                ${own.map((bar) => {
-                  const width = Math.max((100 * (bar.to - bar.from)) / whole, LEAST);
-                  return html`
-                    <a
-                      class=${bar.ok ? "" : "bad"}
-                      href=${`#step-${bar.seq}`}
-                      onClick=${(event) => (
-                        event.preventDefault(),
-                        document
-                          .getElementById(`step-${bar.seq}`)
-                          ?.scrollIntoView({ block: "center" })
-                      )}
-                      tabindex=${-1}
-                      style=${{
-                        left: `${Math.min((100 * (bar.from - from)) / whole, 100 - LEAST)}%`,
-                        width: `${width}%`,
-                      }}
-                      title=${`${bar.name} · ${duration((bar.to - bar.from) * 1_000)}`}
-                    >
-                      ${width > 9 ? bar.name : ""}
-                    </a>
-                  `;
-                })}
-              </div>
-            </div>
-          `
-        );
-      })}
-      <div class="lane scale">
-        <span></span>
-        <div>
-          ${[0, 0.25, 0.5, 0.75, 1].map((part) => html`
-            <span>${duration(part * whole * 1_000)}</span>
-          `)}
-        </div>
-      </div>
-    </figure>
+    <li class=${`of-${piece.kind} ${["failed", "cut off"].includes(piece.outcome ?? "") ? "bad" : ""}`}>
+      <span class="what">
+        <b>${t(KINDS[piece.kind])}</b>
+        ${" "}${name}
+        <small>${details(piece)}</small>
+      </span>
+      <span class="bar" aria-hidden="true">
+        <i
+          style=${{ left: `${left}%`, width: `${Math.max((100 * lasted) / whole, 0.6)}%` }}
+        ></i>
+      </span>
+      <span class="time">${duration(lasted * 1_000)}</span>
+    </li>
+  `;
+}
+
+/** What the run did, when and for how long; of many pieces the longest. @param {{ times: Times }} props */
+function Waterfall({ times }) {
+  const [all, setAll] = useState(false);
+  const pieces = times.pieces ?? [];
+  const longest = [...pieces].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MOST);
+  const shown = all ? pieces : pieces.filter((piece) => longest.includes(piece));
+  const whole = Math.max(times.end - times.start, 0.001);
+  return html`
+    <section class="card waterfall" aria-label=${t("What took how long")}>
+      ${times.where && html`<p class="where">${times.where}</p>`}
+      <ol>
+        ${shown.map((piece) => html`
+          <${Bar} piece=${piece} from=${times.start} whole=${whole} />
+        `)}
+      </ol>
+      ${!pieces.length && html`<p>${t("Nothing happened yet")}</p>`}
+      ${pieces.length > shown.length && html`
+        <p class="older">
+          <${Button} onClick=${() => setAll(true)}>
+            ${t("Show all {n}", { n: pieces.length })}
+          <//>
+        </p>
+      `}
+    </section>
   `;
 }
 
@@ -204,7 +220,7 @@ export function Run({ id }) {
         <a href=${link("runs")}>‹ ${t("All runs")}</a>
       </p>
       <${Fetched} of=${page}>
-        ${({ run, entries }) => html`
+        ${({ run, entries, timeline }) => html`
           <${Head}
             title=${run.about || t("Run {id}", { id: run.id.slice(0, 10) })}
             about=${run.error ?? ""}
@@ -222,7 +238,7 @@ export function Run({ id }) {
             `}
           <//>
           <${Facts} run=${run} />
-          <${Timeline} run=${run} entries=${entries} />
+          ${timeline && html`<${Waterfall} times=${timeline} />`}
           <${Steps} entries=${entries} from=${run.created_at} />
         `}
       <//>
