@@ -73,6 +73,21 @@ def dashboard(
     page.dashboard(context.obj, show=show, name=name)
 
 
+@app.command(epilog=faces.example("nanobot top", "nanobot top --once"))
+def top(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Print it once and exit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it once, as JSON.")] = False,
+    interval: Annotated[
+        float, typer.Option(min=0.2, max=60.0, help="Seconds between two looks.")
+    ] = 1.0,
+) -> None:
+    """Watch what the gateway does: runs, queues, channels, tokens, cost."""
+    from nanobot.cli import live_view  # noqa: PLC0415 - loads more than --help needs
+
+    live_view.top(context.obj, once=once, as_json=as_json, interval=interval)
+
+
 chat.add(app)
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 mcp.add(groups["mcp"])

@@ -68,6 +68,14 @@ def transient(text: str) -> None:
     sys.stderr.flush()
 
 
+def redraw(text: str) -> None:
+    """A text in the place of the terminal's screen, cut to it."""
+    size = shutil.get_terminal_size((80, 24))
+    lines = [line[: size.columns - 1] for line in harmless(text).split("\n")[: size.lines - 1]]
+    sys.stdout.write("\x1b[H\x1b[J" + "\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
 def document(value: Any) -> None:
     """A value for programs, as one JSON document that people can read, too."""
     raw = bytes(value) if isinstance(value, bytes | msgspec.Raw) else msgspec.json.encode(value)

@@ -48,7 +48,7 @@ def _line(piece: Piece, timeline: Timeline) -> str:
     length = max(round(_WIDTH * (piece.end - piece.start) / whole), 1)
     bar = ("·" * begin + "█" * length)[:_WIDTH].ljust(_WIDTH, "·")
     at, lasted = took(piece.start - timeline.start), took(piece.end - piece.start)
-    return f"{bar} +{at:>6} {lasted:>6}  {words(piece.kind, piece.name)}{_details(piece)}"
+    return f"{bar} {'+' + at:>7} {lasted:>6}  {words(piece.kind, piece.name)}{_details(piece)}"
 
 
 def _details(piece: Piece) -> str:

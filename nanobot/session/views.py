@@ -150,6 +150,15 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: int = 0
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when the oldest message waits and the oldest answer is unsent, and the tokens of model
+    calls of the last minute."""
+
+    oldest_waiting: float | None = None
+    oldest_owed: float | None = None
+    tokens: int = 0
+
+
 class Records(Protocol):
     """The store's second port, beside journal.Journal. Reading starts no run and changes nothing.
 
@@ -158,6 +167,10 @@ class Records(Protocol):
 
     async def counts(self) -> Counts:
         """How much there is."""
+        ...
+
+    async def load(self, now: float) -> Load:
+        """What there is to do, and what was done within the last minute."""
         ...
 
     async def sessions(

@@ -88,12 +88,8 @@ def test_a_model_call_has_its_first_word_its_tokens_and_its_cost() -> None:
     reply = ReplyEntry(call=1, text="hi", ms=3000, first_ms=400, usage=Usage(100, 10))
     (call,) = _of(_timeline((100.0, _called(1)), (103.5, reply), ended_at=103.5), "model")
 
-    assert (call.end - call.start, call.first_ms, call.tokens_in, call.tokens_out) == (
-        pytest.approx(3.0),
-        400,
-        100,
-        10,
-    )
+    assert call.end - call.start == pytest.approx(3.0)
+    assert (call.first_ms, call.tokens_in, call.tokens_out) == (400, 100, 10)
     assert call.cost == pytest.approx(0.12)
 
 

@@ -17,12 +17,14 @@ from nanobot.session.timeline import Delivery
 from nanobot.session.views import (
     Counts,
     EntryView,
+    Load,
     OutboxView,
     RunView,
     ToolCallView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
+from nanobot.store.database.usage_tables import model_call_costs
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.log_pages import as_entry
@@ -35,6 +37,7 @@ _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
 _t = schema.tasks
+_c = model_call_costs
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
@@ -62,6 +65,18 @@ def counts(connection: sa.Connection) -> Counts:
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
         dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
         unreadable=count(schema.quarantine, schema.quarantine.c.state != "restored"),
+    )
+
+
+def load(connection: sa.Connection, now: float) -> Load:
+    waiting = sa.select(_i.c.at).where(runs.PENDING).limit(_LOOKED_AT)
+    owed = sa.select(_o.c.created_at).where(sa.and_(schema.OUTBOUND_OPEN)).limit(_LOOKED_AT)
+    last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
+    calls = connection.execute(last.limit(_LOOKED_AT)).all()
+    return Load(
+        oldest_waiting=min(connection.scalars(waiting), default=None),
+        oldest_owed=min(connection.scalars(owed), default=None),
+        tokens=sum(read + said for at, read, said in calls if now - 60 < at <= now),
     )
 
 

@@ -1,0 +1,158 @@
+"""What happens at this moment, as one bounded look: for `nanobot top` and the scripts beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.messages import Role
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.rendering import Now as ShownAt
+from nanobot.operations.waterfall import as_entry
+from nanobot.session.states import as_people_see
+from nanobot.session.timeline import Times, timeline_of, took, words
+from nanobot.session.views import RunView
+
+_LAG_SAMPLE = 0.02
+
+
+class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has not ended: what it does, and for how many seconds it and the run last."""
+
+    id: str
+    session_key: str
+    about: str
+    state: str
+    doing: str
+    seconds: float
+    lasted: float
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens now. `waiting` messages have no run yet, `owed` answers are unsent, the oldest
+    since `oldest_waiting` and `oldest_owed` seconds. What concerns everybody is for owners alone.
+    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: how long this look into the
+    store took, with the wait for others."""
+
+    at: float
+    serving: bool
+    driving: int = 0
+    runs: list[LiveRun] = []
+    more_runs: bool = False
+    waiting: int = 0
+    oldest_waiting: float | None = None
+    owed: int = 0
+    oldest_owed: float | None = None
+    dead: int = 0
+    sessions: int = 0
+    channels: dict[str, str] = {}
+    tokens_a_minute: int = 0
+    cost_today: float = 0.0
+    loop_lag_ms: float = 0.0
+    store_ms: float = 0.0
+
+
+def moment_text(moment: Moment, _: ShownAt) -> str:
+    """A moment in lines, the runs last."""
+    lines = []
+    if moment.channels:
+        states = ", ".join(f"{name} {state}" for name, state in moment.channels.items())
+        lines.append(f"Channels: {states}")
+    if moment.serving and moment.sessions:
+        lines += [
+            f"Lanes: {moment.driving} running of {moment.sessions} conversations",
+            f"Waiting: {moment.waiting} messages{_oldest(moment.oldest_waiting)}",
+            f"Unsent: {moment.owed} answers{_oldest(moment.oldest_owed)}, {moment.dead} failed",
+            f"Tokens: {moment.tokens_a_minute:,} in the last minute",
+            f"Cost: ${moment.cost_today:.2f} today",
+            f"Event loop: {moment.loop_lag_ms:.1f} ms late; a look into the store takes "
+            f"{moment.store_ms:.1f} ms",
+        ]
+    if not moment.runs:
+        lines.append("No run is live.")
+    for run in moment.runs:
+        lines.append(
+            f"- {run.id[:10]} {took(run.lasted)} {run.doing} ({took(run.seconds)}): "
+            f"{run.about or run.session_key}"
+        )
+    if moment.more_runs:
+        lines.append("More runs are live: `runs list state=live` lists them.")
+    return "\n".join(lines)
+
+
+def _oldest(seconds: float | None) -> str:
+    return "" if seconds is None else f", the oldest for {took(seconds)}"
+
+
+@operation("runs now", reads=True, role=Role.MEMBER, text=moment_text, example="limit=5")
+async def show_now(
+    context: OperationContext,
+    caller: Caller,
+    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of runs.")] = 20,
+) -> Moment:
+    """Show what runs, waits and is unsent now."""
+    engine, now = context.engine, context.engine.now()
+    live = await engine.conversations.runs(
+        session="", state="live", limit=limit + 1, kind="", find="", within=caller.sessions
+    )
+    runs = [await _doing(context, run, now) for run in live[:limit]]
+    facts = engine.facts()
+    if caller.role is not Role.OWNER:
+        return Moment(at=now, serving=facts.serving, runs=runs, more_runs=len(live) > limit)
+    began = engine.clock.monotonic()
+    load = await engine.records.load(now)
+    store_ms = (engine.clock.monotonic() - began) * 1000
+    counts = await engine.records.counts()
+    rows = await engine.spending.rows("day", engine.budgets.since(now, 1), {})
+    return Moment(
+        at=now,
+        serving=facts.serving,
+        driving=len(engine.running()),
+        runs=runs,
+        more_runs=len(live) > limit,
+        waiting=counts.waiting,
+        oldest_waiting=_age(load.oldest_waiting, now),
+        owed=counts.owed,
+        oldest_owed=_age(load.oldest_owed, now),
+        dead=counts.dead,
+        sessions=counts.sessions,
+        channels=dict(facts.channels),
+        tokens_a_minute=load.tokens,
+        cost_today=sum(row.cost for row in rows),
+        loop_lag_ms=await _loop_lag(context),
+        store_ms=round(store_ms, 2),
+    )
+
+
+async def _doing(context: OperationContext, run: RunView, now: float) -> LiveRun:
+    views = await context.engine.records.run_entries(run.id)
+    times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
+    pieces = timeline_of(times, [as_entry(view) for view in views], (), now).pieces
+    open_pieces = [piece for piece in pieces if piece.outcome == "open"]
+    doing, since = as_people_see(run.state), views[-1].at if views else run.created_at
+    if open_pieces:
+        doing = words(open_pieces[-1].kind, open_pieces[-1].name)
+        since = open_pieces[-1].start
+    return LiveRun(
+        id=run.id,
+        session_key=run.session_key,
+        about=run.about,
+        state=as_people_see(run.state),
+        doing=doing,
+        seconds=max(now - since, 0.0),
+        lasted=max(now - run.created_at, 0.0),
+    )
+
+
+async def _loop_lag(context: OperationContext) -> float:
+    """By how many milliseconds a timer comes too late."""
+    began = context.engine.clock.monotonic()
+    await asyncio.sleep(_LAG_SAMPLE)
+    return round(max(context.engine.clock.monotonic() - began - _LAG_SAMPLE, 0.0) * 1000, 2)
+
+
+def _age(at: float | None, now: float) -> float | None:
+    return None if at is None else max(now - at, 0.0)

@@ -1,0 +1,81 @@
+"""What runs, waits and is unsent now, and a run as a waterfall, in an assembled gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from nanobot.messages import Role
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.now import Moment
+from nanobot.session.views import RunPage
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.model import Held, ScriptedProvider
+from tests.operations.test_finding import ask, caller
+
+
+async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
+    return await Dispatcher(bot.engine).call(operation, arguments)
+
+
+async def _until_a_model_is_asked(bot: FakeGateway) -> Moment:
+    for _ in range(200):
+        moment: Moment = await call(bot, "runs now")
+        if any(run.doing.startswith("model") for run in moment.runs):
+            return moment
+        await asyncio.sleep(0.02)
+    pytest.fail("no run asks a model")
+
+
+async def test_a_live_run_says_which_model_it_asks_and_what_waits_behind_it() -> None:
+    held = Held("the")
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("a long question")
+        moment = await _until_a_model_is_asked(bot)
+        (run,) = moment.runs
+
+        assert run.about == "a long question"
+        assert run.seconds >= 0
+        assert (moment.driving, moment.sessions, moment.owed, moment.dead) == (1, 1, 0, 0)
+        assert "fake" in moment.channels
+        held.answer("the answer")
+        assert (await bot.channel.pop()).text == "the answer"
+
+
+async def test_an_idle_gateway_has_no_live_run_and_says_what_it_used() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("hello")
+        await bot.channel.pop()
+        moment: Moment = await call(bot, "runs now")
+
+        assert moment.runs == []
+        assert moment.tokens_a_minute > 0
+        assert moment.loop_lag_ms >= 0
+
+
+async def test_members_see_their_own_runs_and_no_figures_of_others() -> None:
+    held = Held("the")
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("a secret question")
+        await _until_a_model_is_asked(bot)
+        moment: Moment = await ask(bot, "runs now", caller(Role.MEMBER, "fake:2"))
+
+        assert (moment.runs, moment.sessions, moment.channels) == ([], 0, {})
+        held.answer("the answer")
+        await bot.channel.pop()
+
+
+async def test_a_run_shows_its_model_call_and_its_delivery() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("hello")
+        await bot.channel.pop()
+        (run,) = await call(bot, "runs list")
+        page: RunPage = await call(bot, "runs show", id=run.id)
+
+        assert page.timeline is not None
+        kinds = [piece.kind for piece in page.timeline.pieces]
+        assert "model" in kinds
+        assert "delivery" in kinds
