@@ -11,9 +11,9 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now as ShownAt
+from nanobot.operations.timeline import Times, timeline_of, took, words
 from nanobot.operations.waterfall import as_entry
 from nanobot.session.states import as_people_see
-from nanobot.session.timeline import Times, timeline_of, took, words
 from nanobot.session.views import RunView
 
 _LAG_SAMPLE = 0.02

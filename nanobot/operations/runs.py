@@ -15,11 +15,11 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
 from nanobot.operations.sessions import check_sight, page_text
+from nanobot.operations.timeline import RunPage, Times, timeline_of
 from nanobot.operations.waterfall import as_entry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
-from nanobot.session.timeline import Times, timeline_of
-from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
+from nanobot.session.views import AuditView, OutboxView, RunView, ToolCallView
 
 _OfSession: TypeAlias = Annotated[str, Meta(description="Filter by session.")]
 RunId: TypeAlias = Annotated[

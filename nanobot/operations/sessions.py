@@ -15,9 +15,10 @@ from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
 from nanobot.operations.rendering import Now, as_text, cell
+from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
 from nanobot.operations.waterfall import waterfall_lines
-from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
+from nanobot.session.views import EntryView, SessionPage, SessionView
 
 _QUOTED = 2_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from nanobot.operations.timeline import Piece, RunPage, Timeline, took, words
 from nanobot.session.entries import Body, Entry
-from nanobot.session.timeline import Piece, Timeline, took, words
-from nanobot.session.views import EntryView, RunPage
+from nanobot.session.views import EntryView
 
 _MOST_LINES = 40
 _WIDTH = 24

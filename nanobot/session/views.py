@@ -15,7 +15,6 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.timeline import Delivery, Timeline
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,13 +86,13 @@ class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A run with its entries, in order. `timeline`: when it did what."""
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer on its way to a chat; `settled_at` is None as long as it is."""
 
-    run: RunView
-    entries: tuple[EntryView, ...]
-    feedback: tuple[FeedbackView, ...] = ()
-    timeline: Timeline | None = None
+    channel: str
+    state: str
+    created_at: float
+    settled_at: float | None
 
 
 class OutboxView(msgspec.Struct, frozen=True, kw_only=True):

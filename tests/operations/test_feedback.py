@@ -11,8 +11,9 @@ from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.operations.timeline import RunPage
 from nanobot.session.entries import FeedbackEntry
-from nanobot.session.views import FeedbackView, RunPage
+from nanobot.session.views import FeedbackView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider

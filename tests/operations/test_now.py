@@ -10,7 +10,7 @@ import pytest
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.now import Moment
-from nanobot.session.views import RunPage
+from nanobot.operations.timeline import RunPage
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.runs import ToolView
+from nanobot.operations.timeline import RunPage
 from nanobot.session.entries import CancelEntry
 from nanobot.session.views import (
     OutboxView,
-    RunPage,
     RunView,
     SessionPage,
     SessionView,

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Role
+from nanobot.operations.timeline import Piece, RunPage, Timeline, Times, timeline_of
 from nanobot.operations.waterfall import as_entry, waterfall_lines
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.entries import (
@@ -22,8 +23,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.timeline import Delivery, Piece, Timeline, Times, timeline_of
-from nanobot.session.views import EntryView, RunPage, RunView
+from nanobot.session.views import Delivery, EntryView, RunView
 
 PROFILE = ModelProfile(
     provider="test", name="m", context_tokens=1000, price=Price(prompt=0.001, completion=0.002)

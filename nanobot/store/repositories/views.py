@@ -13,9 +13,9 @@ from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.timeline import Delivery
 from nanobot.session.views import (
     Counts,
+    Delivery,
     EntryView,
     Load,
     OutboxView,

@@ -29,6 +29,7 @@ from nanobot.session.entries import (
     TriageEntry,
     UserEntry,
 )
+from nanobot.session.views import Delivery, EntryView, FeedbackView, RunView
 
 _MOST_MS = 10**10
 _SLOW = 1.0
@@ -64,13 +65,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer on its way to a chat; `settled_at` is None as long as it is."""
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with its entries, in order. `timeline`: when it did what."""
 
-    channel: str
-    state: str
-    created_at: float
-    settled_at: float | None
+    run: RunView
+    entries: tuple[EntryView, ...]
+    feedback: tuple[FeedbackView, ...] = ()
+    timeline: Timeline | None = None
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
