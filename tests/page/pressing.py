@@ -23,6 +23,9 @@ _DEPTH = 3
 _MOST_PLACES = 60
 """A page that brings new places for ever would not end."""
 
+_MADE = re.compile(r"[0-9a-z]{20,}|m(?=[a-z]*\d)[0-9a-z]{7}$|\d+")
+"""What is made up in the name of a place: each press on "+" makes a conversation of its own."""
+
 SAMPLES = {
     "number": "7",
     "url": "http://127.0.0.1:9/v1",
@@ -210,7 +213,7 @@ class Crawl:
         self._traffic.clear()
 
     def _found(self, place: str) -> None:
-        kind = re.sub(r"[0-9a-z]{20,}|\d+", "#", place)
+        kind = _MADE.sub("#", place)
         if kind not in self._seen and len(self._seen) < _MOST_PLACES:
             self._seen.add(kind)
             self._left.append(place)
