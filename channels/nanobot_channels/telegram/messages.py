@@ -162,7 +162,7 @@ class TelegramMessages:
                 raise KeyError(expects)
         except ApiRefusal as error:
             if method != _INDISPENSABLE and lacks_method(error):
-                raise _Unsupported(f"Telegram's server has no {method}") from error
+                raise _Unsupported(f"Telegram's server has no {method.replace('_', '')}") from error
             raise delivery_error(error) from error
         except (TelegramError, *MALFORMED) as error:
             raise delivery_error(error) from error
