@@ -240,19 +240,20 @@ def _refusal(
         return TRUNCATED
     if was_started:
         return INTERRUPTED
-    past_results = history.get(_signature(call), [])
+    past_results = history.get(signature(call.name, call.arguments), [])
     tail = past_results[-SAME_RESULT_LIMIT:]
     if len(tail) == SAME_RESULT_LIMIT and len(set(tail)) == 1:
         return REPEATED.format(count=len(past_results))
     return None
 
 
-def _signature(call: ToolCall) -> str:
+def signature(name: str, arguments: str) -> str:
+    """What makes two calls the same: the tool, and its arguments whatever their order."""
     try:
-        arguments = msgspec.json.encode(msgspec.json.decode(call.arguments), order="sorted")
+        canonical = msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
     except (msgspec.DecodeError, RecursionError):
-        return f"{call.name} {call.arguments}"
-    return f"{call.name} {arguments.decode()}"
+        return f"{name} {arguments}"
+    return f"{name} {canonical}"
 
 
 def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
@@ -263,12 +264,11 @@ def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
     for body in bodies:
         if isinstance(body, ReplyEntry):
             for index, call in enumerate(body.tool_calls):
-                calls[body.call, index] = _signature(call)
+                calls[body.call, index] = signature(call.name, call.arguments)
         elif isinstance(body, ToolResultEntry):
-            signature = calls.get((body.call, body.index))
-            if signature is None:
+            if (made := calls.get((body.call, body.index))) is None:
                 continue
-            past = past_results.setdefault(signature, [])
+            past = past_results.setdefault(made, [])
             repeated = past and body.text.startswith(REPEATED[:40])
             past.append(past[-1] if repeated else body.text)
     return past_results

@@ -46,6 +46,7 @@ from nanobot.tools.judging import decided
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
+from nanobot.tools.stand_in import StandIn
 
 # What every OpenAI-compatible endpoint accepts as a function's name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -75,6 +76,8 @@ class ToolRegistry:
         """Runs the tools in the place of `tool.run(args, context)`, which it may call itself."""
         self.blobs: Keeper | None = None
         """Where files are kept that calls make; without it none are."""
+        self.stand_in: StandIn | None = None
+        """Answers calls in the place of tools, also of tools that are not registered."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -167,6 +170,8 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None:
             return False
+        if self.stand_in is not None and self.stand_in.knows(name, arguments, context):
+            return False  # its result says so itself
         if isinstance(tool.taints, bool):
             return tool.taints
         try:
@@ -176,6 +181,12 @@ class ToolRegistry:
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """What the policy says to a call. What `execute` would refuse anyhow is not asked about."""
+        decision = await self._judge(name, arguments, context)
+        if self.stand_in is None:
+            return decision
+        return self.stand_in.judged(ToolCall("", name, arguments), context, decision)
+
+    async def _judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         tool = self._tools.get(name)
         if tool is None:
             return _LEFT_TO_EXECUTE
@@ -295,6 +306,10 @@ class ToolRegistry:
         )
 
     async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
+        if self.stand_in is not None:
+            call = ToolCall("", name, arguments)
+            if (answer := await self.stand_in.answered(call, context)) is not None:
+                return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
         tool = self._tools.get(name)
         if tool is None:
             raise ToolUnknown(self._unknown(name, context.role))
