@@ -12,8 +12,9 @@ from loguru import logger
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.compaction import Compaction
-from nanobot.agent.context import PromptBudget, context, plan_window, summary_tokens
+from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
 from nanobot.agent.prompt import PromptBuilder, digest, prompt_variant
+from nanobot.agent.recorded.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import latest
@@ -45,7 +46,6 @@ from nanobot.providers.base import (
     ToolCall,
     Usage,
 )
-from nanobot.providers.history import with_history
 from nanobot.session.entries import (
     FallbackEntry,
     ModelCallEntry,
@@ -123,17 +123,9 @@ class ModelCaller:
         if steers and self._bus.mail_came(active.run.session_key):
             await active.steer(self.settings.zone)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
-        request = ModelRequest(
-            model=profile.name,
-            messages=with_history(
-                active.options.history, context(active.log.visible, snapshot, call)
-            ),
-            tools=snapshot.tools if profile.tools else (),
-            temperature=call.temperature,
-            max_tokens=call.max_tokens,
-            effort=call.effort,
-        )
-        return await self._ask(active, provider, request, call)
+        request = request_of(active.log.visible, snapshot, call, active.options)
+        reply = await self._ask(active, provider, request, call)
+        return msgspec.structs.replace(reply, request=request_digest(request))
 
     async def _fall_back(self, active: ActiveRun, error: NanobotError, seconds: float) -> None:
         """Note that a model failed, so that the next step asks the one after it, for the rest of

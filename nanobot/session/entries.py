@@ -115,7 +115,8 @@ class ModelCallEntry(
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
     """What a model call gave. `partial`: it was cut off and never acted upon, by a cancel or
     (`cut_by_limit`) because the run's seconds were over. `first_ms`: until the first piece of it
-    came. `native`: see NativeAnswer."""
+    came. `native`: see NativeAnswer. `request`: the digest of the request's bytes ("" in older
+    logs), by which a replay is compared."""
 
     call: int
     text: str
@@ -128,6 +129,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     cut_by_limit: bool = False
     first_ms: int = 0
     native: NativeAnswer | None = None
+    request: str = ""
 
 
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):

@@ -114,9 +114,9 @@ async def test_a_recorded_call_gets_its_result_and_runs_no_tool() -> None:
     tools = world.registry()
     picture = Attachment(kind="image", mime="image/png", name="a.png")
     entries = log(("wipe", '{"path": "a"}', "wiped it", True))
-    body = msgspec.structs.replace(
-        entries[1].body, attachments=(picture,), tainted=True, label="t1"
-    )
+    gave = entries[1].body
+    assert isinstance(gave, ToolResultEntry)
+    body = msgspec.structs.replace(gave, attachments=(picture,), tainted=True, label="t1")
     tools.stand_in = RecordedTools(recorded_results([entries[0], Entry(2, "run", 0.0, body)]))
     context = at(entries[:1], "run:1:0")
 

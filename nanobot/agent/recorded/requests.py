@@ -1,0 +1,35 @@
+"""The request of a model call: a pure function of the log, and what names its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from nanobot.agent.context import context
+from nanobot.messages import RunOptions
+from nanobot.providers.base import ModelRequest
+from nanobot.providers.history import with_history
+from nanobot.session.entries import Entry, ModelCallEntry
+from nanobot.session.runs import PromptSnapshot
+
+
+def request_of(
+    visible: Sequence[Entry], snapshot: PromptSnapshot, call: ModelCallEntry, options: RunOptions
+) -> ModelRequest:
+    """What the model is sent over the entries that it may see, the call's own included."""
+    profile = call.profile
+    return ModelRequest(
+        model=profile.name,
+        messages=with_history(options.history, context(visible, snapshot, call)),
+        tools=snapshot.tools if profile.tools else (),
+        temperature=call.temperature,
+        max_tokens=call.max_tokens,
+        effort=call.effort,
+    )
+
+
+def request_digest(request: ModelRequest) -> str:
+    """The name of a request: the hash of its bytes, pictures by the names of their contents."""
+    return hashlib.sha256(msgspec.json.encode(request)).hexdigest()

@@ -1,0 +1,11 @@
+"""Replay: recorded conversations once more, compared byte for byte."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="replay",
+    summary="Replay recorded runs and compare every request and step.",
+    operations="nanobot.plugins.replay.commands:operations",
+)

@@ -1,0 +1,47 @@
+"""What a replay needs of a stored session: its log and its prompts, read in short transactions."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from nanobot.agent.recorded.replay import Replayed, prompts_of, replayed
+from nanobot.errors import RowUnreadable
+from nanobot.session.entries import Entry, decode
+from nanobot.session.journal import Journal
+from nanobot.session.runs import PromptSnapshot
+from nanobot.session.views import EntryView, Records
+
+
+async def replayed_log(
+    records: Records, journal: Journal, key: str, upto: int, only_run: str = ""
+) -> Replayed:
+    """Replay a session up to an entry, in a thread; what is said meanwhile is not read. Raises
+    RowUnreadable for an entry that this version cannot read."""
+    views = await records.entries(key, after=0, limit=max(upto, 1))
+    entries = await asyncio.to_thread(_entries, key, views)
+    prompts: dict[str, PromptSnapshot] = {}
+    for name in prompts_of(entries):
+        if (prompt := await journal.snapshot(name)) is not None:
+            prompts[name] = prompt
+    return await asyncio.to_thread(replayed, entries, prompts, only_run)
+
+
+def _entries(key: str, views: tuple[EntryView, ...]) -> list[Entry]:
+    return [entry_of(key, view) for view in views]
+
+
+def entry_of(key: str, view: EntryView) -> Entry:
+    """The typed entry behind a view. Raises RowUnreadable, naming entry and remedy."""
+    if view.body is None:
+        return Entry(view.seq, view.run_id, view.at, None)
+    try:
+        body = decode(msgspec.json.encode(view.body))
+    except RowUnreadable as error:
+        raise RowUnreadable(
+            f"entry {view.seq} of {key} is a {view.kind} that this version cannot read; "
+            "replay it with the version of nanobot that wrote it",
+            "entries",
+        ) from error
+    return Entry(view.seq, view.run_id, view.at, body)
