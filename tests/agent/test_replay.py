@@ -21,7 +21,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import Process
 from nanobot.testing.model import ScriptedProvider
 from tests.agent import corpus
-from tests.agent.building import asking, log, reply, result, user
+from tests.agent.building import RUN, asking, log, reply, result, user
 from tests.agent.test_simulation import Life
 from tests.store.filling import REVISIONS
 
@@ -158,10 +158,10 @@ def test_a_step_that_the_log_does_not_lead_to_is_named(field: str) -> None:
     entries = plain()
     if field == "result of another call":
         wrong = ToolResultEntry(call=1, index=7, name="look", text="x")
-        entries[3] = Entry(4, "run", 0.0, wrong)
+        entries[3] = Entry(4, RUN, 0.0, wrong)
         at = 4
     else:
-        entries.append(Entry(7, "run", 0.0, calling(3)))
+        entries.append(Entry(7, RUN, 0.0, calling(3)))
         at = 7
     difference = replayed(entries, PROMPTS).difference
 
@@ -173,7 +173,7 @@ def test_a_reply_to_another_request_is_named_with_both_digests() -> None:
     entries = plain()
     said = entries[5].body
     assert isinstance(said, ReplyEntry)
-    entries[5] = Entry(6, "run", 0.0, msgspec.structs.replace(said, request="0" * 64))
+    entries[5] = Entry(6, RUN, 0.0, msgspec.structs.replace(said, request="0" * 64))
     difference = replayed(entries, PROMPTS).difference
 
     assert difference is not None
@@ -182,7 +182,7 @@ def test_a_reply_to_another_request_is_named_with_both_digests() -> None:
 
 def test_an_erased_entry_in_the_window_is_named_and_not_guessed() -> None:
     entries = plain()
-    entries[0] = Entry(1, "run", 0.0, None)
+    entries[0] = Entry(1, RUN, 0.0, None)
     again = replayed(entries, PROMPTS)
 
     assert again.difference is None
