@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.addresses import called, chat_of
-from nanobot.errors import NotAllowed, UnknownId
+from nanobot.errors import NotAllowed, UnknownId, UsageError
 from nanobot.memory.conversations import Filter
 from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
@@ -19,6 +19,7 @@ from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
 from nanobot.operations.waterfall import waterfall_lines
 from nanobot.session.views import EntryView, SessionPage, SessionView
+from nanobot.triggers.cron.schedule import moment
 
 _QUOTED = 2_000
 
@@ -121,7 +122,7 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     example="telegram:1001 limit=50",
     shows=("entries",),
 )
-async def show_session(
+async def show_session(  # noqa: PLR0913 - each is one argument of people
     context: OperationContext,
     caller: Caller,
     session: PositionalSession = "",
@@ -130,14 +131,39 @@ async def show_session(
     after: Annotated[
         int, Meta(ge=-1, description="Entries after this one; -1: use `before`.")
     ] = -1,
+    at: Annotated[str, Meta(description="As it was at this entry or time.")] = "",
 ) -> SessionPage:
     """Show a conversation and its latest log entries."""
     row = await session_of(context, caller, session)
+    if at and (before or after >= 0):
+        raise UsageError("Give either --at, or --before or --after.")
+    if at:
+        before = await _entry_at(context, row, at.strip()) + 1
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
+
+
+async def _entry_at(context: OperationContext, row: SessionView, at: str) -> int:
+    """The last entry of a log at a moment: the number of an entry, or a time. Raises UsageError."""
+    if at.isdecimal():
+        if not 1 <= int(at[:18]) <= row.entries:
+            raise UsageError(f"The log of {row.key} has entries 1 to {row.entries}, not {at[:18]}.")
+        return int(at)
+    until = moment(at, context.engine.job_editor.zone)
+    first, last = 0, row.entries
+    while first < last:
+        middle = (first + last) // 2
+        found = await context.engine.records.entries(row.key, after=middle, limit=1)
+        if found and found[0].at <= until:
+            first = middle + 1
+        else:
+            last = middle
+    if first == 0:
+        raise UsageError(f"{row.key} had no entries yet at {at}.")
+    return first
 
 
 @operation("sessions mark-read", alias="sessions read", role=Role.GUEST, example="telegram:1001")

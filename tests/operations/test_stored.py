@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -92,6 +93,37 @@ async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -
         assert "Key: fake:1" in text
         assert "user: hello" in text
         assert "reply: echo: hello" in text
+
+
+async def test_a_session_is_shown_as_it_was_at_an_entry_or_a_time() -> None:
+    async with gateway() as bot:
+        began = bot.home.clock.now()
+        await talk(bot, "hello")
+        bot.home.clock.advance(3_600.0)
+        await talk(bot, "later")
+        between = datetime.fromtimestamp(began + 1_800, UTC).isoformat()
+        for at in ("4", between):
+            page: SessionPage = await call(bot, "sessions show", session="fake:1", at=at)
+            assert [entry.seq for entry in page.entries] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"at": "99"}, "entries 1 to 4, not 99"),
+        ({"at": "0"}, "entries 1 to 4, not 0"),
+        ({"at": "1999-01-01"}, "had no entries yet"),
+        ({"at": "yesterday-ish"}, "is no time"),
+        ({"at": "2", "before": 3}, "either --at"),
+    ],
+)
+async def test_a_moment_that_the_log_does_not_have_is_refused(
+    options: dict[str, Any], why: str
+) -> None:
+    async with gateway() as bot:
+        await talk(bot, "hello")
+        with pytest.raises(UsageError, match=why):
+            await call(bot, "sessions show", session="fake:1", **options)
 
 
 @pytest.mark.parametrize("name", ["show", "read", "export", "delete"])
