@@ -25,6 +25,7 @@ from nanobot.session.views import (
 from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import SendFailure
 from tests.agent.tooling import Recorder, bodies
@@ -97,9 +98,11 @@ async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -
 
 async def test_a_session_is_shown_as_it_was_at_an_entry_or_a_time() -> None:
     async with gateway() as bot:
-        began = bot.home.clock.now()
+        clock = bot.home.clock
+        assert isinstance(clock, ManualClock)
+        began = clock.now()
         await talk(bot, "hello")
-        bot.home.clock.advance(3_600.0)
+        clock.advance(3_600.0)
         await talk(bot, "later")
         between = datetime.fromtimestamp(began + 1_800, UTC).isoformat()
         for at in ("4", between):
