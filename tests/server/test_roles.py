@@ -14,11 +14,20 @@ from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.seam.entry_points import built_in
+from nanobot.seam.plugin import resolved
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
 
-LISTED = [operation for operation in OPERATIONS if operation.listed]
+BROUGHT = [
+    operation
+    for plugin in (point.load() for point in built_in())
+    if plugin.operations is not None
+    for operation in resolved(plugin.operations)()
+]
+"""What the built-in plugins add."""
+LISTED = [operation for operation in (*OPERATIONS, *BROUGHT) if operation.listed]
 OTHERS = "web:desk"
 """A conversation of the owner's."""
 
