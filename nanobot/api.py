@@ -60,6 +60,8 @@ class _Runs(Protocol):
 
     async def decide(self, approval_id: int, *, approve: bool) -> None: ...
 
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any: ...
+
 
 class Agent:
     """Runs for programs. Each is durable: what it was asked and every step of it is in the log of
@@ -171,6 +173,17 @@ class Agent:
         Raises NanobotError if it is not there or was decided already."""
         await self._runs.decide(approval_id, approve=approve)
 
+    async def eval(
+        self, folder: str | Path = "", *, models: Sequence[str] = (), runs: int = 0, judge: str = ""
+    ) -> dict[str, Any]:
+        """Test models with the cases of a folder or file (docs/evals.md), and give what `nanobot
+        eval --json` prints. Raises ConfigError for a broken case, ModelUnreachable, and UsageError
+        where the plugin `evals` is off."""
+        arguments = {"folder": _absolute(folder), "models": ",".join(models)}
+        given = await self._runs.call("evals run", {**arguments, "runs": runs, "judge": judge})
+        result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(given))
+        return result
+
     def _named(self, request: RunInput) -> RunInput:
         """With an id, so that its caller can name the run whatever happens. Raises UsageError for
         what is wrong with it."""
@@ -222,6 +235,9 @@ class _Own:
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         await self._operations.call(_DECISIONS[approve], {"id": approval_id})
 
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        return await self._operations.call(name, arguments)
+
 
 class _Remote:
     """The runs of another process, by its control socket: one connection a request."""
@@ -247,7 +263,16 @@ class _Remote:
         async with connected(self._home) as client:
             await client.call(_DECISIONS[approve], {"id": approval_id})
 
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        async with connected(self._home) as client:
+            return await client.call(name, arguments)
+
 
 def _environment(home: str | Path | None) -> dict[str, str]:
     variables = {} if home is None else {"NANOBOT_HOME": str(home)}
     return {**environment(), **variables}
+
+
+def _absolute(path: str | Path) -> str:
+    """A path that also a gateway in another folder finds; "" stays empty."""
+    return str(Path(path).absolute()) if str(path) else ""

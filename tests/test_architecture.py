@@ -228,7 +228,10 @@ def test_only_the_boundary_catches_everything() -> None:
             "sqlalchemy",
             (
                 "nanobot/store/",
-                *(f"nanobot/plugins/{name}/store.py" for name in ("voice", "traces", "metrics")),
+                *(
+                    f"nanobot/plugins/{name}/store.py"
+                    for name in ("evals", "metrics", "traces", "voice")
+                ),
             ),
         ),
         ("alembic", "nanobot/store/database/"),

@@ -49,6 +49,7 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.plugins.evals.settings import EvalsSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
@@ -64,6 +65,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
     "voice": VoiceSettings,
+    "evals": EvalsSettings,
     "metrics": MetricsSettings,
     "traces": TracesSettings,
     "web": WebSettings,

@@ -28,11 +28,12 @@ from nanobot.session.store_write import StoreWrite
 
 class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a call gave; `error`: why it gave nothing (`late`: there was no time left). `settled`
-    goes with what is recorded."""
+    goes with what is recorded. `completion`: the whole answer, with its tool calls."""
 
     text: str
     usage: Usage
     settled: StoreWrite
+    completion: Completion | None = None
     error: NanobotError | None = None
     late: bool = False
 
@@ -49,6 +50,8 @@ async def ask(
     whatever fails later is in what it returns."""
     provider, profile = picked
     estimate = len(msgspec.json.encode(request.messages)) // 3
+    if request.tools:
+        estimate += len(msgspec.json.encode(request.tools)) // 3
     reserved = await account.start_auxiliary(
         AuxiliaryCall(
             profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart
@@ -71,6 +74,7 @@ async def ask(
         text="" if error else stream.text,
         usage=usage,
         settled=reserved.settled(usage),
+        completion=None if error else stream.completion,
         error=error,
         late=late,
     )
@@ -83,6 +87,7 @@ class _Stream:
     def __init__(self, account: CallAccount, estimate: int) -> None:
         self.text = ""
         self.usage: Usage | None = None
+        self.completion: Completion | None = None
         self._account = account
         self._estimate = estimate
 
@@ -91,7 +96,6 @@ class _Stream:
         return Usage(self._estimate, len(self.text.encode("utf-8", "replace")) // 3)
 
     async def read(self, provider: LLMProvider, request: ModelRequest) -> None:
-        done = False
         async for delta in provider.chat_stream(request):
             if isinstance(delta, Retrying):
                 await self._account.start_retry(self.so_far() if self.text else Usage())
@@ -99,6 +103,6 @@ class _Stream:
             elif isinstance(delta, TextDelta):
                 self.text += delta.text
             elif isinstance(delta, Completion):
-                self.text, self.usage, done = delta.text, delta.usage, True
-        if not done:
+                self.text, self.usage, self.completion = delta.text, delta.usage, delta
+        if self.completion is None:
             raise ModelProtocolError("the provider's stream ended without an answer")

@@ -224,6 +224,7 @@ class _Assembly:
         """What plugins may ask for, besides what is offered by its own type."""
         machine, offers = self.machine, self.plugged.offers
         offers.add({Clock: machine.clock, Ids: machine.ids, Journal: self.bus.journal})
+        offers.add({Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)

@@ -40,6 +40,7 @@ _GROUPS = {
     "security": "What attackers could reach, and what came from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
+    "evals": "Evals: regression tests of answers.",
     "audit": "Proof that the log is as it was written.",
 }
 _MOST_CHOICES = 5

@@ -36,9 +36,16 @@ class BudgetLedger(Protocol):
         """A call beside those of a run as it may be made. Raises OverBudget, Fenced."""
         ...
 
-    def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
+    def apart(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
+        """A call that belongs to no conversation, on the account that `run` names. No row of that
+        run has to exist. Raises OverBudget."""
+        ...
+
+    def retry(
+        self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
+    ) -> None:
         """One more request of the run's open call may be made; the one before failed, having said
-        what is `discarded`. Raises OverBudget, Fenced."""
+        what is `discarded`. Without a lane it is a call of `apart`. Raises OverBudget, Fenced."""
         ...
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:

@@ -96,15 +96,26 @@ class SqlBudgetLedger:
         self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
     ) -> Reservation:
         log.fence(connection, lane)
+        return self._aside(connection, run, call, apart=call.apart)
+
+    def apart(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
+        return self._aside(connection, run, call, apart=True)
+
+    def _aside(
+        self, connection: sa.Connection, run: Run, call: AuxiliaryCall, *, apart: bool
+    ) -> Reservation:
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
-        mine = self._fitting(connection, run, 0, call.profile, estimate, apart=call.apart)
+        mine = self._fitting(connection, run, 0, call.profile, estimate, apart=apart)
         return _AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
 
-    def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
+    def retry(
+        self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
+    ) -> None:
         """The request that failed is settled in a row of its own; what was reserved stays for the
         one to come. Raises OverBudget."""
-        log.fence(connection, lane)
+        if lane is not None:
+            log.fence(connection, lane)
         row = _OPEN.execute(connection, k=run.session_key, i=run.id).first()
         if row is None:  # a run that began meanwhile took the call after this one for lost
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()

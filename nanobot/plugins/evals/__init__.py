@@ -1,0 +1,21 @@
+"""Evals: kept questions with checks, asked of models again, so that a worse answer is noticed."""
+
+from __future__ import annotations
+
+from nanobot.plugins.evals.settings import EvalsSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="evals",
+    summary="Regression tests of answers.",
+    settings=EvalsSettings,
+    migrations=(
+        "CREATE TABLE evals_results (id TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL, "
+        "folder TEXT NOT NULL, body TEXT NOT NULL)",
+        "CREATE INDEX evals_results_at ON evals_results (at)",
+        "CREATE TABLE evals_nights (day TEXT PRIMARY KEY)",
+    ),
+    operations="nanobot.plugins.evals.operations:operations",
+    page="nanobot.plugins.evals.view:views",
+    start="nanobot.plugins.evals.nightly:start",
+)

@@ -1,0 +1,117 @@
+"""The nightly evaluation: all cases once a night, and a message only about what changed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from loguru import logger
+
+from nanobot.addresses import session_at
+from nanobot.app.zones import zone_of_home
+from nanobot.bus.core import Bus
+from nanobot.config.loader import Config
+from nanobot.errors import ConfigError, ModelError, UsageError
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.evals.evaluation import Evaluation
+from nanobot.plugins.evals.report import changes
+from nanobot.plugins.evals.service import Evals, Wanted
+from nanobot.plugins.evals.settings import EvalsSettings
+from nanobot.ports import Clock, Ids
+from nanobot.providers.base import Models
+from nanobot.seam.tables import PluginTables
+from nanobot.seam.works import Works
+from nanobot.session.journal import Journal
+from nanobot.session.views import Records
+from nanobot.store.opening import Store
+from nanobot.system import environment
+
+_LOOK_SECONDS = 600.0
+_MOST_LINES = 20
+
+
+def start(  # noqa: PLR0913 - each is asked for by its type
+    settings: EvalsSettings,
+    works: Works,
+    config: Config,
+    store: Store,
+    tables: PluginTables,
+    models: Models,
+    bus: Bus,
+    journal: Journal,
+    records: Records,
+    clock: Clock,
+    ids: Ids,
+) -> None:
+    """Evaluate each night, if `evals.nightly` says when."""
+    if not settings.nightly:
+        return
+    evals = Evals(config, store, tables, models, journal, records, clock, ids)
+    zone = ZoneInfo(zone_of_home(config.agent, environment()))
+    works.add("evals", Nightly(evals, bus, clock, zone).run)
+
+
+def due(now: datetime, time: str) -> datetime:
+    """The next time of day `HH:MM` after now."""
+    hour, minute = (int(part) for part in time.split(":"))
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
+
+
+class Nightly:
+    """Evaluates at the same time every day. Of several processes over one store, one does."""
+
+    def __init__(self, evals: Evals, bus: Bus, clock: Clock, zone: ZoneInfo) -> None:
+        self._evals = evals
+        self._bus = bus
+        self._clock = clock
+        self._zone = zone
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            next_one = due(self._now(), self._evals.settings.nightly)
+            while (left := next_one.timestamp() - self._clock.now()) > 0:
+                await self._clock.sleep(min(left, _LOOK_SECONDS))
+            if await self._evals.first_tonight(next_one.date().isoformat()):
+                await self.once(next_one.date().isoformat())
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now(), self._zone)
+
+    async def once(self, day: str) -> None:
+        """Evaluate, and tell what changed."""
+        before = await self._evals.last()
+        try:
+            made = await self._evals.evaluate(Wanted(nightly=True))
+        except (ConfigError, ModelError, UsageError) as error:
+            logger.warning("the nightly evaluation was not made: {}", error)
+            await self._tell(day, f"The nightly evaluation was not made: {error}")
+            return
+        lines = changes(before, made)
+        if made.stopped:
+            logger.warning("the nightly evaluation is not complete: {}", made.stopped)
+        if lines:
+            await self._tell(day, _report(lines, made))
+
+    async def _tell(self, day: str, text: str) -> None:
+        channel, _, chat = self._evals.settings.report_to.partition(":")
+        address = Address(channel, chat)
+        message = OutboundMessage(
+            address=address,
+            text=text,
+            kind=OutboundKind.POST,
+            key=f"evals:{day}",
+            requested=True,
+        )
+        await self._bus.journal.post(session_at(address), message)
+        self._bus.owed(address)
+
+
+def _report(lines: list[str], made: Evaluation) -> str:
+    shown = lines[:_MOST_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"... and {len(lines) - len(shown)} more")
+    listed = "\n".join(f"- {line}" for line in shown)
+    stopped = f"\n\nNot all attempts were made: {made.stopped}." if made.stopped else ""
+    return f"Evals changed overnight:\n\n{listed}{stopped}\n\nDetails: `nanobot evals show`"

@@ -1,0 +1,152 @@
+"""What people do with evals."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import ModelUnreachable, UsageError
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
+from nanobot.operations.parameters import Limit, MachinePath
+from nanobot.operations.rendering import Now
+from nanobot.operations.runs import RunId, run_of
+from nanobot.plugins.evals.cases import CaseFile
+from nanobot.plugins.evals.checks import said_of
+from nanobot.plugins.evals.evaluation import Evaluation
+from nanobot.plugins.evals.report import as_text, junit
+from nanobot.plugins.evals.service import Evals, Wanted, write_report
+
+MachineOption = Annotated[str, Meta(extra={"machine": True})]
+
+
+class CaseView(msgspec.Struct, frozen=True, kw_only=True):
+    """A case of the folder. `last`: the state of each model at the last evaluation."""
+
+    name: str
+    checks: tuple[str, ...]
+    last: dict[str, str]
+    run: str
+    file: str
+
+
+class RejectedView(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with a thumb down. `case`: the case that was made of it, if any."""
+
+    run_id: str
+    by: str
+    at: float
+    text: str
+    case: str
+
+
+def _view(case: CaseFile, last: Evaluation | None) -> CaseView:
+    results = () if last is None else last.results
+    return CaseView(
+        name=case.name,
+        checks=tuple(said_of(check) for check in case.case.checks),
+        last={result.model: result.state for result in results if result.case == case.name},
+        run=case.case.run,
+        file=case.path,
+    )
+
+
+def _text(evaluation: Evaluation, _: Now) -> str:
+    return as_text(evaluation)
+
+
+def _failed(evaluation: Evaluation) -> bool:
+    return not evaluation.passed
+
+
+@operation(
+    "evals run",
+    command="eval",
+    text=_text,
+    failed=_failed,
+    example="models=openai/gpt-4.1-mini,ollama/qwen3 runs=5",
+)
+async def run_evals(  # noqa: PLR0913 - each is one argument of people
+    context: OperationContext,
+    caller: Caller,
+    folder: Annotated[
+        MachinePath, Meta(description="Folder or file of cases; default: evals in the home.")
+    ] = "",
+    *,
+    models: Annotated[str, Meta(description="Models to test, with commas between them.")] = "",
+    runs: Annotated[int, Meta(ge=0, le=100, description="Attempts at each case.")] = 0,
+    judge: Annotated[str, Meta(description="Model that judges by rubric.")] = "",
+    junit: Annotated[MachineOption, Meta(description="Also write JUnit XML to this file.")] = "",
+) -> Evaluation:
+    """Test models with the cases of a folder."""
+    if folder or junit:
+        caller.at_this_machine("evals run with a folder or a file")
+    if junit and not junit.endswith(".xml"):
+        raise UsageError(f"junit: {junit!r} must end with .xml")
+    by = caller.by
+    wanted = Wanted(folder=folder, models=models, runs=runs, judge=judge, by=by)
+    made = await Evals.of(context).evaluate(wanted)
+    if junit:
+        await asyncio.to_thread(write_report, junit, _junit(made))
+    if made.unreachable:
+        first = made.unreachable[0]
+        raise ModelUnreachable(f"{first.model} could not be tested: {first.why}")
+    return made
+
+
+_junit = junit
+
+
+@operation("evals list", reads=True, empty="`nanobot evals add RUN` makes a case of a run.")
+async def list_evals(context: OperationContext, _: Caller) -> list[CaseView]:
+    """List the cases with their last results."""
+    evals = Evals.of(context)
+    if not evals.folder.is_dir() or not any(evals.folder.iterdir()):
+        return []
+    last = await evals.last()
+    return [_view(case, last) for case in await evals.cases()]
+
+
+@operation("evals add", example="01m80aj3rq")
+async def add_eval(context: OperationContext, caller: Caller, run: RunId) -> CaseView:
+    """Make a case of a run."""
+    evals = Evals.of(context)
+    case = await evals.add(await run_of(context, caller, run))
+    return _view(case, await evals.last())
+
+
+def _last_text(evaluations: list[Evaluation], _: Now) -> str:
+    return as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
+
+
+@operation("evals show", reads=True, text=_last_text)
+async def show_evals(context: OperationContext, _: Caller) -> list[Evaluation]:
+    """Show the last results."""
+    last = await Evals.of(context).last()
+    return [] if last is None else [last]
+
+
+@operation("evals rejected", reads=True, empty="No answer has a thumb down.")
+async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> list[RejectedView]:
+    """List the answers that somebody rejected, to make cases of."""
+    evals = Evals.of(context)
+    known: dict[str, str] = {}
+    if evals.folder.is_dir() and any(evals.folder.iterdir()):
+        known = {case.case.run: case.name for case in await evals.cases()}
+    return [
+        RejectedView(
+            run_id=each.run_id,
+            by=each.by,
+            at=each.at,
+            text=each.text,
+            case=known.get(each.run_id, ""),
+        )
+        for each in await evals.rejected(limit)
+    ]
+
+
+def operations() -> list[Operation]:
+    """All of them."""
+    return [run_evals, list_evals, add_eval, show_evals, rejected]

@@ -1,0 +1,85 @@
+"""What evals need of the store: the log that a case is made of, and the account of their calls."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address, Origin, Role
+from nanobot.providers.base import Usage
+from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
+from nanobot.session.entries import Entry
+from nanobot.session.runs import Run
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.store_write import StoreWrite
+from nanobot.store.journal import log
+from nanobot.store.verbs import SqlStore, transaction
+
+CHANNEL = "eval"
+
+
+def account(evaluation: str, by: str, now: float, *, nightly: bool = False) -> Run:
+    """On whose account the calls of an evaluation are: of the person who asked, or of the job
+    `event:evals` at night. There is no row of this run."""
+    return Run(
+        id=f"eval-{evaluation}",
+        session_key=f"{CHANNEL}:{evaluation}",
+        kind=RunKind.TASK,
+        state=RunState.MODEL_RUNNING,
+        origin=Origin.EVENT if nightly else Origin.USER,
+        address=Address(CHANNEL, "evals"),
+        sender_id="evals" if nightly else by,
+        role=Role.OWNER,
+        reply_to=None,
+        first_seq=0,
+        attempts=1,
+        created_at=now,
+    )
+
+
+class SqlEvals(SqlStore):
+    """The same code for SQLite and PostgreSQL."""
+
+    @transaction()
+    def window(
+        self, connection: sa.Connection, session: str, first: int, end: int
+    ) -> tuple[Entry, ...]:
+        """Entries of a log from `first` up to, but without, `end`."""
+        return log.read(connection, session, first, end)
+
+    @transaction("eval_reserve")
+    def reserve(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
+        """A call may be made. Raises OverBudget."""
+        ledger = self.writer.ledger
+        return (
+            NoReservation(call.max_tokens)
+            if ledger is None
+            else ledger.apart(connection, run, call)
+        )
+
+    @transaction("eval_retry")
+    def retry(self, connection: sa.Connection, run: Run, discarded: Usage) -> None:
+        """One more request of it may be made. Raises OverBudget."""
+        if self.writer.ledger is not None:
+            self.writer.ledger.retry(connection, None, run, discarded)
+
+    @transaction("eval_settle")
+    def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
+        """It ended."""
+        call.write(connection)
+
+
+class EvalAccount:
+    """See attempt.Settling: the calls of one attempt, made one after the other."""
+
+    def __init__(self, store: SqlEvals, run: Run) -> None:
+        self._store = store
+        self._run = run
+
+    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        return await self._store.reserve(self._run, call)
+
+    async def start_retry(self, discarded: Usage) -> None:
+        await self._store.retry(self._run, discarded)
+
+    async def settle(self, call: StoreWrite) -> None:
+        await self._store.settle(call)
