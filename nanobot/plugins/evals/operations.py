@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -13,13 +13,22 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Limit, MachinePath
 from nanobot.operations.rendering import Now
 from nanobot.operations.runs import RunId, run_of
+from nanobot.plugins.evals import report
 from nanobot.plugins.evals.cases import CaseFile
 from nanobot.plugins.evals.checks import said_of
 from nanobot.plugins.evals.evaluation import Evaluation
-from nanobot.plugins.evals.report import as_text, junit
-from nanobot.plugins.evals.service import Evals, Wanted, write_report
+
+if TYPE_CHECKING:
+    from nanobot.plugins.evals.service import Evals
 
 MachineOption = Annotated[str, Meta(extra={"machine": True})]
+
+
+def _evals(context: OperationContext) -> Evals:
+    """The service; every command line reads this module, and few need the store."""
+    from nanobot.plugins.evals.service import Evals  # noqa: PLC0415 - loads the store
+
+    return Evals.of(context)
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +63,7 @@ def _view(case: CaseFile, last: Evaluation | None) -> CaseView:
 
 
 def _text(evaluation: Evaluation, _: Now) -> str:
-    return as_text(evaluation)
+    return report.as_text(evaluation)
 
 
 def _failed(evaluation: Evaluation) -> bool:
@@ -85,24 +94,23 @@ async def run_evals(  # noqa: PLR0913 - each is one argument of people
         caller.at_this_machine("evals run with a folder or a file")
     if junit and not junit.endswith(".xml"):
         raise UsageError(f"junit: {junit!r} must end with .xml")
+    from nanobot.plugins.evals.service import Wanted, write_report  # noqa: PLC0415 - as above
+
     by = caller.by
     wanted = Wanted(folder=folder, models=models, runs=runs, judge=judge, by=by)
-    made = await Evals.of(context).evaluate(wanted)
+    made = await _evals(context).evaluate(wanted)
     if junit:
-        await asyncio.to_thread(write_report, junit, _junit(made))
+        await asyncio.to_thread(write_report, junit, report.junit(made))
     if made.unreachable:
         first = made.unreachable[0]
         raise ModelUnreachable(f"{first.model} could not be tested: {first.why}")
     return made
 
 
-_junit = junit
-
-
 @operation("evals list", reads=True, empty="`nanobot evals add RUN` makes a case of a run.")
 async def list_evals(context: OperationContext, _: Caller) -> list[CaseView]:
     """List the cases with their last results."""
-    evals = Evals.of(context)
+    evals = _evals(context)
     if not evals.folder.is_dir() or not any(evals.folder.iterdir()):
         return []
     last = await evals.last()
@@ -112,26 +120,28 @@ async def list_evals(context: OperationContext, _: Caller) -> list[CaseView]:
 @operation("evals add", example="01m80aj3rq")
 async def add_eval(context: OperationContext, caller: Caller, run: RunId) -> CaseView:
     """Make a case of a run."""
-    evals = Evals.of(context)
+    evals = _evals(context)
     case = await evals.add(await run_of(context, caller, run))
     return _view(case, await evals.last())
 
 
 def _last_text(evaluations: list[Evaluation], _: Now) -> str:
-    return as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
+    return (
+        report.as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
+    )
 
 
 @operation("evals show", reads=True, text=_last_text)
 async def show_evals(context: OperationContext, _: Caller) -> list[Evaluation]:
     """Show the last results."""
-    last = await Evals.of(context).last()
+    last = await _evals(context).last()
     return [] if last is None else [last]
 
 
 @operation("evals rejected", reads=True, empty="No answer has a thumb down.")
 async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> list[RejectedView]:
     """List the answers that somebody rejected, to make cases of."""
-    evals = Evals.of(context)
+    evals = _evals(context)
     known: dict[str, str] = {}
     if evals.folder.is_dir() and any(evals.folder.iterdir()):
         known = {case.case.run: case.name for case in await evals.cases()}

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.api import Agent
 from nanobot.errors import ConfigError, ModelUnreachable, UsageError
 from nanobot.plugins.evals.report import as_text
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
@@ -166,6 +167,12 @@ async def test_a_model_that_cannot_be_reached_is_an_error_of_its_own(home: EvalH
             await parts.operations.call("evals run", {"models": "gone/m,fake/good"})
         (kept,) = await parts.operations.call("evals show", {})
     assert [result.state for result in kept.results] == ["unreachable", "passed"]
+
+
+async def test_a_program_gets_what_json_prints(home: EvalHome) -> None:
+    async with Agent.open(home.folder) as agent:
+        made = await agent.eval(home.folder / "evals", models=["fake/good", "fake/bad"], runs=2)
+    assert [result["state"] for result in made["results"]] == ["passed", "failed"]
 
 
 async def test_a_model_that_is_not_configured_is_named(home: EvalHome) -> None:
