@@ -20,6 +20,7 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import Approval, ApprovalAnswer, Parked, digest
@@ -37,7 +38,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
-from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.memories import SqlMemoryStore

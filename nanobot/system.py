@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NewType, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from nanobot.errors import Fenced, StoreError
@@ -120,6 +120,10 @@ def environment() -> Mapping[str, str]:
     """The environment, for programs that use nanobot as a library. The command line hands its own
     on instead."""
     return dict(os.environ)  # noqa: TID251 - a library has no command line before it
+
+
+Zone = NewType("Zone", str)
+"""The name of the time zone that an assistant lives in."""
 
 
 def local_zone(environ: Mapping[str, str]) -> str:

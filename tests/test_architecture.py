@@ -56,13 +56,26 @@ CATCH_EVERYTHING = frozenset(
         "nanobot/store/database/sqlite.py",  # carries an error from its thread to the caller
     }
 )
+# Modules of plugins that are loaded where their plugin is on: a plugin itself and its settings are
+# read at every start. SQL is in their modules `store`.
+PLUGIN_PARTS = tuple(
+    ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    for file in sorted((ROOT / "nanobot" / "plugins").glob("*/**/*.py"))
+    if file.stem not in ("__init__", "settings")
+)
+PLUGIN_STORES = tuple(
+    part.replace(".", "/") + ".py" for part in PLUGIN_PARTS if part.endswith(".store")
+)
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     *("nanobot.api", "nanobot.testing", "nanobot.cli.chat", "nanobot.cli.onboard"),
     *("nanobot.app.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
     *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
-    *("nanobot.triggers.events", "nanobot.triggers.heartbeat", "nanobot.triggers.webhooks.webhook"),
+    *(
+        "nanobot.triggers.events",
+        "nanobot.triggers.webhooks.webhook",
+    ),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
     *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),
@@ -71,13 +84,10 @@ NOT_AT_START = (
     *("nanobot.providers.repetition", "nanobot.providers.litellm_provider"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),
-    *("nanobot.server.peers", "nanobot.server.watching", "nanobot.plugins.voice.spoken_text"),
+    *("nanobot.server.peers", "nanobot.server.watching"),
     *("nanobot.store.repositories.chats", "nanobot.store.database.migrations"),
     *("nanobot.store.database.postgres", "nanobot.store.database.notices"),
-    *("nanobot.plugins.voice.store", "nanobot.plugins.voice.speaking"),
-    "nanobot.plugins.voice.service",
-    *(f"nanobot.plugins.traces.{part}" for part in ("service", "span", "otlp", "exporter")),
-    *(f"nanobot.plugins.metrics.{part}" for part in ("otlp", "exporter", "store", "looking")),
+    *PLUGIN_PARTS,
     "nanobot.telemetry",
     *("nanobot.agent.stages.triage", "nanobot.agent.stages.decision"),
     *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
@@ -224,16 +234,7 @@ def test_only_the_boundary_catches_everything() -> None:
     [
         ("litellm", "nanobot/providers/"),
         ("xllamacpp", "nanobot/providers/"),
-        (
-            "sqlalchemy",
-            (
-                "nanobot/store/",
-                *(
-                    f"nanobot/plugins/{name}/store.py"
-                    for name in ("evals", "metrics", "traces", "voice")
-                ),
-            ),
-        ),
+        ("sqlalchemy", ("nanobot/store/", *PLUGIN_STORES)),
         ("alembic", "nanobot/store/database/"),
         ("sqlite3", "nanobot/store/"),
         ("psycopg", "nanobot/store/database/"),

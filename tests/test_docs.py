@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app import triggers as triggering
+from nanobot.app.doctor.configuration import configuration
 from nanobot.config import loader as config
 from nanobot.config.settings import ConfigFile
 from nanobot.config.settings.agent import (
@@ -43,13 +43,13 @@ from nanobot.config.settings.tools import (
     WebToolSettings,
 )
 from nanobot.config.settings.triggers import (
-    HeartbeatSettings,
     HookSettings,
     LifecycleSettings,
     QuietSettings,
     TriggerSettings,
 )
 from nanobot.plugins.evals.settings import EvalsSettings
+from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
@@ -241,10 +241,10 @@ def test_the_pages_on_what_is_said_unasked_configure_what_they_say(
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
     (tmp_path / "config.toml").write_text("".join(textwrap.dedent(block) for block in blocks))
-    loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
-    assert loaded.warnings == ()
-    triggering.check(loaded, "UTC")
-    settings = loaded.heartbeat if page == "heartbeat" else loaded.quiet
+    findings, loaded = configuration({"NANOBOT_HOME": str(tmp_path)})
+    assert {finding.level for finding in findings} == {"ok"}
+    assert loaded
+    settings = loaded.value(page)
     assert (settings.quiet_from, settings.zone) == ("22:00", "Europe/Berlin")
 
 

@@ -73,6 +73,7 @@ from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.supervision import Work, side_by_side
+from nanobot.system import Zone
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -223,8 +224,8 @@ class _Assembly:
     def _offer(self) -> None:
         """What plugins may ask for, besides what is offered by its own type."""
         machine, offers = self.machine, self.plugged.offers
-        offers.add({Clock: machine.clock, Ids: machine.ids, Journal: self.bus.journal})
-        offers.add({Config: self.config})
+        offers.add({Clock: machine.clock, Ids: machine.ids, Zone: Zone(machine.zone)})
+        offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
@@ -254,7 +255,7 @@ class _Assembly:
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
         zone, cron = self.machine.zone, self.cron
-        known = triggers_of(self.config, cron, zone, self.plugins, self.store, self.models)
+        known = triggers_of(self.config, cron, zone, self.plugins, self.store)
         return known | bringing.triggers_of_plugins(self.plugged, cron, zone, set(known))
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:

@@ -18,9 +18,10 @@ from nanobot.app.trigger_plans import plan_of
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.errors import PluginBroken, UsageError
+from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.installed import FoundPlugin
@@ -58,6 +59,22 @@ def _functions(given: Any) -> list[Any]:
         if not callable(function):
             raise PluginBroken(f"it gives a {type(function).__name__}, not a function")
     return functions
+
+
+def unfit(plugged: Plugged) -> list[Finding]:
+    """What of the settings of plugins does not fit the rest of the configuration. What is broken
+    hinders a start."""
+    findings: list[Finding] = []
+    for found in plugged.on.values():
+        if found.plugin.fits is None:
+            continue
+        with plugged.failing(found, "fits"):
+            try:
+                given = plugged.call(found, "fits")
+            except ConfigError as error:
+                given = Finding(about="configuration", level="broken", text=str(error))
+            findings += listed(given, Finding, "a nanobot.operations.home.Finding")
+    return findings
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:

@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import end_hooks, migrate_plugins
+from nanobot.app.bringing import end_hooks, migrate_plugins, unfit
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
@@ -25,6 +25,7 @@ from nanobot.app.roles import Roles
 from nanobot.app.zones import zone_of_home
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
+from nanobot.errors import ConfigError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.server.api_parts import ApiParts
@@ -33,7 +34,7 @@ from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.supervision import Work, begin_all
-from nanobot.system import RandomIds, SystemClock
+from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.triggers.quiet import QuietHours
 from nanobot.workspace import folder as workspace
@@ -173,6 +174,10 @@ class Gateway:
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
         quiet = QuietHours(config.quiet, machine.zone)
         plugged = Plugged(config)
+        plugged.offers.add({Zone: Zone(machine.zone)})
+        for finding in unfit(plugged):
+            if finding.level == "broken":
+                raise ConfigError(f"{config.file}: {finding.text}")
         store = self._store(command, plugged, budgets, quiet)
         stack.push_async_callback(store.close)
         await migrate_plugins(plugged, store.database)

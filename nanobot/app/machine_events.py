@@ -14,7 +14,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin
 from nanobot.store.opening import Store
-from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.store.repositories.chats import SqlChatReaders
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.jobs import Plan, Taken
@@ -56,7 +56,7 @@ def events_of(
     outside = msgspec.structs.replace(
         plan_of("events:outside", settings.to, Origin.EVENT, zone), tainted=True
     )
-    chats = SqlChatHistory(store.database, store.writer, ())
+    chats = SqlChatReaders(store.database, store.writer)
     channel = config.channels.get(plan.address.channel)
     owners = () if channel is None else channel.owners
     from_outside, from_here = (
@@ -71,7 +71,7 @@ class _EventPublisher:
     has the owners' memory: what is learnt of the machine is theirs."""
 
     def __init__(
-        self, cron: CronService, plan: Plan, chats: SqlChatHistory, owners: Collection[str]
+        self, cron: CronService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]
     ) -> None:
         self._cron = cron
         self._plan = plan

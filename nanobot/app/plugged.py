@@ -40,7 +40,7 @@ class Plugged:
         self._tables = config.tables
         self.failures: dict[str, dict[str, str]] = {}
         """Why which field of which plugin failed."""
-        self.offers = Offers()
+        self.offers = Offers({Config: config})
 
     @property
     def on(self) -> Mapping[str, FoundPlugin]:

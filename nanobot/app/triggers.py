@@ -11,7 +11,6 @@ from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.messages import Origin
 from nanobot.ports import Clock
-from nanobot.providers.base import Models
 from nanobot.seam.entry_points import Plugins
 from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
@@ -30,15 +29,10 @@ def triggers_of(
     zone: str,
     plugins: Plugins,
     store: Store,
-    models: Models,
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """Those that are switched on, by their names. Raises ConfigError."""
     triggers: dict[str, tuple[Trigger, Publisher]] = {}
     # Each is loaded where it is switched on, and not before.
-    if config.heartbeat.enabled:
-        from nanobot.app.heartbeat import heartbeat_of  # noqa: PLC0415
-
-        triggers["heartbeat"] = heartbeat_of(config, cron, zone, store, models)
     if config.events.enabled:
         from nanobot.app.machine_events import events_of  # noqa: PLC0415
 
@@ -53,10 +47,6 @@ def triggers_of(
 
 def check(config: Config, zone: str) -> None:
     """Raises ConfigError for what is well written and cannot work all the same."""
-    if config.heartbeat.enabled:
-        from nanobot.app.heartbeat import rhythm_of  # noqa: PLC0415
-
-        rhythm_of(config, zone)
     if config.events.enabled:
         from nanobot.app.machine_events import check_chat  # noqa: PLC0415
 

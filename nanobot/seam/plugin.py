@@ -20,7 +20,7 @@ types; see `offers`."""
 
 FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
-    *("events", "routes", "page", "metrics", "checks", "start"),
+    *("events", "routes", "page", "metrics", "checks", "start", "fits"),
 )
 """The fields that hold a Part."""
 
@@ -49,6 +49,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     default."""
     idle: Callable[[Any], str] = nothing_hinders
     """Why it is off with these settings, as a sentence; empty if it is on."""
+    fits: Part | None = None
+    """Says what of its settings does not fit the rest of the configuration: gives findings, or
+    raises ConfigError. What is broken hinders a start."""
     migrations: tuple[Part, ...] = ()
     """The revisions of its tables, each a statement of SQL or a function of a connection. Revisions
     are added and never edited; every table's name begins with that of the plugin."""
@@ -81,7 +84,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""
-        fields = [name for name in FUNCTIONS if getattr(self, name) is not None]
+        brought = (name for name in FUNCTIONS if name != "fits")
+        fields = [name for name in brought if getattr(self, name) is not None]
         kept = ["tables"] if self.migrations else []
         return [name.replace("_", " ") for name in (*kept, *fields)]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from nanobot.app.heartbeat import rhythm_of
 from nanobot.app.machine_events import check_chat
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
+from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.triggers.webhooks.checks import wrong

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.messages import Address, OutboundKind, Role
+from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.session.inbox import Admission
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import Plan
 from tests.store.home import Home

@@ -19,15 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.app.trigger_plans import plan_of
-from nanobot.app.triggers import triggers_of
 from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
 from nanobot.providers.base import ModelRequest
-from nanobot.seam.entry_points import Plugins
 from nanobot.store.database import schema
-from nanobot.store.opening import Store
 from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
@@ -45,7 +42,7 @@ from nanobot.triggers.quiet import DIGEST, QuietHours
 from nanobot.triggers.supervisor import supervise
 from nanobot.triggers.webhooks.signatures import sign
 from nanobot.triggers.webhooks.webhook import Webhooks
-from tests.triggers.beating import at, configured, wanted
+from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
 
 EVENING = at("2026-03-10T19:30")
 ENDS = {"done", "failed", "skipped", "missed", "cancelled"}
@@ -110,8 +107,7 @@ class Outside:
             process = bot.process
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)
             config = msgspec.structs.replace(config, hooks={"ci": HOOK})
-            store = Store(process, process.writer, None)
-            triggers = triggers_of(config, bot.cron, "UTC", Plugins(), store, provider)
+            triggers = {"heartbeat": heart_and_publisher(bot, config)}
             publisher = bot.cron.publisher(plan_of("events", "fake:1", Origin.EVENT, "UTC"))
             keeping = SqlTriggerState(process, process.writer)
             triggers["events"] = (

@@ -17,7 +17,6 @@ import msgspec
 from nanobot.agent.budgets import Budgets
 from nanobot.app.doctor.configuration import configuration, of_this_shell
 from nanobot.app.doctor.entrances import entrances
-from nanobot.app.doctor.heartbeat import hindrances
 from nanobot.app.doctor.mendable import Mendable
 from nanobot.app.doctor.plugins import plugins
 from nanobot.app.doctor.stored_rows import stored_rows
@@ -75,8 +74,6 @@ async def everything(
         return
     for result in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield result
-    for finding in await _heartbeat(config):
-        yield finding
     async for finding in plugins(config):
         yield finding
     for finding in (gateway, *await _troubles(config), *await _watches(config)):
@@ -257,13 +254,6 @@ async def _watches(config: Config) -> list[Finding]:
         text = "watched while the gateway runs: " + ", ".join(sensor.name for sensor in sensors)
         return [Finding(about=about, level="ok", text=text)]
     return [Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen)]
-
-
-async def _heartbeat(config: Config) -> list[Finding]:
-    return [
-        Finding(about="heartbeat", level="warning", text=text, remedy=remedy)
-        for text, remedy in await hindrances(config)
-    ]
 
 
 def _inspected(config: Config) -> Inspection | Finding:

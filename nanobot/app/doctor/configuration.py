@@ -8,13 +8,16 @@ from contextlib import suppress
 import msgspec
 
 from nanobot.app import triggers as triggering
+from nanobot.app.bringing import unfit
 from nanobot.app.doctor.optional_parts import lacking
+from nanobot.app.plugged import Plugged
 from nanobot.app.zones import zone_of_home
 from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config, load, survey
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
+from nanobot.system import Zone
 from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
 from nanobot.workspace import personas
 
@@ -33,12 +36,23 @@ def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | N
         Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
         for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
     ]
+    findings += _unfit(config, zone_of_home(config.agent, environ))
     findings += lacking(config)
     if not findings:
         text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
         remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
         findings.append(Finding(about=about, level="ok", text=text, remedy=remedy))
     return findings, config
+
+
+def _unfit(config: Config, zone: str) -> list[Finding]:
+    """What of the settings of plugins does not fit the rest of the configuration."""
+    plugged = Plugged(config)
+    plugged.offers.add({Zone: Zone(zone)})
+    return [
+        msgspec.structs.replace(finding, text=f"{config.file}: {finding.text}")
+        for finding in unfit(plugged)
+    ]
 
 
 def _unusable(config: Config, problems: list[str], zone: str) -> list[str]:

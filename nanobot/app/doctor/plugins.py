@@ -48,7 +48,6 @@ async def plugins(config: Config) -> AsyncIterator[Finding]:
 async def checked(config: Config) -> AsyncIterator[Finding]:
     """What the plugins that are on say of themselves. One that fails over it is named."""
     plugged = Plugged(config)
-    plugged.offers.add({Config: config})
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):
             yield finding

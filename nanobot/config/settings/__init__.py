@@ -24,7 +24,6 @@ from nanobot.config.settings.tools import (
     ToolsSettings,
 )
 from nanobot.config.settings.triggers import (
-    HeartbeatSettings,
     HookSettings,
     LifecycleSettings,
     QuietSettings,
@@ -75,9 +74,6 @@ class Tables(Settings, frozen=True, kw_only=True):
         SkillsSettings()
     )
     mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
-    heartbeat: Annotated[HeartbeatSettings, about("Looking after HEARTBEAT.md.")] = (
-        HeartbeatSettings()
-    )
     hooks: Annotated[Mapping[str, HookSettings], about("Webhooks from other services.")] = {}
     events: Annotated[EventsSettings, about("What is watched on this machine.")] = EventsSettings()
     quiet: Annotated[

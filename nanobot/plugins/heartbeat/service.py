@@ -9,18 +9,25 @@ from nanobot.app.trigger_plans import TRIGGERED, plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
+from nanobot.plugins.heartbeat.heartbeat import (
+    NAME,
+    ChatSituation,
+    Heartbeat,
+    HeartbeatSchedule,
+)
+from nanobot.plugins.heartbeat.settings import HeartbeatSettings
+from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.providers.base import Models
 from nanobot.store.opening import Store
-from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.hours import hours_of, zone_given
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.heartbeat import NAME, ChatSituation, Heartbeat, HeartbeatSchedule
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     """When there are heartbeats, as configured. Raises ConfigError naming the key."""
-    settings, path = config.heartbeat, "heartbeat"
+    settings, path = config.of(HeartbeatSettings), "heartbeat"
     channel, _, chat = settings.to.partition(":")
     if settings.to and not (chat and channel in config.addressed):
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
@@ -39,11 +46,21 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     )
 
 
-def heartbeat_of(
-    config: Config, cron: CronService, zone: str, store: Store, models: Models
-) -> tuple[Trigger, Publisher]:
+def fits(config: Config, zone: Zone) -> None:
+    """Raises ConfigError for settings that do not fit the rest of the configuration."""
+    rhythm_of(config, zone)
+
+
+def triggers(
+    settings: HeartbeatSettings,
+    config: Config,
+    cron: CronService,
+    zone: Zone,
+    store: Store,
+    models: Models,
+) -> dict[str, tuple[Trigger, Publisher]]:
     """The heartbeat, and what becomes of its beats. Raises ConfigError."""
-    settings, schedule, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
+    schedule, helpers = rhythm_of(config, zone), AuxiliaryModels(models)
     chats = SqlChatHistory(store.database, store.writer, (config.served, (WEB, TERMINAL)))
     options = msgspec.structs.replace(
         TRIGGERED,
@@ -72,4 +89,4 @@ def heartbeat_of(
 
     clock = store.writer.clock
     beats = Heartbeat(config.workspace, schedule, chats, clock, into, able)
-    return beats, cron.publisher(plan)
+    return {NAME: (beats, cron.publisher(plan))}

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.heartbeat import rhythm_of
 from nanobot.errors import ConfigError, Refused
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
+from nanobot.plugins.heartbeat.heartbeat import FILE_LIMIT, NAME, to_do, trouble
+from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.testing import gateway
@@ -16,9 +17,8 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, last_text
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
-from nanobot.triggers.heartbeat import FILE_LIMIT, NAME, to_do, trouble
 from tests.agent.tooling import bodies
-from tests.triggers.beating import ASKED, at, beaten, configured, heart, wanted
+from tests.plugins.heartbeat.beating import ASKED, at, beaten, configured, heart, wanted
 
 NOON = at("2026-03-10T12:00")
 

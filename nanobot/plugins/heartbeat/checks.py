@@ -6,15 +6,22 @@ import msgspec
 
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
+from nanobot.operations.home import Finding
+from nanobot.plugins.heartbeat import heartbeat
+from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.server.client import call
-from nanobot.triggers import heartbeat
 
 
-async def hindrances(config: Config) -> list[tuple[str, str]]:
+async def checks(settings: HeartbeatSettings, config: Config) -> list[Finding]:
+    """What keeps the heartbeat from its work, as `nanobot doctor` says it."""
+    return [
+        Finding(about="heartbeat", level="warning", text=text, remedy=remedy)
+        for text, remedy in await _hindrances(settings, config)
+    ]
+
+
+async def _hindrances(settings: HeartbeatSettings, config: Config) -> list[tuple[str, str]]:
     """Each with what to do about it. A chat that is gone is known to the gateway that runs."""
-    settings = config.heartbeat
-    if not settings.enabled:
-        return []
     wrong = heartbeat.trouble(config.workspace)
     problems = [(wrong, "")] if wrong else []
     try:

@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.messages import Address
+from nanobot.plugins.heartbeat.heartbeat import (
+    LATE_SECONDS,
+    ChatSituation,
+    Heartbeat,
+    HeartbeatSchedule,
+)
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.hours import hours_of
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.heartbeat import LATE_SECONDS, ChatSituation, Heartbeat, HeartbeatSchedule
-from tests.triggers.beating import at, wanted
+from tests.plugins.heartbeat.beating import at, wanted
 
 CHAT = Address("fake", "1")
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/St_Johns")

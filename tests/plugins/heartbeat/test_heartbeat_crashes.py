@@ -19,7 +19,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
 from nanobot.triggers.quiet import DIGEST, QuietHours
-from tests.triggers.beating import at, beaten, heart, wanted
+from tests.plugins.heartbeat.beating import at, beaten, heart, wanted
 
 NOON = at("2026-03-10T12:00")
 HALF_HOUR = 1_800.0

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from nanobot.app.triggers import triggers_of
 from nanobot.config.loader import ChannelSettings, Config
-from nanobot.config.settings.triggers import HeartbeatSettings
-from nanobot.seam.entry_points import Plugins
+from nanobot.plugins.heartbeat import service
+from nanobot.plugins.heartbeat.heartbeat import FILE, Heartbeat
+from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.store.opening import Store
+from nanobot.system import Zone
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.heartbeat import FILE, Heartbeat
+from nanobot.triggers.base import Publisher, Trigger
 
 ASKED = "- Look at the builds."
 
@@ -33,18 +34,23 @@ def configured(workspace: Path, **settings: Any) -> Config:
         workspace=workspace,
         blobs=workspace.parent / "blobs",
         channels={"fake": ChannelSettings(type="fake", owners=("1001",))},
-        heartbeat=HeartbeatSettings(**settings),
+        tables={"heartbeat": HeartbeatSettings(**settings)},
     )
 
 
 def heart(bot: FakeGateway, workspace: Path, **settings: Any) -> Heartbeat:
     """The heartbeat, composed as a gateway composes it."""
-    store = Store(bot.process, bot.process.writer, None)
-    config = configured(workspace, **settings)
-    triggers = triggers_of(config, bot.cron, "UTC", Plugins(), store, bot.provider)
-    heartbeat, _ = triggers["heartbeat"]
+    heartbeat, _ = heart_and_publisher(bot, configured(workspace, **settings))
     assert isinstance(heartbeat, Heartbeat)
     return heartbeat
+
+
+def heart_and_publisher(bot: FakeGateway, config: Config) -> tuple[Trigger, Publisher]:
+    """The heartbeat, with what becomes of what it says."""
+    store = Store(bot.process, bot.process.writer, None)
+    settings = config.of(HeartbeatSettings)
+    triggers = service.triggers(settings, config, bot.cron, Zone("UTC"), store, bot.provider)
+    return triggers["heartbeat"]
 
 
 async def beaten(bot: FakeGateway, beats: Heartbeat, seconds: float = 1_800.0) -> str:

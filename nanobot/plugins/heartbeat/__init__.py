@@ -1,0 +1,21 @@
+"""The heartbeat: at an interval the model looks after what `HEARTBEAT.md` says."""
+
+from __future__ import annotations
+
+from nanobot.plugins.heartbeat.settings import HeartbeatSettings
+from nanobot.seam.plugin import Plugin
+
+
+def _idle(settings: HeartbeatSettings) -> str:
+    return "" if settings.enabled else "heartbeat.enabled is false."
+
+
+PLUGIN = Plugin(
+    name="heartbeat",
+    summary="Looking after HEARTBEAT.md.",
+    settings=HeartbeatSettings,
+    idle=_idle,
+    fits="nanobot.plugins.heartbeat.service:fits",
+    triggers="nanobot.plugins.heartbeat.service:triggers",
+    checks="nanobot.plugins.heartbeat.checks:checks",
+)

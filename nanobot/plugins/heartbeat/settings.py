@@ -1,0 +1,43 @@
+"""When there are heartbeats, and who hears of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.config.settings.base import Count, Duration, Settings, about
+
+
+class HeartbeatSettings(Settings, frozen=True, kw_only=True):
+    """`[heartbeat]`: looking after what `HEARTBEAT.md` says at an interval, unasked. `to` is the
+    chat that hears of it, as CHANNEL:ID (empty: where an owner spoke last). Nothing happens in
+    quiet hours ("22:00" to "08:00" by the clocks of `zone`), nor while somebody has spoken in that
+    chat within `active_seconds`. After `greet_after_seconds` of silence there is a greeting (0:
+    never)."""
+
+    enabled: Annotated[
+        bool, about("Whether the assistant looks after HEARTBEAT.md from time to time.")
+    ] = True
+    interval_seconds: Annotated[
+        float, Meta(ge=60, le=86_400), about("How often the assistant looks.", unit="s")
+    ] = 1_800.0
+    to: Annotated[
+        str, about("Chat that hears of it, as CHANNEL:ID. Empty: where an owner wrote last.")
+    ] = ""
+    quiet_from: Annotated[str, about("When quiet hours begin, as 22:00. Empty: none.")] = ""
+    quiet_until: Annotated[str, about("When quiet hours end, as 08:00.")] = ""
+    zone: Annotated[str, about("Time zone of the quiet hours. Empty: `agent.zone`.")] = ""
+    active_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400),
+        about("Nothing happens this long after somebody wrote in the chat.", unit="s"),
+    ] = 300.0
+    model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
+    max_iterations: Annotated[Count, about("Most model calls each time.")] = 10
+    max_run_seconds: Annotated[Duration, about("Longest working time each time.", unit="s")] = 120.0
+    greet_after_seconds: Annotated[
+        float,
+        Meta(ge=0, le=2_592_000),
+        about("Silence after which the assistant says hello. 0: never.", unit="s"),
+    ] = 0.0

@@ -1,0 +1,175 @@
+"""Chats as the heartbeat sees them: who spoke there, what goes on there, and what was said last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.heartbeat.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
+from nanobot.session import keys
+from nanobot.session.keys import GREETINGS
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.store.database.sqlite import Database
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, transaction
+from nanobot.triggers.quiet import DIGEST
+
+_i = schema.inbound
+_o = schema.outbound
+_j = schema.jobs
+_occurrences = schema.occurrences
+_r = schema.runs
+
+_LOOKED_AT = 500
+"""Messages that are looked through for one that was said where nobody else reads."""
+_GONE_SECONDS = 86_400.0
+"""After so long it is tried again whether a chat can be reached."""
+_SPOKEN = (OutboundKind.REPLY, OutboundKind.POST)
+_THERE = ("sent", "sending", "pending", "held", "digested")
+
+_SPOKEN_BY_OWNERS = (
+    sa.select(_i.c.id, _i.c.body)
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
+    .order_by(_i.c.id.desc())
+    .limit(_LOOKED_AT)
+)
+
+
+class SqlChatHistory(SqlStore):
+    """See heartbeat.ChatHistory. `channels` are those that are served, in groups, the
+    ones that are preferred first."""
+
+    def __init__(
+        self, database: Database, writer: StoreContext, channels: Sequence[Sequence[str]]
+    ) -> None:
+        super().__init__(database, writer)
+        self._channels = channels
+
+    @transaction()
+    def home(self, connection: sa.Connection) -> Address | None:
+        chats = (_home(connection, group) for group in self._channels)
+        return next((address for address in chats if address is not None), None)
+
+    @transaction()
+    def around(self, connection: sa.Connection, address: Address, count: int) -> ChatSituation:
+        now, chat = self.writer.clock.now(), {"c": address.channel, "chat": address.chat_id}
+        spoke = connection.execute(_SPOKE, chat).first()
+        owed = connection.execute(_OWED, chat).first()
+        recent = _spoken(connection, chat, count)
+        heard_at = 0.0 if spoke is None else spoke.at
+        gone = ""
+        if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
+            gone = owed.error if now - owed.settled_at < _GONE_SECONDS else ""
+        return ChatSituation(
+            session_key=str(address) if spoke is None else spoke.session_key,
+            person="" if spoke is None else keys.person(address.channel, spoke.sender_id),
+            spoke_at=None if spoke is None else spoke.at,
+            active=_active(connection, chat, now),
+            said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
+            tainted=any(message.tainted for _, message in recent),
+            gone=gone or "",
+        )
+
+    @transaction()
+    def greeted(self, connection: sa.Connection, person: str) -> float | None:
+        begin = f"{NAME}:{GREETINGS.of(person)}:"
+        heartbeat = sa.select(_j.c.id).where(_j.c.name == NAME, _j.c.state == "system")
+        query = sa.select(sa.func.max(_occurrences.c.fired_at)).where(
+            _occurrences.c.job_id.in_(heartbeat),
+            _occurrences.c.call_key.startswith(begin, autoescape=True),
+        )
+        at: float | None = connection.scalar(query)
+        return at
+
+    @transaction()
+    def busy(self, connection: sa.Connection, session_key: str) -> bool:
+        waits = sa.select(_i.c.id).where(_i.c.session_key == session_key, schema.INBOUND_OPEN)
+        runs = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
+        return any(connection.execute(query.limit(1)).first() for query in (waits, runs))
+
+
+def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
+    latest: dict[int, Address] = {}
+    for channel in channels:
+        for identity, body in connection.execute(_SPOKEN_BY_OWNERS, {"c": channel}):
+            message = msgspec.json.decode(body, type=InboundMessage)
+            if not message.group:
+                latest[identity] = message.address
+                break
+    return latest[max(latest)] if latest else None
+
+
+def _in(table: sa.Table) -> sa.ColumnElement[bool]:
+    return sa.and_(table.c.channel == sa.bindparam("c"), table.c.chat_id == sa.bindparam("chat"))
+
+
+def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> float | None:
+    """When a run was last at work; one that waits for a person is not. A heartbeat is none."""
+    if connection.execute(_AT_WORK, chat).first() is not None:
+        return now
+    ended_at: float | None = connection.scalar(_ENDED, chat)
+    return ended_at
+
+
+def _spoken(
+    connection: sa.Connection, chat: dict[str, str], most: int
+) -> list[tuple[float, OutboundMessage]]:
+    """What the assistant said, the oldest first."""
+    rows = connection.execute(_MESSAGES, {**chat, "n": 3 * most})
+    messages = [(at, msgspec.json.decode(body, type=OutboundMessage)) for at, body in rows]
+    spoken = [
+        (at, message)
+        for at, message in messages
+        if message.kind in _SPOKEN and message.text.strip()
+    ]
+    return spoken[:most][::-1]
+
+
+_SPOKE = (
+    sa.select(_i.c.session_key, _i.c.sender_id, _i.c.at)
+    .where(schema.INBOUND_SPOKEN, _in(_i))
+    .order_by(_i.c.id.desc())
+    .limit(1)
+)
+_OWED = (
+    sa.select(_o.c.state, _o.c.error, _o.c.settled_at)
+    .where(schema.OUTBOUND_FOR_CHAT, _in(_o))
+    .order_by(_o.c.id.desc())
+    .limit(1)
+)
+_MESSAGES = (
+    sa.select(_o.c.created_at, _o.c.body)
+    .where(
+        schema.OUTBOUND_FOR_CHAT,
+        _in(_o),
+        _o.c.state.in_(_THERE),
+        ~_o.c.key.startswith(DIGEST),
+    )
+    .order_by(_o.c.id.desc())
+    .limit(sa.bindparam("n"))
+)
+_AT_WORK = (
+    sa.select(_r.c.id)
+    .where(
+        schema.RUN_LIVE,
+        _in(_r),
+        _r.c.session_key != NAME,
+        _r.c.state != RunState.AWAITING_HUMAN.value,
+    )
+    .limit(1)
+)
+_ENDED = (
+    sa.select(_r.c.ended_at)
+    .where(schema.RUN_OF_PERSON, _in(_r), _r.c.ended_at.is_not(None))
+    .order_by(_r.c.id.desc())
+    .limit(1)
+)
+
+
+def _clipped(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= SAID_CHARS else f"{plain[:SAID_CHARS]}..."
