@@ -17,17 +17,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from nanobot.config.settings.events import (
+from nanobot.plugins.events.event_queue import EventOptions
+from nanobot.plugins.events.sensors import sensors_of
+from nanobot.plugins.events.settings import (
     EventsSettings,
     FilesSettings,
     LogSettings,
     ProcessSettings,
 )
+from nanobot.plugins.events.trigger import Events
 from nanobot.system import SystemClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.events.event_queue import EventOptions
-from nanobot.triggers.events.sensors import sensors_of
-from nanobot.triggers.events.trigger import Events
 
 
 class Memory:

@@ -22,17 +22,6 @@ from nanobot.config.settings.agent import (
 )
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, ChatSettings, WebSettings
-from nanobot.config.settings.events import (
-    DiskSettings,
-    EventsSettings,
-    FilesSettings,
-    LoadSettings,
-    LogSettings,
-    MemoryWatchSettings,
-    ProcessSettings,
-    SwapSettings,
-    UnitsSettings,
-)
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import (
@@ -49,6 +38,17 @@ from nanobot.config.settings.triggers import (
     TriggerSettings,
 )
 from nanobot.plugins.evals.settings import EvalsSettings
+from nanobot.plugins.events.settings import (
+    DiskSettings,
+    EventsSettings,
+    FilesSettings,
+    LoadSettings,
+    LogSettings,
+    MemoryWatchSettings,
+    ProcessSettings,
+    SwapSettings,
+    UnitsSettings,
+)
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.traces.settings import TracesSettings

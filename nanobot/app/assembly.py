@@ -255,7 +255,7 @@ class _Assembly:
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
         zone, cron = self.machine.zone, self.cron
-        known = triggers_of(self.config, cron, zone, self.plugins, self.store)
+        known = triggers_of(self.config, cron, zone, self.plugins)
         return known | bringing.triggers_of_plugins(self.plugged, cron, zone, set(known))
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:

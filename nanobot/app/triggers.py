@@ -28,15 +28,9 @@ def triggers_of(
     cron: CronService,
     zone: str,
     plugins: Plugins,
-    store: Store,
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """Those that are switched on, by their names. Raises ConfigError."""
     triggers: dict[str, tuple[Trigger, Publisher]] = {}
-    # Each is loaded where it is switched on, and not before.
-    if config.events.enabled:
-        from nanobot.app.machine_events import events_of  # noqa: PLC0415
-
-        triggers["events"] = events_of(config, cron, zone, store)
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
         # Nobody knows where a package has its words from.
@@ -47,10 +41,6 @@ def triggers_of(
 
 def check(config: Config, zone: str) -> None:
     """Raises ConfigError for what is well written and cannot work all the same."""
-    if config.events.enabled:
-        from nanobot.app.machine_events import check_chat  # noqa: PLC0415
-
-        check_chat(config)
     QuietHours(config.quiet, zone)
 
 

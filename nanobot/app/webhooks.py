@@ -13,7 +13,7 @@ from nanobot.ports import Clock
 from nanobot.session.keys import HOOKS
 from nanobot.triggers.cron.jobs import Plan
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.events.state import TriggerState
+from nanobot.triggers.state import TriggerState
 from nanobot.triggers.webhooks.checks import wrong
 from nanobot.triggers.webhooks.deliveries import NamedDeliveries
 from nanobot.triggers.webhooks.webhook import Webhook, Webhooks

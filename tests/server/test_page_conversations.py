@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.app.machine_events import check_chat
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
+from nanobot.plugins.events.service import check_chat
 from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for

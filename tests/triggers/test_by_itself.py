@@ -23,6 +23,9 @@ from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.events.event_queue import EventOptions
+from nanobot.plugins.events.sensor import SensorEvent
+from nanobot.plugins.events.trigger import Events
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
 from nanobot.store.repositories.job_absences import count_of
@@ -35,9 +38,6 @@ from nanobot.testing.platform import FakeChannel
 from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import coming
-from nanobot.triggers.events.event_queue import EventOptions
-from nanobot.triggers.events.sensor import SensorEvent
-from nanobot.triggers.events.trigger import Events
 from nanobot.triggers.quiet import DIGEST, QuietHours
 from nanobot.triggers.supervisor import supervise
 from nanobot.triggers.webhooks.signatures import sign

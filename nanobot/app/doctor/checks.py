@@ -38,7 +38,6 @@ from nanobot.tools.sandbox.bubblewrap import (
 )
 from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.triggers.events.sensors import sensors_of
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.skills import Skills
 
@@ -76,7 +75,7 @@ async def everything(
         yield result
     async for finding in plugins(config):
         yield finding
-    for finding in (gateway, *await _troubles(config), *await _watches(config)):
+    for finding in (gateway, *await _troubles(config)):
         yield finding
     kept = _inspected(config)
     if isinstance(kept, Finding):
@@ -237,23 +236,6 @@ async def _troubles(config: Config) -> list[Finding]:
         Finding(about="gateway", level="warning", text=trouble, remedy=remedy)
         for trouble in troubles
     ]
-
-
-async def _watches(config: Config) -> list[Finding]:
-    """What they saw last; `lacking` says which have no package."""
-    about = "events"
-    if not config.events.enabled:
-        return []
-    sensors, _ = sensors_of(config.events)
-    try:
-        answer = await call(config.home / "control.sock", "status", {})
-    except NanobotError:
-        answer = None  # said of the gateway
-    seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
-    if not seen:
-        text = "watched while the gateway runs: " + ", ".join(sensor.name for sensor in sensors)
-        return [Finding(about=about, level="ok", text=text)]
-    return [Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen)]
 
 
 def _inspected(config: Config) -> Inspection | Finding:

@@ -7,7 +7,6 @@ from nanobot.memory.embed import LOCAL
 from nanobot.operations.home import Finding
 from nanobot.optional import lack
 from nanobot.providers.model_choice import EMBEDDED
-from nanobot.triggers.events.sensors import sensors_of
 
 
 def switched_on(config: Config) -> list[tuple[str, str, bool]]:
@@ -32,7 +31,7 @@ def switched_on(config: Config) -> list[tuple[str, str, bool]]:
 
 def lacking(config: Config) -> list[Finding]:
     """A finding for each that is switched on and not installed."""
-    findings = [
+    return [
         Finding(
             about="configuration",
             level="broken" if vital else "warning",
@@ -41,5 +40,3 @@ def lacking(config: Config) -> list[Finding]:
         for key, extra, vital in switched_on(config)
         if (missing := lack(extra))
     ]
-    off = sensors_of(config.events)[1] if config.events.enabled else []
-    return findings + [Finding(about="events", level="warning", text=sentence) for sentence in off]

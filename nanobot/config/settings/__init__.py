@@ -14,7 +14,6 @@ from nanobot.config.settings.agent import AgentSettings, MemorySettings, Provide
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
-from nanobot.config.settings.events import EventsSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import (
@@ -75,7 +74,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     )
     mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
     hooks: Annotated[Mapping[str, HookSettings], about("Webhooks from other services.")] = {}
-    events: Annotated[EventsSettings, about("What is watched on this machine.")] = EventsSettings()
     quiet: Annotated[
         QuietSettings, about("How many messages come that nobody asked for.", live=True)
     ] = QuietSettings()

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from nanobot.triggers.events.state import TriggerState
+from nanobot.triggers.state import TriggerState
 
 MOST = 1_000
 """So many names of deliveries a hook remembers."""

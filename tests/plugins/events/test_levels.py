@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.config.settings.events import EventsSettings
-from nanobot.triggers.events.levels import (
+from nanobot.plugins.events.levels import (
     Level,
     LevelLimits,
     LevelSensor,
@@ -15,7 +14,8 @@ from nanobot.triggers.events.levels import (
     Wording,
     crossed,
 )
-from nanobot.triggers.events.machine import level_sensors
+from nanobot.plugins.events.machine import level_sensors
+from nanobot.plugins.events.settings import EventsSettings
 
 LIMITS = LevelLimits(over=90, under=80, for_seconds=60)
 READINGS = st.lists(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.config.settings.events import LogSettings
-from nanobot.triggers.events.burst import Burst, grown, over
-from nanobot.triggers.events.machine import amount
-from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import SensorEvent, SensorUnreadable
-from nanobot.triggers.events.tail import LogCursor, new_lines
-from nanobot.triggers.events.threads import aside
+from nanobot.plugins.events.burst import Burst, grown, over
+from nanobot.plugins.events.machine import amount
+from nanobot.plugins.events.plain import plain
+from nanobot.plugins.events.sensor import SensorEvent, SensorUnreadable
+from nanobot.plugins.events.settings import LogSettings
+from nanobot.plugins.events.tail import LogCursor, new_lines
+from nanobot.plugins.events.threads import aside
 
 _SHOWN_LINES = 20
 _SHOWN_CHARS = 400

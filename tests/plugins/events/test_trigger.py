@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 
-from nanobot.config.settings.events import (
+from nanobot.errors import StoreError
+from nanobot.plugins.events.event_queue import EventOptions, EventQueue
+from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
+from nanobot.plugins.events.sensors import INSTALL, prompts_of, sensors_of
+from nanobot.plugins.events.settings import (
     EventsSettings,
     FilesSettings,
     LogSettings,
     ProcessSettings,
 )
-from nanobot.errors import StoreError
+from nanobot.plugins.events.trigger import Events
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.events.event_queue import EventOptions, EventQueue
-from nanobot.triggers.events.sensor import SensorEvent, SensorOff, SensorUnreadable
-from nanobot.triggers.events.sensors import INSTALL, prompts_of, sensors_of
-from nanobot.triggers.events.trigger import Events
 
 
 class Memory:

@@ -13,35 +13,43 @@ from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin
+from nanobot.operations.home import Finding
+from nanobot.plugins.events.event_queue import EventOptions
+from nanobot.plugins.events.sensors import prompts_of, sensors_of
+from nanobot.plugins.events.settings import EventsSettings
+from nanobot.plugins.events.store import SqlChatReaders
+from nanobot.plugins.events.trigger import Events
 from nanobot.store.opening import Store
-from nanobot.store.repositories.chats import SqlChatReaders
 from nanobot.store.repositories.trigger_state import SqlTriggerState
-from nanobot.triggers.base import Publisher
+from nanobot.system import Zone
+from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.jobs import Plan, Taken
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.events.event_queue import EventOptions
-from nanobot.triggers.events.sensors import prompts_of, sensors_of
-from nanobot.triggers.events.trigger import Events
+
+
+def fits(config: Config) -> list[Finding]:
+    """Which sensors lack a package. Raises ConfigError where `events.to` is no chat."""
+    check_chat(config)
+    lacking = sensors_of(config.of(EventsSettings))[1]
+    return [Finding(about="events", level="warning", text=sentence) for sentence in lacking]
 
 
 def check_chat(config: Config) -> None:
     """Raises ConfigError where `events.to` is no chat of a channel that is served."""
-    key, to = "events.to", config.events.to
+    key, to = "events.to", config.of(EventsSettings).to
     channel, colon, chat = to.partition(":")
     if to and not (colon and chat and channel in config.addressed):
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
-            f"{config.file}: {key} is {to[:60]!r}, which is no chat of a channel that is served: "
+            f"{key} is {to[:60]!r}, which is no chat of a channel that is served: "
             f"write CHANNEL:ID ({addresses}), or leave it out, and nobody is written to."
         )
 
 
-def events_of(
-    config: Config, cron: CronService, zone: str, store: Store
-) -> tuple[Events, Publisher]:
+def triggers(
+    settings: EventsSettings, config: Config, cron: CronService, zone: Zone, store: Store
+) -> dict[str, tuple[Trigger, Publisher]]:
     """What happens on this machine. What holds others' words has a plan and a session apart."""
-    settings = config.events
-    check_chat(config)
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)
@@ -63,7 +71,8 @@ def events_of(
         _EventPublisher(cron, origin, chats, owners) for origin in (outside, plan)
     )
     trigger_state = SqlTriggerState(store.database, store.writer)
-    return Events(sensors, options, trigger_state, store.writer.clock, from_outside), from_here
+    events = Events(sensors, options, trigger_state, store.writer.clock, from_outside)
+    return {"events": (events, from_here)}
 
 
 class _EventPublisher:

@@ -8,13 +8,13 @@ from pathlib import PurePath
 import msgspec
 from loguru import logger
 
-from nanobot.config.settings.events import FilesSettings
-from nanobot.triggers.events.burst import MOST, Burst, grown, over
-from nanobot.triggers.events.globs import Globs
-from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import SensorEvent
-from nanobot.triggers.events.threads import aside
-from nanobot.triggers.events.watching import PathChanges, WatchedPath
+from nanobot.plugins.events.burst import MOST, Burst, grown, over
+from nanobot.plugins.events.globs import Globs
+from nanobot.plugins.events.plain import plain
+from nanobot.plugins.events.sensor import SensorEvent
+from nanobot.plugins.events.settings import FilesSettings
+from nanobot.plugins.events.threads import aside
+from nanobot.plugins.events.watching import PathChanges, WatchedPath
 
 _EVERY = 2.0
 _NAMED = 20

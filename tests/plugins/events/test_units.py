@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.config.settings.events import UnitsSettings
-from nanobot.triggers.events.sensor import SensorOff, SensorUnreadable
-from nanobot.triggers.events.units import UnitsSensor
+from nanobot.plugins.events.sensor import SensorOff, SensorUnreadable
+from nanobot.plugins.events.settings import UnitsSettings
+from nanobot.plugins.events.units import UnitsSensor
 
 
 def sensor(folder: Path, script: str, settings: UnitsSettings | None = None) -> UnitsSensor:

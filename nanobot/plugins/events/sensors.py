@@ -6,14 +6,14 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from nanobot.config.settings.events import EventsSettings
 from nanobot.optional import command
-from nanobot.triggers.events.files import FilesSensor
-from nanobot.triggers.events.logs import LogSensor
-from nanobot.triggers.events.machine import level_sensors
-from nanobot.triggers.events.processes import ProcessSensor
-from nanobot.triggers.events.sensor import Sensor
-from nanobot.triggers.events.units import UnitsSensor
+from nanobot.plugins.events.files import FilesSensor
+from nanobot.plugins.events.logs import LogSensor
+from nanobot.plugins.events.machine import level_sensors
+from nanobot.plugins.events.processes import ProcessSensor
+from nanobot.plugins.events.sensor import Sensor
+from nanobot.plugins.events.settings import EventsSettings
+from nanobot.plugins.events.units import UnitsSensor
 
 INSTALL = command("events")
 

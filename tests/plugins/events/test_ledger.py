@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.triggers.events.event_queue import (
+from nanobot.plugins.events.event_queue import (
     MOST_EVENTS,
     EventOptions,
     EventQueue,
@@ -15,7 +15,7 @@ from nanobot.triggers.events.event_queue import (
     ended,
     noted,
 )
-from nanobot.triggers.events.sensor import SensorEvent
+from nanobot.plugins.events.sensor import SensorEvent
 
 TERMS = EventOptions(
     host="box", zone="UTC", prompts={"disk": "Delete old logs."}, prompt="", per_hour=2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.triggers.events.sensor import SensorUnreadable
+from nanobot.plugins.events.sensor import SensorUnreadable
 
 MOST_BYTES = 4 << 20
 """Of one log at once; of what is more, the rest comes with the next reading ..."""

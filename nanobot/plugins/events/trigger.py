@@ -12,11 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.ports import Clock
-from nanobot.supervision import Work, side_by_side
-from nanobot.triggers.base import Publisher
-from nanobot.triggers.cron.schedule import zone_of
-from nanobot.triggers.events.event_queue import (
+from nanobot.plugins.events.event_queue import (
     EventOptions,
     EventQueue,
     begun,
@@ -24,8 +20,12 @@ from nanobot.triggers.events.event_queue import (
     ended,
     noted,
 )
-from nanobot.triggers.events.sensor import Sensor, SensorOff, SensorUnreadable
-from nanobot.triggers.events.state import TriggerState
+from nanobot.plugins.events.sensor import Sensor, SensorOff, SensorUnreadable
+from nanobot.ports import Clock
+from nanobot.supervision import Work, side_by_side
+from nanobot.triggers.base import Publisher
+from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.state import TriggerState
 
 _LAZY_SECONDS = 30.0
 """What has changed, and tells nobody anything, is kept so much later at the most."""

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.config import loader as config
 from nanobot.errors import ConfigError
+from nanobot.plugins.events.settings import EventsSettings
 
 
 def load(home: Path, text: str, **environ: str) -> config.Config:
@@ -33,7 +34,7 @@ pattern = 'Failed \\w+'
 prompt = "Look."
 """
     loaded = load(tmp_path, text, NANOBOT_EVENTS__FOLD_SECONDS="3")
-    events = loaded.events
+    events = loaded.of(EventsSettings)
     assert loaded.warnings == ()
     assert (events.disk.mounts, events.disk.over, events.disk.under) == (("/", "~/data"), 95.5, 85)
     assert not events.swap.enabled
@@ -80,7 +81,9 @@ def test_a_mistake_is_named_with_its_key_and_what_is_allowed(
 
 
 def test_a_limit_alone_brings_the_end_of_its_episodes_down_to_it(tmp_path: Path) -> None:
-    events = load(tmp_path, "[events.disk]\nover = 60\n[events.load]\nover = 300").events
+    events = load(tmp_path, "[events.disk]\nover = 60\n[events.load]\nover = 300").of(
+        EventsSettings
+    )
     assert (events.disk.under, events.load.under) == (60, 120)
     with pytest.raises(ConfigError, match="disk"):
         load(tmp_path, "[events.disk]\nover = 60\nunder = 85")
@@ -96,4 +99,4 @@ def test_the_example_of_the_page_is_read_without_a_warning(tmp_path: Path) -> No
     example = page.read_text("utf-8").split("```toml\n")[1].split("```")[0]
     loaded = load(tmp_path, example)
     assert loaded.warnings == ()
-    assert loaded.events.enabled
+    assert loaded.of(EventsSettings).enabled

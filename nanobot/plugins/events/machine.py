@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from nanobot.config.settings.events import EventsSettings
-from nanobot.triggers.events.levels import LevelLimits, LevelSensor, Measure, Wording
-from nanobot.triggers.events.sensor import SensorUnreadable
+from nanobot.plugins.events.levels import LevelLimits, LevelSensor, Measure, Wording
+from nanobot.plugins.events.sensor import SensorUnreadable
+from nanobot.plugins.events.settings import EventsSettings
 
 
 def level_sensors(settings: EventsSettings) -> list[LevelSensor]:

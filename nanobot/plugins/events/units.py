@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from nanobot.config.settings.events import UnitsSettings
-from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import SensorEvent, SensorOff, SensorUnreadable
+from nanobot.plugins.events.plain import plain
+from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
+from nanobot.plugins.events.settings import UnitsSettings
 
 _PATIENCE = 20.0
 _NAMED = 20

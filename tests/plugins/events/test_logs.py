@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config.settings.events import LogSettings
-from nanobot.triggers.events.burst import Burst
-from nanobot.triggers.events.logs import LogReading, LogSensor, LogState, matches
-from nanobot.triggers.events.sensor import SensorUnreadable
-from nanobot.triggers.events.tail import LogCursor
-from nanobot.triggers.events.threads import aside
+from nanobot.plugins.events.burst import Burst
+from nanobot.plugins.events.logs import LogReading, LogSensor, LogState, matches
+from nanobot.plugins.events.sensor import SensorUnreadable
+from nanobot.plugins.events.settings import LogSettings
+from nanobot.plugins.events.tail import LogCursor
+from nanobot.plugins.events.threads import aside
 
 EVIL = r"^(a|aa)+$"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanobot.triggers.events.sensor import SensorUnreadable
-from nanobot.triggers.events.tail import FAR_BEHIND, LONGEST_LINE, MOST_BYTES, LogCursor, new_lines
+from nanobot.plugins.events.sensor import SensorUnreadable
+from nanobot.plugins.events.tail import FAR_BEHIND, LONGEST_LINE, MOST_BYTES, LogCursor, new_lines
 
 
 @pytest.fixture

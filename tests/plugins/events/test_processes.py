@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.config.settings.events import ProcessSettings
-from nanobot.triggers.events.processes import KnownProcesses, LiveProcess, ProcessSensor, span
-from nanobot.triggers.events.sensor import SensorEvent, SensorUnreadable
+from nanobot.plugins.events.processes import KnownProcesses, LiveProcess, ProcessSensor, span
+from nanobot.plugins.events.sensor import SensorEvent, SensorUnreadable
+from nanobot.plugins.events.settings import ProcessSettings
 
 NAME = f"nanowatch{os.getpid() % 10_000}"
 

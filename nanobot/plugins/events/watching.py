@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.triggers.events.burst import MOST
-from nanobot.triggers.events.globs import Globs
+from nanobot.plugins.events.burst import MOST
+from nanobot.plugins.events.globs import Globs
 
 Change: TypeAlias = Literal["new", "changed", "gone"]
 _GATHER_MS = 400

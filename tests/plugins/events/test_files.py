@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config.settings.events import FilesSettings
-from nanobot.triggers.events.burst import MOST, Burst
-from nanobot.triggers.events.files import FilesSensor, FilesState, moved
-from nanobot.triggers.events.globs import Globs
-from nanobot.triggers.events.sensor import SensorEvent
-from nanobot.triggers.events.watching import PathChanges, then, too_large
+from nanobot.plugins.events.burst import MOST, Burst
+from nanobot.plugins.events.files import FilesSensor, FilesState, moved
+from nanobot.plugins.events.globs import Globs
+from nanobot.plugins.events.sensor import SensorEvent
+from nanobot.plugins.events.settings import FilesSettings
+from nanobot.plugins.events.watching import PathChanges, then, too_large
 
 PATIENCE = 20.0
 

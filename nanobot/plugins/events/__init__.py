@@ -1,0 +1,21 @@
+"""Events of the machine: full disks, dead services, changed files and what logs say."""
+
+from __future__ import annotations
+
+from nanobot.plugins.events.settings import EventsSettings
+from nanobot.seam.plugin import Plugin
+
+
+def _idle(settings: EventsSettings) -> str:
+    return "" if settings.enabled else "events.enabled is false."
+
+
+PLUGIN = Plugin(
+    name="events",
+    summary="What is watched on this machine.",
+    settings=EventsSettings,
+    idle=_idle,
+    fits="nanobot.plugins.events.service:fits",
+    triggers="nanobot.plugins.events.service:triggers",
+    checks="nanobot.plugins.events.checks:checks",
+)
