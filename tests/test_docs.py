@@ -34,7 +34,6 @@ from nanobot.config.settings.tools import (
 from nanobot.config.settings.triggers import (
     HookSettings,
     LifecycleSettings,
-    QuietSettings,
     TriggerSettings,
 )
 from nanobot.plugins.evals.settings import EvalsSettings
@@ -51,6 +50,7 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
+from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS

@@ -15,12 +15,13 @@ from benchmarks.timed_database import TimedDatabase
 from benchmarks.verbs import Verbs
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import BudgetSettings
-from nanobot.config.settings.triggers import QuietSettings
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
-from nanobot.triggers.quiet import QuietHours
 
 TIMES = 5
 _BUDGETS = Budgets(BudgetSettings(cost_per_day=1_000_000.0))
@@ -52,7 +53,9 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
     store = open_store(
         stage.home(),
         "",
-        contexts(SystemClock(), RandomIds(), store_hooks(_BUDGETS, QuietHours(QuietSettings()))),
+        contexts(
+            SystemClock(), RandomIds(), store_hooks(_BUDGETS, limiter(QuietHours(QuietSettings())))
+        ),
         command="benchmarks",
         crash="",
     )

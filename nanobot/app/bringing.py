@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,10 +14,12 @@ from nanobot.agent.runner import Before
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed
 from nanobot.agent.tasks.types import trouble as trouble_of_type
+from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.app.trigger_plans import plan_of
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
+from nanobot.config.loader import Config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
@@ -29,7 +32,7 @@ from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.store.database.sqlite import Database
 from nanobot.store.plugin_tables import migrate_plugin
-from nanobot.store.unit import EndHook, StoreContext
+from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
@@ -163,16 +166,44 @@ def triggers_of_plugins(
     return triggers
 
 
-def end_hooks(plugged: Plugged, context: StoreContext) -> list[EndHook]:
-    """What takes part in the transactions that end runs."""
+def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
+    """What of plugins takes part in transactions: where runs end, and where something is said
+    unasked."""
+    ends: list[EndHook] = []
+    limiters: list[NotificationLimiter] = []
 
-    def use(_: FoundPlugin, given: Any) -> EndHook:
-        if not callable(getattr(given, "ends", None)):
-            raise PluginBroken(f"it gives a {type(given).__name__}, which has no function `ends`")
-        hook: EndHook = given
-        return hook
+    def use(_: FoundPlugin, given: Any) -> None:
+        has = {verb: callable(getattr(given, verb, None)) for verb in ("ends", "posted", "release")}
+        limits = has["posted"] and has["release"]
+        if not (has["ends"] or limits):
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, which has no function `ends`")
+        if limits and limiters:
+            raise PluginBroken("another plugin limits what is said unasked already")
+        ends.extend([given] if has["ends"] else ())
+        limiters.extend([given] if limits else ())
 
-    return plugged.each("store_hooks", use, {StoreContext: context})
+    plugged.each("store_hooks", use, {StoreContext: context})
+    return StoreHooks(ends=tuple(ends), notifications=next(iter(limiters), None))
+
+
+def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
+    """Have plugins take over changes of their keys that apply at once."""
+
+    def take(found: FoundPlugin, config: Config) -> None:
+        with plugged.failing(found, "settings"):
+            for taken in plugged.follows[found.name].takes:
+                taken(config.tables[found.name])
+
+    def check(new: Config) -> None:
+        changed = plugged.with_settings(new)
+        for finding in unfit(changed):
+            if finding.level == "broken":
+                raise ConfigError(f"{new.file}: {finding.text}")
+
+    for name, found in plugged.on.items():
+        if found.plugin.settings is not None and plugged.follows[name].takes:
+            live.follow(name, take=partial(take, found), check=check)
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:

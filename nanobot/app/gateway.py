@@ -12,11 +12,10 @@ from loguru import logger
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import end_hooks, migrate_plugins, unfit
+from nanobot.app.bringing import brought_hooks, follow_plugins, migrate_plugins, unfit
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
-from nanobot.app.live_settings import follow_quiet
 from nanobot.app.machine import Machine
 from nanobot.app.parts import titling_of, warm_up
 from nanobot.app.plugged import Plugged
@@ -36,7 +35,6 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
-from nanobot.triggers.quiet import QuietHours
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
 
@@ -172,25 +170,24 @@ class Gateway:
         logger.configure(patcher=machine.redact.patch)
         personas.check(config.agent.persona, config.workspace)
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
-        quiet = QuietHours(config.quiet, machine.zone)
         plugged = Plugged(config)
         plugged.offers.add({Zone: Zone(machine.zone)})
         for finding in unfit(plugged):
             if finding.level == "broken":
                 raise ConfigError(f"{config.file}: {finding.text}")
-        store = self._store(command, plugged, budgets, quiet)
+        store = self._store(command, plugged, budgets)
         stack.push_async_callback(store.close)
         await migrate_plugins(plugged, store.database)
         parts = assemble(config, store, budgets, machine, self._program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
-        follow_quiet(parts.live, quiet, machine.zone)
+        follow_plugins(plugged, parts.live)
         return parts
 
-    def _store(self, command: str, plugged: Plugged, budgets: Budgets, quiet: QuietHours) -> Store:
+    def _store(self, command: str, plugged: Plugged, budgets: Budgets) -> Store:
         config, machine = self.config, self._machine
-        hooks = store_hooks(budgets, quiet, partial(end_hooks, plugged))
+        hooks = store_hooks(budgets, brought=partial(brought_hooks, plugged))
         context_of = contexts(machine.clock, machine.ids, hooks)
         if self._program is not None and self._program.store is not None:
             return Store(KeptOpen(self._program.store), context_of(None, ""), None)

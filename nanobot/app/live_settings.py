@@ -15,7 +15,6 @@ from nanobot.config.loader import Config
 from nanobot.session.inbox import Busy
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import secrets_of
-from nanobot.triggers.quiet import QuietHours
 from nanobot.workspace import personas
 
 if TYPE_CHECKING:
@@ -128,15 +127,6 @@ def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
         check=lambda config: personas.check(config.agent.persona, config.workspace),
     )
     live.follow("agent", take=runs)
-
-
-def follow_quiet(live: LiveSettings, quiet: QuietHours, zone: str) -> None:
-    """Have the quiet hours follow the configuration."""
-    live.follow(
-        "quiet",
-        take=lambda config: quiet.configure(config.quiet),
-        check=lambda config: QuietHours(config.quiet, zone),
-    )
 
 
 IN_PROMPTS = ("agent.name", "agent.persona", "skills.disabled")

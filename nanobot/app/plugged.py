@@ -21,7 +21,7 @@ from nanobot.ports import Clock
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
-from nanobot.seam.works import Works
+from nanobot.seam.works import Follow, Works
 from nanobot.supervision import Work, begin_all
 
 START_SECONDS = 10.0
@@ -41,6 +41,7 @@ class Plugged:
         self.failures: dict[str, dict[str, str]] = {}
         """Why which field of which plugin failed."""
         self.offers = Offers({Config: config})
+        self.follows: dict[str, Follow] = {name: Follow() for name in self.on}
 
     @property
     def on(self) -> Mapping[str, FoundPlugin]:
@@ -72,9 +73,20 @@ class Plugged:
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
         """What the function in a field gives. Raises whatever it raises."""
         own: dict[Any, Any] = dict(more)
+        own[Follow] = self.follows[found.name]
         if found.name in self._tables:
             own[type(self._tables[found.name])] = self._tables[found.name]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
+
+    def with_settings(self, config: Config) -> Plugged:
+        """The plugins that take over changes of their keys, as they were with that
+        configuration; for checks only."""
+        other = Plugged(config)
+        other.offers = self.offers.with_these({Config: config})
+        followed = {name for name, follow in self.follows.items() if follow.takes}
+        for name in set(other.on) - followed:
+            other.drop(name)
+        return other
 
     def _one(self, found: FoundPlugin, field: str, use: Use[T], more: Things) -> list[T]:
         with self.failing(found, field):

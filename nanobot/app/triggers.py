@@ -17,7 +17,6 @@ from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.triggers.base import Publisher, Trigger, Watching
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.plugins import opened
-from nanobot.triggers.quiet import QuietHours
 
 if TYPE_CHECKING:
     from nanobot.triggers.webhooks.webhook import Webhooks
@@ -37,11 +36,6 @@ def triggers_of(
         plan = msgspec.structs.replace(plan, tainted=True)
         triggers[f"trigger:{name}"] = (trigger, cron.publisher(plan))
     return triggers
-
-
-def check(config: Config, zone: str) -> None:
-    """Raises ConfigError for what is well written and cannot work all the same."""
-    QuietHours(config.quiet, zone)
 
 
 def hooks_of(

@@ -1,8 +1,10 @@
-"""What a plugin keeps doing while the gateway serves."""
+"""What a plugin keeps doing while the gateway serves, and how it follows its settings."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from nanobot.supervision import Clock, Work, supervised
 
@@ -17,3 +19,14 @@ class Works:
     def add(self, name: str, work: Work) -> None:
         """Do `work` from now on. One that fails is named, and started again after a pause."""
         self._tasks.create_task(supervised(name, work, self._clock), name=name)
+
+
+class Follow:
+    """The functions of one plugin that take over changes of its keys that apply at once."""
+
+    def __init__(self) -> None:
+        self.takes: list[Callable[[Any], object]] = []
+
+    def add(self, take: Callable[[Any], object]) -> None:
+        """Have `take` called with the plugin's settings whenever such a key has changed."""
+        self.takes.append(take)

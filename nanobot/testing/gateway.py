@@ -48,6 +48,7 @@ from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.notices import SqlNotices
+from nanobot.store.unit import NotificationLimiter, StoreContext
 from nanobot.testing.memory_home import MemoryHome as MemoryHome
 from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
@@ -58,7 +59,6 @@ from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.views import NoWebhooks
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -87,7 +87,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pairing: bool = True
     groups: GroupMode = GroupMode()
     budgets: Budgets = Budgets(UNLIMITED)
-    quiet: QuietHours | None = None
+    quiet: Callable[[StoreContext], NotificationLimiter] | None = None
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()

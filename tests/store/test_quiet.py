@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.bus.core import Bus
-from nanobot.config.settings.triggers import QuietLimitSettings, QuietSettings
 from nanobot.errors import StoreError
 from nanobot.messages import (
     Address,
@@ -24,10 +23,14 @@ from nanobot.messages import (
     Role,
     Sender,
 )
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.session.entries import PostEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
+from nanobot.store.digests import DIGEST
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -36,7 +39,6 @@ from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Plan
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.quiet import DIGEST, QuietHours
 from tests.store.home import Home, in_memory
 
 CHAT = Address("fake", "1")
@@ -49,7 +51,7 @@ class Told:
 
     def __init__(self, home: Home, settings: QuietSettings) -> None:
         self.home = home
-        hooks = store_hooks(quiet=QuietHours(settings))
+        hooks = store_hooks(quiet=limiter(QuietHours(settings)))
         writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None, hooks)
         self.journal = SqlJournal(home.database, writer)
         self.jobs = SqlJobStore(home.database, writer)
@@ -360,7 +362,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
 
 
 def _process(home: MemoryHome, limits: QuietSettings) -> Process:
-    return Process(home, store_hooks(quiet=QuietHours(limits)))
+    return Process(home, store_hooks(quiet=limiter(QuietHours(limits))))
 
 
 async def _life(home: MemoryHome, rng: random.Random, limits: QuietSettings, life: int) -> None:

@@ -17,7 +17,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, StoreHooks
 from tests.store.home import Home
 from tests.store.making import CHAT, admit, answered, claim, ending, said
 
@@ -28,7 +28,7 @@ def voiced(home: Home, answers: Literal["on", "always"] = "always") -> SqlJourna
     """A process that has answers spoken."""
     settings = VoiceSettings(answers=answers, model="m")
     lease = 600.0 if home.shared else None
-    hooks = store_hooks(ends=lambda context: [hook(context, settings)])
+    hooks = store_hooks(brought=lambda context: StoreHooks(ends=(hook(context, settings),)))
     return SqlJournal(home.database, StoreContext(home.clock, home.ids, "us", lease, hooks))
 
 

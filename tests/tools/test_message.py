@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.channels.host import Hosting
-from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ChatGone, NotSent
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.session.entries import PostEntry, ToolResultEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
@@ -17,7 +19,6 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, FakePlatform
 from nanobot.tools.message import OutgoingFiles, message_tool
-from nanobot.triggers.quiet import QuietHours
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
@@ -94,7 +95,7 @@ async def test_what_the_platform_refuses_for_good_is_told_as_a_failure() -> None
 
 async def test_what_is_held_back_is_told_at_once() -> None:
     model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
-    options = Options(quiet=QuietHours(QuietSettings(max_per_hour=1)))
+    options = Options(quiet=limiter(QuietHours(QuietSettings(max_per_hour=1))))
     async with gateway(model, tools=TOOLS, options=options) as bot:
         await bot.journal.post(
             "fake:2",

@@ -21,14 +21,18 @@ from hypothesis import strategies as st
 from nanobot.app.trigger_plans import plan_of
 from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.config.settings.triggers import HookSettings, QuietSettings
+from nanobot.config.settings.triggers import HookSettings
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
 from nanobot.store.repositories.job_absences import count_of
+from nanobot.store.digests import DIGEST
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
@@ -38,7 +42,6 @@ from nanobot.testing.platform import FakeChannel
 from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import coming
-from nanobot.triggers.quiet import DIGEST, QuietHours
 from nanobot.triggers.supervisor import supervise
 from nanobot.triggers.webhooks.signatures import sign
 from nanobot.triggers.webhooks.webhook import Webhooks
@@ -102,7 +105,7 @@ class Outside:
     async def life(self, limits: QuietSettings) -> AsyncIterator[tuple[FakeGateway, Webhooks]]:
         """One process, with everything at work that makes it act by itself."""
         provider = ScriptedProvider(otherwise=self.answer)
-        options = Options(quiet=QuietHours(limits))
+        options = Options(quiet=limiter(QuietHours(limits)))
         async with gateway(provider, self.channel, home=self.home, options=options) as bot:
             process = bot.process
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)

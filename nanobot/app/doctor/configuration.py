@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import msgspec
 
-from nanobot.app import triggers as triggering
 from nanobot.app.bringing import unfit
 from nanobot.app.doctor.optional_parts import lacking
 from nanobot.app.plugged import Plugged
@@ -34,7 +33,7 @@ def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | N
     ]
     findings += [
         Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
-        for sentence in _unusable(config, problems, zone_of_home(config.agent, environ))
+        for sentence in _unusable(config, problems)
     ]
     findings += _unfit(config, zone_of_home(config.agent, environ))
     findings += lacking(config)
@@ -55,13 +54,9 @@ def _unfit(config: Config, zone: str) -> list[Finding]:
     ]
 
 
-def _unusable(config: Config, problems: list[str], zone: str) -> list[str]:
+def _unusable(config: Config, problems: list[str]) -> list[str]:
     """What is well written and cannot work all the same."""
     wrong: list[str] = []
-    try:
-        triggering.check(config, zone)
-    except ConfigError as error:
-        wrong.append(str(error))
     for name, channel in config.channels.items():
         if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):
             try:

@@ -25,7 +25,6 @@ from nanobot.config.settings.tools import (
 from nanobot.config.settings.triggers import (
     HookSettings,
     LifecycleSettings,
-    QuietSettings,
     TriggerSettings,
 )
 from nanobot.messages import TERMINAL, WEB
@@ -74,9 +73,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     )
     mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
     hooks: Annotated[Mapping[str, HookSettings], about("Webhooks from other services.")] = {}
-    quiet: Annotated[
-        QuietSettings, about("How many messages come that nobody asked for.", live=True)
-    ] = QuietSettings()
     triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
     retention: Annotated[
         RetentionSettings, about("How long conversations are kept in the database.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -71,64 +71,6 @@ class HookSettings(Settings, frozen=True, kw_only=True):
             raise Unfit("session", '"own" as long as `to` names no chat')
         if not self.signature_header:
             raise Unfit("signature_header", "the name of a header")
-
-
-Messages: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
-
-
-class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much one of them may hear unasked; 0 is no limit, None as all others have it."""
-
-    max_per_hour: Annotated[
-        Messages | None,
-        about(
-            "Most messages in an hour that nobody asked for. 0: no limit.",
-            unit="messages",
-            live=True,
-        ),
-    ] = None
-    max_per_day: Annotated[
-        Messages | None,
-        about(
-            "Most messages in a day that nobody asked for. 0: no limit.", unit="messages", live=True
-        ),
-    ] = None
-
-
-class QuietSettings(Settings, frozen=True, kw_only=True):
-    """`[quiet]`: how many messages a chat, and a person in all chats of a channel, may get unasked
-    within an hour and a day (0: no limit); `chats` and `people`: those named. In quiet hours there
-    are none. What is held back comes as one message later."""
-
-    max_per_hour: Annotated[
-        Messages,
-        about(
-            "Most messages in an hour that nobody asked for, in each chat. 0: no limit.",
-            unit="messages",
-            live=True,
-        ),
-    ] = 6
-    max_per_day: Annotated[
-        Messages,
-        about(
-            "Most messages in a day that nobody asked for, in each chat. 0: no limit.",
-            unit="messages",
-            live=True,
-        ),
-    ] = 30
-    quiet_from: Annotated[
-        str, about("When quiet hours begin, as 22:00. Empty: none.", live=True)
-    ] = ""
-    quiet_until: Annotated[str, about("When quiet hours end, as 08:00.", live=True)] = ""
-    zone: Annotated[str, about("Time zone of the quiet hours. Empty: `agent.zone`.", live=True)] = (
-        ""
-    )
-    chats: Annotated[
-        Mapping[str, QuietLimitSettings], about("Limits of single chats.", live=True)
-    ] = {}
-    people: Annotated[
-        Mapping[str, QuietLimitSettings], about("Limits of single people.", live=True)
-    ] = {}
 
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):

@@ -14,9 +14,9 @@ from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
+from nanobot.store.digests import DIGEST
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
-from nanobot.triggers.quiet import DIGEST
 
 _i = schema.inbound
 _o = schema.outbound

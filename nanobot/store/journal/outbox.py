@@ -18,9 +18,9 @@ from nanobot.store import part_rows
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.digests import DIGEST
 from nanobot.store.journal import chat_leases, chats, log
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.quiet import DIGEST
 
 _o = schema.outbound
 _p = schema.outbound_parts

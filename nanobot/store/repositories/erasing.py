@@ -20,6 +20,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
+from nanobot.store.digests import DIGEST, begun
 from nanobot.store.journal import log
 from nanobot.store.repositories import session_titles
 from nanobot.store.repositories.erasures import (
@@ -34,7 +35,6 @@ from nanobot.store.repositories.erasures import (
 )
 from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.quiet import DIGEST, begun
 
 _a = schema.approvals
 _e = schema.entries

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.store.opening import HooksOf
 from nanobot.store.repositories.ledger import SqlBudgetLedger
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.unit import EndHook, StoreContext, StoreHooks
-from nanobot.triggers.quiet import QuietHours
+from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
 
 
 def store_hooks(
     budgets: Budgets | None = None,
-    quiet: QuietHours | None = None,
-    ends: Callable[[StoreContext], Sequence[EndHook]] = lambda _: (),
+    quiet: Callable[[StoreContext], NotificationLimiter] | None = None,
+    brought: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks(),
 ) -> HooksOf:
-    """Background runs, with what keeps to these limits, and what else takes part where runs
-    end."""
+    """Background runs, with what keeps to these limits, and what plugins have brought."""
 
     def hooks(context: StoreContext) -> StoreHooks:
-        return StoreHooks(
+        parts = brought(context)
+        return msgspec.structs.replace(
+            parts,
             ledger=None if budgets is None else SqlBudgetLedger(budgets, context.clock),
             tasks=SqlTaskEnds(context),
-            notifications=None if quiet is None else SqlNotificationLimiter(context, quiet),
-            ends=tuple(ends(context)),
+            notifications=parts.notifications if quiet is None else quiet(context),
         )
 
     return hooks

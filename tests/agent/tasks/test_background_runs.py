@@ -10,16 +10,17 @@ import pytest
 from nanobot.agent.tasks.deadlines import DeadlineMonitor
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.app.trigger_plans import plan_of
-from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest, TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
-from nanobot.triggers.quiet import QuietHours
 from tests.agent.tasks.working import (
     SPAWNING,
     Words,
@@ -100,7 +101,7 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
     origin: Origin, sent: int, held: Held
 ) -> None:
     limits = QuietHours(QuietSettings(max_per_hour=1))
-    options = msgspec.structs.replace(with_types(say()), quiet=limits)
+    options = msgspec.structs.replace(with_types(say()), quiet=limiter(limits))
     async with gateway(ScriptedProvider(held), options=options) as bot:
         await bot.channel.push("go", origin=origin)
         await held.reached.wait()
@@ -132,9 +133,8 @@ async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered(bot: F
 
 
 async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> None:
-    options = msgspec.structs.replace(
-        with_types(), quiet=QuietHours(QuietSettings(max_per_hour=1, quiet_from="", quiet_until=""))
-    )
+    hours = QuietHours(QuietSettings(max_per_hour=1, quiet_from="", quiet_until=""))
+    options = msgspec.structs.replace(with_types(), quiet=limiter(hours))
     async with gateway(options=options) as bot:
         for name in ("first", "second", "third"):
             publisher = bot.cron.publisher(plan_of(name, "fake:1", Origin.CRON, "UTC"))

@@ -10,15 +10,17 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import StoreError
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database import schema
+from nanobot.store.digests import DIGEST
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.quiet import DIGEST, QuietHours
 from tests.plugins.heartbeat.beating import at, beaten, heart, wanted
 
 NOON = at("2026-03-10T12:00")
@@ -95,7 +97,7 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
     wanted(tmp_path)
     provider = ScriptedProvider(otherwise=lambda _: f"News {len(provider.requests)}.")
     limits = QuietSettings(max_per_hour=1, quiet_from="18:00", quiet_until="08:00")
-    options = Options(quiet=QuietHours(limits))
+    options = Options(quiet=limiter(QuietHours(limits)))
     async with (
         MemoryHome(ManualClock(NOON)) as home,
         gateway(provider, home=home, options=options) as bot,

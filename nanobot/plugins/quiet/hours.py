@@ -10,16 +10,14 @@ from datetime import datetime
 
 import msgspec
 
-from nanobot.config.settings.triggers import QuietLimitSettings, QuietSettings
+from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
+from nanobot.store.digests import begun
 from nanobot.triggers.cron.hours import Hours, hours_of, zone_given
 from nanobot.triggers.cron.schedule import zone_of
 
 HOUR, DAY = 3_600.0, 86_400.0
-DIGEST = "digest:"
-"""What the keys of digests begin with."""
 MOST_LISTED = 25
 """Messages that a digest lists; with LINE_CHARS it fits into one message everywhere."""
-LINE_CHARS = 120
 
 
 class NotificationLimit(msgspec.Struct, frozen=True):
@@ -71,13 +69,6 @@ class QuietHours:
             NotificationLimit(self._settings.max_per_day if day is None else day, DAY),
         )
         return [limit for limit in limits if limit.most]
-
-
-def begun(text: str) -> str:
-    """The beginning of a text, on one line and without what Markdown makes of it."""
-    plain = " ".join(text.split())
-    plain = "".join(letter for letter in plain if letter not in "`*|#>[]<")
-    return plain if len(plain) <= LINE_CHARS else f"{plain[:LINE_CHARS].rstrip()}..."
 
 
 def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:

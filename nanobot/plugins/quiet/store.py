@@ -6,7 +6,7 @@ alone, and one digest with all others of its chat.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,14 +14,18 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.quiet.hours import DAY, HeldBack, NotificationLimit, QuietHours, digest
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.seam.works import Follow
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.digests import DIGEST
 from nanobot.store.journal import outbox
 from nanobot.store.repositories.job_effects import Slice
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.quiet import DAY, DIGEST, HeldBack, NotificationLimit, QuietHours, digest
+from nanobot.system import Zone
 
 _i = schema.inbound
 _o = schema.outbound
@@ -195,6 +199,20 @@ class SqlNotificationLimiter:
             "at": self._writer.clock.now(),
         }
         insert_ignore(connection, _u, row)
+
+
+def hook(
+    writer: StoreContext, settings: QuietSettings, zone: Zone, follow: Follow
+) -> SqlNotificationLimiter:
+    """What holds messages back in the transactions that say them. It follows the configuration."""
+    quiet_hours = QuietHours(settings, zone)
+    follow.add(quiet_hours.configure)
+    return SqlNotificationLimiter(writer, quiet_hours)
+
+
+def limiter(quiet_hours: QuietHours) -> Callable[[StoreContext], SqlNotificationLimiter]:
+    """The same over given hours."""
+    return lambda writer: SqlNotificationLimiter(writer, quiet_hours)
 
 
 def _chat(address: Address) -> dict[str, str]:

@@ -1,0 +1,14 @@
+"""Limits and quiet hours for messages that nobody asked for."""
+
+from __future__ import annotations
+
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="quiet",
+    summary="How many messages come that nobody asked for.",
+    settings=QuietSettings,
+    fits="nanobot.plugins.quiet.service:fits",
+    store_hooks="nanobot.plugins.quiet.store:hook",
+)

@@ -1,0 +1,12 @@
+"""Whether the quiet hours can be, as configured."""
+
+from __future__ import annotations
+
+from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.system import Zone
+
+
+def fits(settings: QuietSettings, zone: Zone) -> None:
+    """Raises ConfigError for hours and zones that cannot be."""
+    QuietHours(settings, zone)
