@@ -14,6 +14,7 @@ from types import FunctionType, MethodType
 import msgspec
 import pytest
 
+from nanobot import plugins
 from nanobot.app.gateway import Gateway
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.keys import Key, differing, keys_of
@@ -64,8 +65,8 @@ NOT_TYPED = {"policy.rules"}
 
 HOLDERS = {"HttpService"}
 """Those that keep the whole configuration of the start, and read nothing of it that changes."""
-COMPOSING = {"_Assembly", "ToolDependencies", "tuple", "LiveSettings"}
-"""Those that read it once, while a gateway is put together."""
+COMPOSING = {"_Assembly", "ToolDependencies", "tuple", "LiveSettings", "dict"}
+"""Those that read it once, while a gateway is put together, and what plugins are offered."""
 
 
 def another(key: Key) -> str:
@@ -228,6 +229,9 @@ async def test_who_holds_the_whole_configuration_reads_nothing_that_changes(tmp_
         source = inspect.getsource(inspect.getmodule(each) or each)
         read = [name for name in live if f"config.{name}" in source]
         assert read == [], each
+    for file in Path(plugins.__file__).parent.glob("*/*.py"):
+        read = [name for name in live if f"config.{name}" in file.read_text("utf-8")]
+        assert read == [], file
 
 
 @pytest.mark.parametrize(
