@@ -56,12 +56,12 @@ CATCH_EVERYTHING = frozenset(
         "nanobot/store/database/sqlite.py",  # carries an error from its thread to the caller
     }
 )
-# Modules of plugins that are loaded where their plugin is on: a plugin itself and its settings are
-# read at every start. SQL is in their modules `store`.
+# Modules of plugins that are loaded where their plugin is on: a plugin itself, its
+# settings and operations are read earlier. SQL is in their modules `store`.
 PLUGIN_PARTS = tuple(
     ".".join(file.relative_to(ROOT).with_suffix("").parts)
     for file in sorted((ROOT / "nanobot" / "plugins").glob("*/**/*.py"))
-    if file.stem not in ("__init__", "settings")
+    if file.stem not in ("__init__", "settings", "operations", "views")
 )
 PLUGIN_STORES = tuple(
     part.replace(".", "/") + ".py" for part in PLUGIN_PARTS if part.endswith(".store")
@@ -72,7 +72,7 @@ NOT_AT_START = (
     *("nanobot.api", "nanobot.testing", "nanobot.cli.chat", "nanobot.cli.onboard"),
     *("nanobot.app.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
     *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
-    *("nanobot.triggers.webhooks.webhook",),
+    *("nanobot.plugins.hooks.webhook",),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
     *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),

@@ -32,7 +32,6 @@ from nanobot.config.settings.tools import (
     WebToolSettings,
 )
 from nanobot.config.settings.triggers import (
-    HookSettings,
     LifecycleSettings,
     TriggerSettings,
 )
@@ -50,6 +49,7 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
+from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings

@@ -20,11 +20,11 @@ from nanobot.operations import usage as spending
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.security import TaintedFile
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
+from nanobot.plugins.hooks.views import WebhookTest, WebhookView
 from nanobot.session import approvals
 from nanobot.session import views as records
 from nanobot.tools.mcp.views import ServerView
 from nanobot.triggers.cron import jobs
-from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 from nanobot.workspace import skills
 
 PAGES = Path(__file__).resolve().parent.parent

@@ -12,8 +12,9 @@ import nanobot
 from nanobot import __version__
 from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.server import openapi
-from nanobot.server.descriptions import DOORS, HOOKS
+from nanobot.server.descriptions import DOORS, delivering
 from nanobot.session import entries
 from nanobot.store.database.schema import metadata
 
@@ -56,7 +57,12 @@ def words(name: str) -> Iterator[str]:
 
 def public() -> dict[str, str]:
     """Each public word, with a place where it is used."""
-    described = openapi.description(OPERATIONS, __version__, cookie="nanobot", also=[HOOKS, *DOORS])
+    described = openapi.description(
+        OPERATIONS,
+        __version__,
+        cookie="nanobot",
+        also=[delivering("/hooks", Webhooks.about), *DOORS],
+    )
     places = {
         "command": [operation.name.split()[0] for operation in OPERATIONS],
         "key of the configuration": [*schema()["$defs"]["ConfigFile"]["properties"]],

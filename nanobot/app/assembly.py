@@ -42,7 +42,7 @@ from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.setup.home_admin import LocalHome
 from nanobot.app.tools import ToolDependencies, builtin_tools
-from nanobot.app.triggers import hooks_of, seen_by, triggers_of
+from nanobot.app.triggers import seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
@@ -53,6 +53,7 @@ from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.faces import Http
 from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
@@ -173,9 +174,10 @@ class _Assembly:
         agent = self._agent(background, stages)
         self.plugged.offers.add({TaskStarter: background.starter})
         triggers = self._triggers()
-        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, self.store)
         tokens = SqlAccessTokens(self.store.database)
-        http = HttpService(config, clock, self.machine.redact, webhooks, tokens, str(self.roles))
+        taking = partial(bringing.deliveries_of, self.plugged)
+        http = HttpService(config, clock, self.machine.redact, taking, tokens, str(self.roles))
+        self.plugged.offers.add({Http: http})
         scheduler = self._scheduler(triggers)
         self.peer_state.peers = peers_of(
             self.store,
@@ -234,7 +236,7 @@ class _Assembly:
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
-        return SecurityAuditor(lambda: self.live.config, *parts)
+        return SecurityAuditor(lambda: self.live.config, *parts, bringing.Exposed(self.plugged))
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -296,7 +298,6 @@ class _Assembly:
             context_preview=agent.preview,
             skills=self.skills,
             mcp=mcp,
-            webhooks=http,
             security=self._auditor(),
             web=http.access,
             home=LocalHome(

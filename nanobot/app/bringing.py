@@ -24,9 +24,11 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.exposures import Exposure
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
@@ -185,6 +187,42 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
 
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(ends=tuple(ends), notifications=next(iter(limiters), None))
+
+
+def deliveries_of(plugged: Plugged) -> dict[str, Deliveries]:
+    """What takes deliveries of other services, by the beginning of its path: a built-in plugin has
+    its own, that of a package is below /plugins."""
+    taking: dict[str, Deliveries] = {}
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        verbs = (getattr(given, verb, None) for verb in ("limit", "take"))
+        if not all(map(callable, verbs)):
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, not a nanobot.seam.faces.Deliveries")
+        if given:
+            taking[f"/plugins/{found.name}" if found.package else f"/{found.name}"] = given
+
+    plugged.each("deliveries", use)
+    return taking
+
+
+class Exposed:
+    """See exposure.Brought."""
+
+    def __init__(self, plugged: Plugged) -> None:
+        self._plugged = plugged
+
+    def takes_deliveries(self) -> bool:
+        return bool(deliveries_of(self._plugged))
+
+    def exposures(self) -> list[Exposure]:
+        found: list[Exposure] = []
+
+        def use(_: FoundPlugin, given: Any) -> None:
+            found.extend(listed(given, Exposure, "a nanobot.operations.exposures.Exposure"))
+
+        self._plugged.each("exposures", use)
+        return found
 
 
 def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from nanobot.app.server_exposure import is_local, server_exposures
@@ -61,6 +61,16 @@ _CALLS = (
 )
 
 
+class Brought(Protocol):
+    """What plugins bring that others reach."""
+
+    def takes_deliveries(self) -> bool:
+        """Whether any of them is served over HTTP, also where the page is off."""
+
+    def exposures(self) -> list[Exposure]:
+        """What plugins say of themselves."""
+
+
 class SecurityAuditor:
     """See operations.SecurityAdmin."""
 
@@ -71,7 +81,9 @@ class SecurityAuditor:
         records: Records,
         taint: TaintedFiles,
         walls: Bubblewrap,
+        brought: Brought,
     ) -> None:
+        self._brought = brought
         self._walls = walls
         self._config = config
         self._tools = tools
@@ -83,7 +95,8 @@ class SecurityAuditor:
         bare = await self._bare()
         config = self._config()
         exposures = [
-            *_strangers(config),
+            *_strangers(config, served=config.web.enabled or self._brought.takes_deliveries()),
+            *self._brought.exposures(),
             *_rules(config),
             *_guests(config),
             *self._unasked("member", Role.MEMBER, bare),
@@ -174,12 +187,12 @@ def _rules(config: Config) -> Iterator[Exposure]:
             )
 
 
-def _strangers(config: Config) -> Iterator[Exposure]:
+def _strangers(config: Config, *, served: bool) -> Iterator[Exposure]:
     for name, channel in config.channels.items():
         if channel.enabled:
             yield _stranger(name, channel)
             yield from _udp(name, channel)
-    if config.web.enabled or any(hook.enabled for hook in config.hooks.values()):
+    if served:
         yield from _http(config)
 
 
@@ -230,21 +243,6 @@ def _http(config: Config) -> Iterator[Exposure]:
             reaches=f"HTTP at {web.host}:{web.port}, unencrypted, with the token alone between",
             remedy='Set web.host = "127.0.0.1" behind a proxy with TLS'
             + (", and a longer web.token." if short else "."),
-        )
-    for name, hook in config.hooks.items():
-        if not hook.enabled:
-            continue
-        powerful = hook.role == "owner" and hook.tools != ("none",)
-        weak = len(hook.secret) < _SHORTEST_SECRET
-        level: Level = "danger" if weak and powerful else "risk" if weak or powerful else "note"
-        yield Exposure(
-            attacker="stranger",
-            level=level,
-            reaches=f"hooks.{name}: whoever knows its secret has a tainted run as {hook.role}"
-            + (f", and the secret has {len(hook.secret)} characters" if weak else ""),
-            remedy=f'Set hooks.{name}.role = "guest" and a longer secret.'
-            if level != "note"
-            else "",
         )
 
 

@@ -134,7 +134,7 @@ class Gateway:
             stack.push_async_callback(doors.close)
             told = self._with_channels
             http = (
-                parts.http.serving(_api(parts), with_hooks=told, doors=doors if told else None)
+                parts.http.serving(_api(parts), with_deliveries=told, doors=doors if told else None)
                 if self._roles.web
                 else parts.http.health_only()
             )

@@ -75,7 +75,9 @@ class Plugged:
         own: dict[Any, Any] = dict(more)
         own[Follow] = self.follows[found.name]
         if found.name in self._tables:
-            own[type(self._tables[found.name])] = self._tables[found.name]
+            kind: Any = found.plugin.settings
+            asked = Mapping[str, kind] if found.plugin.named else kind
+            own[asked] = self._tables[found.name]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
 
     def with_settings(self, config: Config) -> Plugged:

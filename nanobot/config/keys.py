@@ -76,7 +76,7 @@ def with_live_keys(old: Config, new: Config) -> Config:
         if table is None:
             source = new if declared[name].applies == "now" else old
             tables[name] = getattr(source, name)
-    own = {name: _merged(table, new.tables[name]) for name, table in old.tables.items()}
+    own = {name: _merged(table, new.tables[name]) or table for name, table in old.tables.items()}
     return msgspec.structs.replace(old, **tables, tables=own)
 
 

@@ -46,7 +46,9 @@ def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
     for name, found in list(installed.found.items()):
         default = installed.tried(name, "settings", partial(_default, found))
         if default is not None:
-            kind: Any = Annotated[type(default), about(found.plugin.summary)]
+            own: Any = found.plugin.settings
+            table = Mapping[str, own] if found.plugin.named else own
+            kind: Any = Annotated[table, about(found.plugin.summary)]
             fields.append((name, kind, default))
     whole = msgspec.defstruct(
         "ConfigFile",
@@ -60,7 +62,7 @@ def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
     return cast("type[ConfigFile]", whole)
 
 
-def _default(found: FoundPlugin) -> Settings | None:
+def _default(found: FoundPlugin) -> Settings | Mapping[str, Settings] | None:
     """The table of a plugin as it is where nothing is written; None: it has none. Raises
     PluginBroken, and whatever the plugin's own code raises."""
     if found.name in ConfigFile.__struct_fields__:
@@ -72,7 +74,7 @@ def _default(found: FoundPlugin) -> Settings | None:
         raise PluginBroken(f"it is {kind.__name__}, no subclass of nanobot's Settings")
     if found.package:
         msgspec.json.schema(kind)
-    return kind()
+    return {} if found.plugin.named else kind()
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):

@@ -230,17 +230,19 @@ class Reader:
         switch = dict(self._items(table, path)).get("enabled", True)
         return bool(self._value(fields["enabled"], switch, f"{path}.enabled"))
 
-    def _of_plugin(self, kind: type[Settings], value: Any, name: str) -> Settings:
-        """The table of a plugin. One that is switched off stops no start; one whose own code fails
-        over it is left out."""
+    def _of_plugin(self, kind: type[Settings], value: Any, name: str, *, named: bool) -> Any:
+        """The table of a plugin, or those that people `named`. One that is switched off stops no
+        start; one whose own code fails over it is left out."""
+
+        def read(reader: Reader) -> Any:
+            return reader._named(kind, value, name) if named else reader.table(kind, value, name)
+
         if name in self.off:
             with suppress(ConfigError):
-                return self._lenient().table(kind, value, name)
-            return kind()
-        table = plugins().tried(
-            name, "settings", lambda: self.table(kind, value, name), passing=ConfigError
-        )
-        return kind() if table is None else table
+                return read(self._lenient())
+            return {} if named else kind()
+        table = plugins().tried(name, "settings", lambda: read(self), passing=ConfigError)
+        return table if table is not None else {} if named else kind()
 
     def _lenient(self) -> Reader:
         """For what is off: it must not stop the start, so what is wrong in it is left out."""
@@ -262,7 +264,7 @@ class Reader:
         if kind is None:
             return self._value(field, value, key)
         if key in plugin_tables():
-            return self._of_plugin(kind, value, key)
+            return self._of_plugin(kind, value, key, named=each is Mapping)
         if each is Mapping:
             return self._named(kind, value, key)
         if each is tuple:

@@ -31,7 +31,6 @@ from nanobot.operations import (
     status,
     usage,
     web,
-    webhooks,
 )
 from nanobot.operations.operation import Operation
 from nanobot.seam.installed import installed
@@ -58,7 +57,6 @@ _MODULES = (
     mcp,
     memory,
     cron,
-    webhooks,
     web,
     channels,
     configuration,

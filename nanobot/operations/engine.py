@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from nanobot.tools.mcp.views import Servers
     from nanobot.tools.registry import ToolRegistry
     from nanobot.triggers.cron.editing import JobEditor
-    from nanobot.triggers.webhooks.views import WebhookAdmin
     from nanobot.workspace.skills import Skills
 
 
@@ -75,7 +74,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     context_preview: ContextPreview
     skills: Skills
     mcp: Servers
-    webhooks: WebhookAdmin
     security: SecurityAdmin
     web: WebAdmin
     home: HomeAdmin

@@ -29,7 +29,6 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "PairingView": ("who", "name", "state", "role", "code", "asked_at"),
     "SkillView": ("name", "state", "description", "why", "always", "source"),
     "JobView": ("id", "state", "next_at", "schedule", "name", "text", "to", "zone"),
-    "WebhookView": ("name", "enabled", "url", "to", "style"),
     "OccurrenceView": ("scheduled_at", "status", "name", "ended_at", "error", "run_id"),
     "MemoryView": ("id", "text", "state", "kind", "scope", "updated_at"),
     "MemoryHit": ("id", "text", "created_at"),
@@ -73,7 +72,8 @@ class Now(msgspec.Struct, frozen=True):
 
 def fields_of(row: Any) -> tuple[str, ...]:
     """The names of what a list shows of a row."""
-    return SHOWN.get(type(row).__name__, tuple(row.__struct_fields__))
+    own = getattr(type(row), "SHOWN", None) or SHOWN.get(type(row).__name__)
+    return own or tuple(row.__struct_fields__)
 
 
 def heading(field: str) -> str:

@@ -27,7 +27,17 @@ PROVIDERS = "nanobot.providers"
 PLUGINS = "nanobot.plugins"
 
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
-BUILT_IN = ("evals", "events", "heartbeat", "metrics", "quiet", "replay", "traces", "voice")
+BUILT_IN = (
+    "evals",
+    "events",
+    "heartbeat",
+    "hooks",
+    "metrics",
+    "quiet",
+    "replay",
+    "traces",
+    "voice",
+)
 """The plugins in `nanobot/plugins`, as if our own distribution had an entry point for each. Real
 ones would be those of the version that was installed: a checkout changes without that."""
 

@@ -1,9 +1,9 @@
-"""What people see of a plugin: views of the page, and metrics."""
+"""What others see of a plugin: views of the page, metrics, and where it takes deliveries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -39,3 +39,53 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[tuple[tuple[str, str], ...], float | Distribution]
     kind: Literal["counter", "gauge", "histogram"] = "gauge"
     whole: bool = False
+
+
+class Http:
+    """What this process serves over HTTP; as long as it serves nothing, all of it is empty."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return ""
+
+    @property
+    def address(self) -> str:
+        """The same as this machine may ask it."""
+        return ""
+
+
+class DeliveryReply(Protocol):
+    """What the sender of a delivery is told; `body` becomes JSON."""
+
+    @property
+    def status(self) -> int:
+        """202: it is kept, and survives any crash. Of 400 and more: it is refused."""
+        ...
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """What is answered; of a refusal, {"error": {"code": ..., "message": ...}}."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of the answer."""
+        ...
+
+
+class Deliveries(Protocol):
+    """Takes what other services deliver with POST, also where the page is off. Everybody may ask
+    there: it checks signatures itself."""
+
+    about: str
+    """A sentence for the description of the HTTP API."""
+
+    def limit(self, name: str) -> int:
+        """The largest body that is read for `name`, the last part of the path, in bytes."""
+        ...
+
+    async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> DeliveryReply:
+        """Take a delivery; `headers` have names in small letters. There may be no such name, which
+        must take as long to find out."""
+        ...

@@ -21,6 +21,7 @@ types; see `offers`."""
 FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
+    *("deliveries", "exposures"),
 )
 """The fields that hold a Part."""
 
@@ -47,6 +48,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""
+    named: bool = False
+    """Whether its table holds several of these settings, each below a name that people choose:
+    `[NAME.theirs]`. Its functions ask for `Mapping[str, TheSettings]`."""
     idle: Callable[[Any], str] = nothing_hinders
     """Why it is off with these settings, as a sentence; empty if it is on."""
     fits: Part | None = None
@@ -73,6 +77,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives functions that are called with each event of a run."""
     routes: Part | None = None
     """Gives routes over HTTP below `/plugins/NAME`."""
+    deliveries: Part | None = None
+    """Gives what takes requests of other services; see `nanobot.seam.faces.Deliveries`."""
+    exposures: Part | None = None
+    """Gives what `nanobot security audit` says of it."""
     page: Part | None = None
     """Gives views of the page."""
     metrics: Part | None = None

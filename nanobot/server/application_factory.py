@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nanobot import __version__
 from nanobot.config.settings.channels import WebSettings
 from nanobot.ports import Clock
+from nanobot.seam.faces import Deliveries
 from nanobot.server.access import Access
 from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application import Application, Route
 from nanobot.server.channel_routes import Doors, channel_routes
-from nanobot.server.descriptions import DOORS, HOOKS
+from nanobot.server.descriptions import DOORS, delivering
 from nanobot.server.event_routes import EventRoutes
 from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
@@ -28,21 +29,20 @@ from nanobot.server.plugin_routes import pages_of_plugins, routes_of_plugins
 from nanobot.server.push.routes import PushRoutes
 from nanobot.server.push.service import PushService
 from nanobot.server.route_description import RouteDescription
-from nanobot.server.routes import health, hooks_route
+from nanobot.server.routes import deliveries_route, health
 from nanobot.server.session_routes import Conversations
 from nanobot.server.socket import Socket
 from nanobot.server.watching import Watching
-from nanobot.triggers.webhooks.webhook import Webhooks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What is served. Without `api` only health, the hooks and the doors of channels are."""
+    """What is served. Without `api` only health, deliveries and the doors of channels are."""
 
     settings: WebSettings
     access: Access
     clock: Clock
-    hooks: Webhooks | None
+    deliveries: Mapping[str, Deliveries]
     ready: Callable[[], bool]
     role: str
     ending: asyncio.Event
@@ -62,14 +62,14 @@ async def application_of(served: Served) -> Application:
 async def routes_of(served: Served, admission: Admission) -> list[Route]:
     """Everything there is to ask for."""
     routes = health(served.ready, served.role)
-    if served.hooks:
-        routes += hooks_route(served.hooks)
+    for path, deliveries in served.deliveries.items():
+        routes += deliveries_route(path, deliveries)
     if served.doors is not None:
         routes += channel_routes(served.doors)
     if served.api is not None and served.watching is not None:
         page = await asyncio.to_thread(PageFiles)
         await asyncio.to_thread(_read, served.api)
-        also = [HOOKS] if served.hooks else []
+        also = [delivering(path, each.about) for path, each in served.deliveries.items()]
         also += DOORS if served.doors is not None else ()
         routes += _routes(served.api, served.watching, admission, page, also)
     if served.push is not None:

@@ -278,17 +278,21 @@ _MACHINES = (
     ),
 )
 
-HOOKS = RouteDescription(
-    method="post",
-    path="/hooks/{name}",
-    name="hooks",
-    summary="Takes a delivery that its sender signed with the secret of the hook.",
-    takes={JSON: Media(schema={})},
-    answers=json_of(Delivered),
-    also={202: "It is kept, and survives any crash."},
-    refusals=(*TYPED, 401, 429, 503),
-    open=True,
-)
+
+def delivering(path: str, about: str) -> RouteDescription:
+    """Where a plugin takes deliveries; `path` is how their paths begin."""
+    return RouteDescription(
+        method="post",
+        path=f"{path}/{{name}}",
+        name=path.strip("/").replace("/", "_"),
+        summary=about,
+        takes={JSON: Media(schema={})},
+        answers=json_of(Delivered),
+        also={202: "It is kept, and survives any crash."},
+        refusals=(*TYPED, 401, 429, 503),
+        open=True,
+    )
+
 
 DOORS = tuple(
     RouteDescription(

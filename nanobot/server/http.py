@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,35 +15,27 @@ from nanobot.addresses import session_of
 from nanobot.boundary import ungrouped
 from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.ports import Clock
+from nanobot.seam.faces import Deliveries, Http
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.supervision import supervised
 from nanobot.tools.redact import Redactor
-from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 if TYPE_CHECKING:
     from nanobot.server.channel_routes import Doors
     from nanobot.server.push.service import PushService
     from nanobot.server.watching import Watching
     from nanobot.server.web_server import Answering, WebServer
-    from nanobot.triggers.webhooks.webhook import Webhooks
-
-_TRY_SECONDS = 30.0
-_EXAMPLE = {
-    "repository": {"full_name": "example/project"},
-    "issue": {"number": 1, "title": "An example", "body": "Sent by `nanobot hooks test`."},
-}
 
 
-class HttpService:
-    """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks, the doors of
-    channels and health where there are any of the first two. `hooks` may raise ConfigError.
+class HttpService(Http):
+    """What a gateway serves over HTTP: everything where `web.enabled`, else the doors of channels,
+    what takes `deliveries` (by the beginnings of their paths) and health where there are any of
+    the first two.
     What answers is loaded when somebody first connects."""
 
     def __init__(
@@ -52,7 +43,7 @@ class HttpService:
         config: Config,
         clock: Clock,
         redact: Redactor,
-        hooks: Callable[[], Webhooks | None],
+        deliveries: Callable[[], Mapping[str, Deliveries]],
         tokens: SqlAccessTokens,
         roles: str = "all",
     ) -> None:
@@ -63,7 +54,7 @@ class HttpService:
         self._config = config
         self._clock = clock
         self._redact = redact
-        self._hooks = hooks
+        self._deliveries = deliveries
         self._tokens = tokens
         self.push: PushService | None = None
         self.access = Access(tokens, clock, config.home)
@@ -79,29 +70,29 @@ class HttpService:
     def public_url(self) -> str:
         """The address that people use, without a / at its end; "" while nothing is served."""
         web = self._config.web
-        own = self._address() + web.prefix if self.url else ""
+        own = self.address + web.prefix if self.url else ""
         return web.public_url.rstrip("/") or own
 
     @property
     def with_page(self) -> bool:
-        """Whether more than hooks is served."""
+        """Whether more is served than doors and deliveries."""
         return bool(self.access.url)
 
     @asynccontextmanager
     async def serving(
-        self, api: ApiParts, *, with_hooks: bool = True, doors: Doors | None = None
+        self, api: ApiParts, *, with_deliveries: bool = True, doors: Doors | None = None
     ) -> AsyncIterator[None]:
         """Serve within, if there is something to serve. Raises ConfigError."""
         web = self._config.web
-        hooks = self._hooks() if with_hooks else None
-        if not web.enabled and not hooks and not doors:
+        deliveries = self._deliveries() if with_deliveries else {}
+        if not web.enabled and not deliveries and not doors:
             yield
             return
         from nanobot.server.watching import Watching  # noqa: PLC0415 - nothing is served by most
         from nanobot.server.web_server import WebServer  # noqa: PLC0415
 
         self._server = WebServer(
-            web, partial(self._load, hooks, api if web.enabled else None, doors)
+            web, partial(self._load, deliveries, api if web.enabled else None, doors)
         )
         if web.enabled:
             self._watching = Watching(api.operations.engine)
@@ -138,7 +129,7 @@ class HttpService:
         from nanobot.server.web_server import WebServer  # noqa: PLC0415
 
         settings = msgspec.structs.replace(web, port=web.health_port)
-        server = WebServer(settings, partial(self._load, None, None, None), exact=True)
+        server = WebServer(settings, partial(self._load, {}, None, None), exact=True)
         async with server.serving():
             yield
 
@@ -152,14 +143,14 @@ class HttpService:
             await self._server.drain()
 
     async def _load(
-        self, hooks: Webhooks | None, api: ApiParts | None, doors: Doors | None
+        self, deliveries: Mapping[str, Deliveries], api: ApiParts | None, doors: Doors | None
     ) -> Answering:
         face = await asyncio.to_thread(import_module, "nanobot.server.application_factory")
         served = face.Served(
             settings=self._config.web,
             access=self.access,
             clock=self._clock,
-            hooks=hooks,
+            deliveries=deliveries,
             ready=lambda: self.ready,
             role=self._roles,
             ending=self._ending,
@@ -175,69 +166,9 @@ class HttpService:
         if self._watching is not None:
             self._watching.streams.say("message", session_of(address.chat_id), message)
 
-    def _address(self) -> str:
+    @property
+    def address(self) -> str:
         """Its address as this machine may use it: where it listens on all, this one is one."""
         port = self.url.rpartition(":")[2]
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
         return f"http://{host}:{port}" if host else self.url
-
-    # The hooks.view.WebhookAdmin
-
-    def views(self) -> list[WebhookView]:
-        return [
-            WebhookView(
-                name=name,
-                enabled=hook.enabled,
-                url=f"{self._config.web.public_url.rstrip('/') or self.url}/hooks/{name}",
-                style=hook.style,
-                to=hook.to,
-                session=hook.session,
-                role=hook.role,
-                events=hook.events,
-            )
-            for name, hook in self._config.hooks.items()
-        ]
-
-    async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
-        """Send a signed delivery to the own door."""
-        import aiohttp  # noqa: PLC0415 - a try is the only one to need it
-
-        hook = self._config.hooks.get(name)
-        if hook is None or not hook.enabled:
-            names = ", ".join(self._config.hooks) or "none"
-            raise UnknownId(f"there is no hook {name[:60]!r} that is on; there are: {names}")
-        if not self.url:
-            raise UsageError("nothing is served here: start `nanobot gateway` first")
-        content, headers = _example(hook, body, event, self._clock.now())
-        url = self._address()
-        patience = aiohttp.ClientTimeout(total=_TRY_SECONDS)
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=patience) as session,
-                session.post(f"{url}/hooks/{name}", data=content, headers=headers) as response,
-            ):
-                text = await response.text(errors="replace")
-                return WebhookTest(
-                    name=name, url=str(response.url), status=response.status, answer=text
-                )
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NanobotError(f"{url} does not answer: {error}") from None
-
-
-def _example(
-    hook: HookSettings, body: str, event: str, now: float
-) -> tuple[bytes, Mapping[str, str]]:
-    """The bytes and headers of a delivery, as its sender would send it."""
-    key = f"test-{secrets.token_hex(8)}"
-    whole = event or next((kind for kind in hook.events if "*" not in kind), "issues.opened")
-    kind, _, action = whole.partition(".")
-    content = body.encode("utf-8", "replace")
-    if not body:
-        example = {**_EXAMPLE, "id": key, "action": action or "opened"}
-        if hook.style in {"stripe", "standard"}:
-            example["type"] = whole
-        content = msgspec.json.encode(example)
-    from nanobot.triggers.webhooks.signatures import sign  # noqa: PLC0415 - see above
-
-    headers = sign(hook, content, at=now, key=key)
-    return content, {**headers, "Content-Type": "application/json", "X-GitHub-Event": kind}

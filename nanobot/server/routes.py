@@ -1,4 +1,5 @@
-"""The routes there are whenever anything is served: health, and the hooks."""
+"""The routes there are whenever anything is served: health, and where other services
+deliver."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from nanobot.seam.faces import Deliveries
 from nanobot.server.application import Handler, Route
 from nanobot.server.wire import Problem, answer, body_of
-from nanobot.triggers.webhooks.webhook import Webhooks
 
 _BODY_SECONDS = 30.0
 
@@ -31,19 +32,20 @@ def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
     ]
 
 
-def hooks_route(hooks: Webhooks, body_seconds: float = _BODY_SECONDS) -> list[Route]:
-    """/hooks/NAME, which is guarded by the hook's own secret. A body has to be there in time."""
-    return [
-        Route(method="POST", path="/hooks/{name}", handler=_taking(hooks, body_seconds), open=True)
-    ]
+def deliveries_route(
+    path: str, deliveries: Deliveries, body_seconds: float = _BODY_SECONDS
+) -> list[Route]:
+    """PATH/NAME, which is guarded by secrets of its own. A body has to be there in time."""
+    handler = _taking(deliveries, body_seconds)
+    return [Route(method="POST", path=f"{path}/{{name}}", handler=handler, open=True)]
 
 
-def _taking(hooks: Webhooks, body_seconds: float) -> Handler:
+def _taking(deliveries: Deliveries, body_seconds: float) -> Handler:
     async def take(request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
         headers = {key.lower(): value for key, value in request.headers.items()}
-        body = await body_of(request, hooks.limit(name), body_seconds)
-        reply = await hooks.take(name, headers, body)
+        body = await body_of(request, deliveries.limit(name), body_seconds)
+        reply = await deliveries.take(name, headers, body)
         return answer(reply.status, reply.body, reply.headers)
 
     return take

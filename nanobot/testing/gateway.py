@@ -59,7 +59,6 @@ from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.webhooks.views import NoWebhooks
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -206,7 +205,6 @@ class FakeGateway:
                 forget_prompts=self.records.forget_prompts,
             ),
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
-            webhooks=NoWebhooks(),
             security=Unaudited(),
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,

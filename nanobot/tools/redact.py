@@ -58,9 +58,8 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     configuration, and of the environment by their names."""
     secrets = {value for name, value in environ.items() if is_secret(name)}
     secrets |= {provider.api_key for provider in config.providers.values()} | {config.web.token}
-    secrets |= {hook.secret for hook in config.hooks.values()}
     secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
-    secrets |= _secrets_in({name: fields_of(table) for name, table in config.tables.items()})
+    secrets |= _secrets_in({name: _fields(table) for name, table in config.tables.items()})
     password = urlsplit(config.database_url).password
     secrets |= {unquote(password)} if password else set()
     for part in (config.channels, config.providers, config.triggers):
@@ -76,10 +75,15 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
 
 def fields_of(table: msgspec.Struct) -> Mapping[str, Any]:
     """The keys of a table; of a value that JSON has no form for, as it is."""
-    return {
-        name: fields_of(value) if isinstance(value, msgspec.Struct) else value
-        for name, value in ((field, getattr(table, field)) for field in table.__struct_fields__)
-    }
+    return {field: _fields(getattr(table, field)) for field in table.__struct_fields__}
+
+
+def _fields(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return fields_of(value)
+    if isinstance(value, Mapping):
+        return {name: _fields(item) for name, item in value.items()}
+    return value
 
 
 def _secrets_in(table: Mapping[str, Any]) -> set[str]:

@@ -14,10 +14,10 @@ from nanobot.memory.port import MemoryView, Provenance
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
 from nanobot.operations.rendering import SHOWN, Now, as_text, short_ids
+from nanobot.plugins.hooks import views as webhooks
 from nanobot.session import approvals, views
 from nanobot.session.views import SessionView, ToolCallView
 from nanobot.triggers.cron import jobs
-from nanobot.triggers.webhooks import views as webhooks
 from nanobot.workspace import skills
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)

@@ -319,7 +319,7 @@ def test_what_is_off_does_not_stop_the_start_whatever_is_wrong_in_it(
     text = f'[{table}]\nenabled = false\nto = "x"\nsecret = "${{GONE}}"\nurl = "file:gone"\n'
     loaded = load(home, text)
     kind, _, name = table.partition(".")
-    assert not getattr(loaded, kind)[name].enabled
+    assert not loaded.value(kind)[name].enabled
     assert "enabled" in refused(home, f'[{table}]\nenabled = "perhaps"\n')
 
 

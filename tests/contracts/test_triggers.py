@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config.settings.triggers import HookSettings
 from nanobot.messages import Address
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
 from nanobot.plugins.heartbeat.heartbeat import FILE, ChatSituation, Heartbeat, HeartbeatSchedule
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.webhook import Webhook
 from nanobot.testing import triggers
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.webhooks.webhook import Webhook
 
 INTERVAL = 1_800.0
 

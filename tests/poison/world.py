@@ -20,9 +20,9 @@ from loguru import logger
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
-from nanobot.config.settings.triggers import HookSettings
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
 from nanobot.ports import Clock
-from nanobot.triggers.webhooks.signatures import sign
 from nanobot.troubles import TROUBLES
 from tests.doubles.mail_server import AUTHSERV, OWNER, PASSWORD, USER, MailServer, letter
 from tests.doubles.openai_server import Body, Fault, OpenAIServer

@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.triggers.webhooks.signatures import sign
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
 from tests.process.harness import World, open_world

@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.triggers.webhooks.signatures import sign
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
 from tests.process.harness import Nanobot, World
 
 SECRET = "It's a Secret to Everybody"

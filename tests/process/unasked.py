@@ -11,8 +11,8 @@ from random import Random
 import aiohttp
 
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.triggers.webhooks.signatures import sign
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.harness import World
 from tests.process.platforms import Platform

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.config.settings.channels import WebSettings
-from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.ports import Clock
 from nanobot.server.access import Access
 from nanobot.server.admission import Admission
 from nanobot.server.application import Application, Route
-from nanobot.server.routes import health, hooks_route
+from nanobot.server.routes import deliveries_route, health
 from nanobot.server.web_server import WebServer
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0
@@ -72,9 +72,10 @@ class Bench:
         **limits: Any,
     ) -> AsyncIterator[WebServer]:
         """A server with the hooks, health and `more`; its token is `token`."""
+        taking = Webhooks({hook.name: hook for hook in hooks})
         routes = [
             *health(lambda: self.ready),
-            *hooks_route(Webhooks({hook.name: hook for hook in hooks}), body_seconds),
+            *deliveries_route("/hooks", taking, body_seconds),
             *more,
         ]
         async with serve(web, "token", routes, self.clock, **limits) as server:

@@ -10,9 +10,9 @@ import aiohttp
 import msgspec
 import pytest
 
+from nanobot.plugins.hooks.deliveries import MOST, NamedDeliveries
+from nanobot.plugins.hooks.signatures import sign
 from nanobot.server.web_server import WebServer
-from nanobot.triggers.webhooks.deliveries import MOST, NamedDeliveries
-from nanobot.triggers.webhooks.signatures import sign
 from tests.server.serving import Bench, Told, exchange
 
 JSON = {"Content-Type": "application/json"}

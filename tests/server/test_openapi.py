@@ -56,7 +56,7 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         settings=WebSettings(),
         access=parts.http.access,
         clock=SystemClock(),
-        hooks=None,
+        deliveries={},
         ready=lambda: True,
         role="all",
         ending=asyncio.Event(),

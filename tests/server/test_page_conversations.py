@@ -14,9 +14,9 @@ from nanobot.config.loader import load
 from nanobot.errors import ConfigError
 from nanobot.plugins.events.service import check_chat
 from nanobot.plugins.heartbeat.service import rhythm_of
+from nanobot.plugins.hooks.checks import wrong
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
-from nanobot.triggers.webhooks.checks import wrong
 from tests.server.housing import Client, House, house
 
 

@@ -12,20 +12,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.app.trigger_plans import plan_of
-from nanobot.app.webhooks import webhooks_of
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.config.settings.triggers import HookSettings
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
+from nanobot.plugins.hooks.service import webhooks_of
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
+from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
@@ -43,8 +44,6 @@ from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import coming
 from nanobot.triggers.supervisor import supervise
-from nanobot.triggers.webhooks.signatures import sign
-from nanobot.triggers.webhooks.webhook import Webhooks
 from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
 
 EVENING = at("2026-03-10T19:30")
@@ -109,7 +108,6 @@ class Outside:
         async with gateway(provider, self.channel, home=self.home, options=options) as bot:
             process = bot.process
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)
-            config = msgspec.structs.replace(config, hooks={"ci": HOOK})
             triggers = {"heartbeat": heart_and_publisher(bot, config)}
             publisher = bot.cron.publisher(plan_of("events", "fake:1", Origin.EVENT, "UTC"))
             keeping = SqlTriggerState(process, process.writer)
@@ -122,7 +120,7 @@ class Outside:
                     tasks.create_task(supervise(triggers, self.clock)),
                     tasks.create_task(bot.cron.run()),
                 ]
-                yield bot, webhooks_of(config, bot.cron, "UTC", self.clock)
+                yield bot, webhooks_of({"ci": HOOK}, bot.cron, "UTC", self.clock)
                 bot.crash()
                 for task in running:
                     task.cancel()

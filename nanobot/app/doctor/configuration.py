@@ -17,7 +17,6 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.system import Zone
-from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
 from nanobot.workspace import personas
 
 
@@ -65,7 +64,6 @@ def _unusable(config: Config, problems: list[str]) -> list[str]:
                 wrong.append(str(error))
             except PluginBroken:
                 continue  # said with the channel itself
-    wrong += hooks_wrong(config)
     try:
         personas.check(config.agent.persona, config.workspace)
     except ConfigError as error:

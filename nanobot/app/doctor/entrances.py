@@ -12,16 +12,14 @@ from nanobot.operations.home import Finding
 from nanobot.server.client import call
 from nanobot.server.web_server import Answering, WebServer
 
-_SHORT_SECRET = 16
-
 
 async def entrances(
     config: Config, said: Sequence[Finding], owned: Set[str]
 ) -> AsyncIterator[Finding]:
     """The findings about each entrance that is open. A channel whose configuration could not be
     read is left out: what is wrong was `said`. `owned`: the channels with a paired owner."""
-    for finding in await _http_entrance(config):
-        yield finding
+    if config.web.enabled:
+        yield await port_finding(config)
     for name, settings in config.channels.items():
         unread = any(f"channels.{name}." in finding.text for finding in said)
         if settings.enabled and not unread:
@@ -68,30 +66,12 @@ async def _channel(
     return findings
 
 
-async def _http_entrance(config: Config) -> list[Finding]:
-    """HTTP and the hooks behind it, as far as there are any. What is wrong with a
-    hook in itself is said with the configuration."""
-    hooks = {name: finding for name, finding in config.hooks.items() if finding.enabled}
-    if not config.web.enabled and not hooks:
-        return []
-    findings = [await _port(config)]
-    for name, hook in hooks.items():
-        about = f"hooks.{name}"
-        if len(hook.secret) < _SHORT_SECRET:
-            text = f"hooks.{name}.secret has {len(hook.secret)} characters and could be guessed"
-            remedy = f"Set one of {_SHORT_SECRET} or more, here and at the sender"
-            findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-        else:
-            text = f"/hooks/{name}, answers go to {hook.to or 'the log'}"
-            findings.append(Finding(about=about, level="ok", text=text))
-    return findings
-
-
 async def _nobody() -> Answering:
     raise NotServed("this only tries whether it can be listened there")
 
 
-async def _port(config: Config) -> Finding:
+async def port_finding(config: Config) -> Finding:
+    """Whether HTTP can be served where the configuration says."""
     about, web = "web", config.web
     where = f"{web.host}:{web.port}"
     try:

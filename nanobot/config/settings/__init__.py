@@ -23,7 +23,6 @@ from nanobot.config.settings.tools import (
     ToolsSettings,
 )
 from nanobot.config.settings.triggers import (
-    HookSettings,
     LifecycleSettings,
     TriggerSettings,
 )
@@ -72,7 +71,6 @@ class Tables(Settings, frozen=True, kw_only=True):
         SkillsSettings()
     )
     mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
-    hooks: Annotated[Mapping[str, HookSettings], about("Webhooks from other services.")] = {}
     triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
     retention: Annotated[
         RetentionSettings, about("How long conversations are kept in the database.")
@@ -102,7 +100,7 @@ class Config(Tables, frozen=True, kw_only=True):
     was created. `blobs` is a str where it is the URL of an object store.
 
     `file` is where the configuration is or would be. `warnings` are sentences for people. `tables`
-    are those of plugins, by name.
+    are those of plugins, by name: each is settings, or settings by the names that people gave them.
     """
 
     home: Path
@@ -111,7 +109,7 @@ class Config(Tables, frozen=True, kw_only=True):
     workspace: Path
     blobs: Path | str
     warnings: tuple[str, ...] = ()
-    tables: Mapping[str, Settings] = {}
+    tables: Mapping[str, Any] = {}
 
     def of(self, kind: type[S]) -> S:
         """The table of that type, which is a plugin's."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.triggers.webhooks.template import (
+from nanobot.plugins.hooks.template import (
     PROMPT_CHARS,
     VALUE_CHARS,
     WebhookDelivery,

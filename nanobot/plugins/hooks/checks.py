@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nanobot.config.loader import Config
 from nanobot.messages import TERMINAL
-from nanobot.triggers.webhooks.template import parse
+from nanobot.operations.home import Finding
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.template import parse
+
+
+def fits(config: Config) -> list[Finding]:
+    """The same as `wrong`, as it hinders a start."""
+    return [
+        Finding(about="configuration", level="broken", text=sentence) for sentence in wrong(config)
+    ]
 
 
 def wrong(config: Config) -> list[str]:
     """Each a sentence that begins with the key: prompts that are none, chats of channels that are
     not there."""
     mistakes = []
-    for name, hook in config.hooks.items():
+    hooks: Mapping[str, HookSettings] = config.tables.get("hooks", {})
+    for name, hook in hooks.items():
         if not hook.enabled:
             continue
         try:

@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from nanobot.config.settings.triggers import HookSettings
+from nanobot.plugins.hooks.settings import HookSettings
 
 TOLERANCE_SECONDS = 300.0
 """How far a timestamp may be from now (Stripe's default, and that of Standard Webhooks)."""

@@ -13,13 +13,13 @@ from urllib.parse import parse_qs
 import msgspec
 from loguru import logger
 
-from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import NanobotError
+from nanobot.plugins.hooks.deliveries import NamedDeliveries
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import Signed, Unsigned, verify
+from nanobot.plugins.hooks.template import DEFAULT, WebhookDelivery, parse, render
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.webhooks.deliveries import NamedDeliveries
-from nanobot.triggers.webhooks.signatures import Signed, Unsigned, verify
-from nanobot.triggers.webhooks.template import DEFAULT, WebhookDelivery, parse, render
 
 _FULL_SECONDS = 60
 _TROUBLE_SECONDS = 10
@@ -155,6 +155,8 @@ class RequestAllowance:
 
 class Webhooks:
     """All hooks, by name."""
+
+    about = "Takes a delivery that its sender signed with the secret of the hook."
 
     def __init__(self, hooks: Mapping[str, Webhook]) -> None:
         self._hooks = dict(hooks)

@@ -9,12 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.app.webhooks import webhooks_of
+from nanobot.app.gateway import Gateway
 from nanobot.config import loader as config
 from nanobot.config.loader import ChannelSettings, Config
-from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin, Role
+from nanobot.plugins.hooks.checks import wrong
+from nanobot.plugins.hooks.service import webhooks_of
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import sign
+from nanobot.plugins.hooks.webhook import Webhook
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
@@ -22,9 +26,6 @@ from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
 from nanobot.tools.redact import secrets_of
 from nanobot.triggers.cron.jobs import KEPT_SECONDS
-from nanobot.triggers.webhooks.checks import wrong
-from nanobot.triggers.webhooks.signatures import sign
-from nanobot.triggers.webhooks.webhook import Webhook
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "webhooks.md").read_text("utf-8")
 CI = HookSettings(style="github", secret="a secret", to="fake:1", prompt="Look at {what}.")
@@ -39,12 +40,12 @@ def configured(**hooks: HookSettings) -> Config:
         workspace=nowhere,
         blobs=nowhere,
         channels={"fake": ChannelSettings(type="fake")},
-        hooks=hooks,
+        tables={"hooks": hooks},
     )
 
 
 def hook_of(bot: FakeGateway, settings: HookSettings) -> Webhook:
-    hooks = webhooks_of(configured(ci=settings), bot.cron, "UTC", bot.home.clock)
+    hooks = webhooks_of({"ci": settings}, bot.cron, "UTC", bot.home.clock)
     hook = hooks.get("ci")
     assert hook is not None
     return hook
@@ -124,13 +125,15 @@ async def test_a_delivery_is_known_for_ninety_days_whichever_process_is_asked() 
     ],
 )
 async def test_what_cannot_work_is_named_before_anything_is_served(
-    settings: dict[str, str], key: str
+    settings: dict[str, str], key: str, tmp_path: Path
 ) -> None:
-    hook = msgspec.structs.replace(CI, **settings)
-    async with gateway() as bot:
-        with pytest.raises(ConfigError, match=re.escape(key)):
-            hook_of(bot, hook)
-    off = msgspec.structs.replace(hook, enabled=False)
+    lines = "".join(f'{name} = "{value}"\n' for name, value in settings.items())
+    file, environ = tmp_path / "config.toml", {"NANOBOT_HOME": str(tmp_path)}
+    file.write_text(f'[hooks.ci]\nsecret = "a secret that nobody guesses"\n{lines}')
+    with pytest.raises(ConfigError, match=re.escape(f"{file}: {key}")):
+        async with Gateway(config.load(environ), environ).at_rest("a test"):
+            raise AssertionError("it has started")
+    off = msgspec.structs.replace(CI, **settings, enabled=False)
     assert wrong(configured(ci=off)) == []
 
 
@@ -150,4 +153,4 @@ def test_the_page_on_webhooks_configures_what_it_says(tmp_path: Path) -> None:
     environ = {"STRIPE_WEBHOOK_SECRET": "whsec_1", "BACKUP_SECRET": "b"}
     loaded = config.load({"NANOBOT_HOME": str(tmp_path), **environ})
     assert (loaded.warnings, wrong(loaded)) == ((), [])
-    assert set(loaded.hooks) == {"builds", "shop", "backup"}
+    assert set(loaded.tables["hooks"]) == {"builds", "shop", "backup"}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.triggers.webhooks.signatures import TOLERANCE_SECONDS, Unsigned, sign, verify
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.signatures import TOLERANCE_SECONDS, Unsigned, sign, verify
 
 NOW = 1_800_000_000.0
 STYLES = ("github", "stripe", "standard", "generic", "bearer")

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from nanobot.app.trigger_plans import plan_of
-from nanobot.config.loader import Config
-from nanobot.config.settings.triggers import HookSettings
-from nanobot.errors import ConfigError
 from nanobot.messages import Origin, Role, RunOptions
+from nanobot.plugins.hooks.deliveries import NamedDeliveries
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.ports import Clock
 from nanobot.session.keys import HOOKS
+from nanobot.store.opening import Store
+from nanobot.store.repositories.trigger_state import SqlTriggerState
+from nanobot.system import Zone
 from nanobot.triggers.cron.jobs import Plan
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.state import TriggerState
-from nanobot.triggers.webhooks.checks import wrong
-from nanobot.triggers.webhooks.deliveries import NamedDeliveries
-from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
 
 HOOKS_WAITING = 1_000
 """Deliveries of one hook that may wait to be acted upon."""
 
 
+def deliveries(
+    hooks: Mapping[str, HookSettings], cron: CronService, zone: Zone, clock: Clock, store: Store
+) -> Webhooks:
+    """The webhooks that are switched on."""
+    return webhooks_of(hooks, cron, zone, clock, SqlTriggerState(store.database, store.writer))
+
+
 def webhooks_of(
-    config: Config,
+    hooks: Mapping[str, HookSettings],
     cron: CronService,
     zone: str,
     clock: Clock,
     state: TriggerState | None = None,
 ) -> Webhooks:
-    """The webhooks that are switched on; `state` keeps what they have taken. Raises ConfigError."""
-    for sentence in wrong(config):
-        raise ConfigError(f"{config.file}: {sentence}. Correct it.")
+    """The same; `state` keeps what they have taken."""
     return Webhooks(
         {
             name: Webhook(
@@ -41,7 +48,7 @@ def webhooks_of(
                 clock,
                 NamedDeliveries(state, f"hook:{name}"),
             )
-            for name, hook in config.hooks.items()
+            for name, hook in hooks.items()
             if hook.enabled
         }
     )

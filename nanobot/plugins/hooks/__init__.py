@@ -1,0 +1,18 @@
+"""Webhooks: what other services tell by HTTP."""
+
+from __future__ import annotations
+
+from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="hooks",
+    summary="Webhooks from other services.",
+    settings=HookSettings,
+    named=True,
+    fits="nanobot.plugins.hooks.checks:fits",
+    operations="nanobot.plugins.hooks.operations:operations",
+    deliveries="nanobot.plugins.hooks.service:deliveries",
+    exposures="nanobot.plugins.hooks.exposures:exposures",
+    checks="nanobot.plugins.hooks.findings:checks",
+)

@@ -1,1 +1,0 @@
-"""Webhooks: what other services tell by HTTP, checked, worded, and published once."""
