@@ -65,7 +65,7 @@ NOT_TYPED = {"policy.rules"}
 
 HOLDERS = {"HttpService"}
 """Those that keep the whole configuration of the start, and read nothing of it that changes."""
-COMPOSING = {"_Assembly", "ToolDependencies", "tuple", "LiveSettings", "dict"}
+COMPOSING = {"_Assembly", "ToolDependencies", "LiveSettings", "dict"}
 """Those that read it once, while a gateway is put together, and what plugins are offered."""
 
 
