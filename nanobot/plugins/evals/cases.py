@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -11,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from nanobot.config.values import parse_bytes
 from nanobot.errors import ConfigError
 from nanobot.plugins.evals.schema import trouble
 from nanobot.providers.effort import Effort
@@ -132,9 +132,10 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
 def parsed(text: str, file: str) -> Case:
     """The case in a file's text. Raises CaseBroken."""
     try:
-        tree = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise CaseBroken(f"{file}: this is not TOML: {error}") from None
+        tree = parse_bytes(Path(file), text.encode("utf-8", "replace"))
+    except ConfigError as error:
+        why = str(error).removeprefix(file).lstrip(":, ")
+        raise CaseBroken(f"{file}: {why}") from None
     try:
         case = msgspec.convert(tree, Case)
     except msgspec.ValidationError as error:
