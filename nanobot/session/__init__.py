@@ -1,1 +1,1 @@
-"""Conversations and the log that is their only truth."""
+"""Conversations, and the log from which everything about them is derived."""

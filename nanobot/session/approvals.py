@@ -1,6 +1,6 @@
-"""What a person is asked before a run goes on: a call to approve, or a question to answer.
+"""Questions to a person that a run waits for: a call to approve, or a question to answer.
 
-Everything here is pure: who may answer, how it reads, what the model is told of the outcome.
+Everything here is pure: who may answer, how the question reads, what the model is told.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ State: TypeAlias = Literal[
 OPEN = ("waiting", "detached")
 
 
-"""The states in which an answer still counts."""
+"""The states in which an answer is still accepted."""
 
 
 NOBODY = "not executed: it needs a person's approval, and nobody can be asked here. {why}"
 
 
 MOST_SHOWN = 3_000
-"""Characters of a call that a question shows."""
+"""Maximum number of characters of a call that a question shows."""
 
 
 _HOUR, _DAY = 3_600, 86_400
@@ -41,15 +41,15 @@ _HOST_ROOM = 40
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, of whom, and how it stands.
+    """A question to a person, and its state.
 
-    waiting: its run is parked for it; detached: its run went on without it, and an approval makes
-    the call in a run of its own; then approved, denied, answered, expired or void (its run was
-    stopped). `digest` binds it to the exact call. `question` is empty for a call. `host`: whom on
-    the internet the call asks. `here`: who asked for the call may approve it. `direct`: it is a
-    program, and no chat is asked. `approvers`: see `may_answer`. `asked_in`: the chats that were
-    asked. `seen`: the people who had all of it shown to them, where it does not fit into the
-    question (`fits`). Times are unix seconds.
+    States: waiting (its run is parked until the answer), detached (its run continued without an
+    answer; an approval starts another run that makes the call), then approved, denied, answered,
+    expired, or void (its run was stopped). `digest` binds it to the exact call. `question` is empty
+    for a call. `host`: the internet host that the call contacts. `here`: the person who requested
+    the call may approve it. `direct`: a program asks, and no chat does. `approvers`: see
+    `may_answer`. `asked_in`: the chats that show the question. `seen`: the people who were shown
+    the whole call where the question is too short for it (`fits`). Times are unix seconds.
     """
 
     id: int = 0
@@ -83,7 +83,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Approver(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers. `channel` is empty for whoever holds the home itself."""
+    """A person who answers. `channel` is empty for someone with access to the home itself."""
 
     role: Role
     channel: str
@@ -92,17 +92,17 @@ class Approver(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Who they are, among all channels."""
+        """Their identity, unique among all channels."""
         return keys.person(self.channel, self.id)
 
     @property
     def shown(self) -> str:
-        """What others are told."""
+        """Their name as others see it."""
         return called(self.name, self.id)
 
 
 class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody decided. `always`: the same call is allowed in this chat from now on."""
+    """A person's decision. `always`: the same call is allowed in this chat from now on."""
 
     state: Literal["approved", "denied", "answered"]
     by: str
@@ -111,14 +111,14 @@ class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerOutcome(msgspec.Struct, frozen=True):
-    """What became of an answer: `fresh` False means that somebody, or the clock, was first."""
+    """The effect of an answer. `fresh` is False if another answer or the expiry came first."""
 
     approval: Approval
     fresh: bool
 
 
 class Parked(msgspec.Struct, frozen=True, kw_only=True):
-    """The chats `owes` are asked, and the lane is free; `more` waits in it."""
+    """The run is parked and the lane is free. `owes`: the chats to ask; `more`: messages wait."""
 
     entries: tuple[Entry, ...]
     owes: tuple[Address, ...]
@@ -126,21 +126,21 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AllowedForGood(msgspec.Struct, frozen=True):
-    """A rule allows the call, as its `entries` say; nobody is asked."""
+    """A rule allows the call without asking, as its `entries` record."""
 
     entries: tuple[Entry, ...]
 
 
 class NobodyReached(msgspec.Struct, frozen=True):
-    """There is nobody to ask, and nothing was written."""
+    """No person can be asked. Nothing was written."""
 
 
 ParkResult: TypeAlias = Parked | AllowedForGood | NobodyReached
 
 
 class RuleView(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that was allowed for good in one conversation. `tainted`: also in runs that have seen
-    content from outside, and only there."""
+    """A call that is always allowed in one conversation. `tainted`: the rule applies only to runs
+    that have seen content from outside."""
 
     id: int
     session_key: str
@@ -152,13 +152,13 @@ class RuleView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest(tool: str, arguments: str) -> str:
-    """What an approval is bound to: the exact call, as the model wrote it."""
+    """Identify the exact call, as the model wrote it. An approval is bound to this digest."""
     return hashlib.sha256(f"{tool}\0{arguments}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def subject(approval: Approval) -> str:
-    """What "always" means: the same host, or the same arguments; of a command, the same one and its
-    hosts."""
+    """What "always" covers: the same host or arguments; of a command, the same one and its hosts.
+    """
     decoded = {"host": approval.host} if approval.host else _decoded(approval.arguments)
     if approval.tool == "exec" and isinstance(decoded, dict):
         hosts = {"hosts": decoded["hosts"]} if decoded.get("hosts") else {}
@@ -167,8 +167,8 @@ def subject(approval: Approval) -> str:
 
 
 def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
-    """Owners may; so may members if `approvers` says "members", and whoever is named there as
-    CHANNEL:ID."""
+    """Owners may approve. Members may if `approvers` contains "members", and each person listed
+    there as CHANNEL:ID."""
     if person.role is Role.OWNER:
         return True
     named = person.role is Role.MEMBER and "members" in approvers
@@ -176,7 +176,7 @@ def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
 
 
 def may_answer(approval: Approval, person: Approver) -> bool:
-    """A call is approved by those who may; a question is answered by whom it was put to."""
+    """Who may approve a call may answer it. Only the person asked may answer a question."""
     if not approval.question:
         return may_approve(approval.approvers, person)
     own = (approval.address.channel, approval.sender_id) == (person.channel, person.id)
@@ -184,13 +184,13 @@ def may_answer(approval: Approval, person: Approver) -> bool:
 
 
 def whole_call(tool: str, arguments: str) -> str:
-    """A call as a person may judge it: a command and other texts as they are, every argument on
-    lines of its own, nothing that could hide or forge another one."""
+    """The whole call in a form that a person can judge: one argument per line, texts verbatim, and
+    nothing that can hide or imitate another argument."""
     return f"{spelled(tool)}\n{arguments_shown(_decoded(arguments))}".strip()
 
 
 def shown_call(tool: str, arguments: str) -> str:
-    """As much of a call as fits into a question."""
+    """The call, shortened to fit into a question."""
     text = whole_call(tool, arguments)
     if len(text) > MOST_SHOWN:
         half = MOST_SHOWN // 2
@@ -200,18 +200,18 @@ def shown_call(tool: str, arguments: str) -> str:
 
 
 def fits(approval: Approval) -> bool:
-    """Whether the question shows all of the call. Programs are shown all of it."""
+    """Whether the question shows the whole call. Programs are always shown all of it."""
     whole = whole_call(approval.tool, approval.arguments)
     return approval.direct or bool(approval.question) or len(whole) <= MOST_SHOWN
 
 
 def may_judge(approval: Approval, person: Approver) -> bool:
-    """Whether somebody has been shown all of what they would approve."""
+    """Whether this person was shown the whole call that they would approve."""
     return fits(approval) or person.key in approval.seen
 
 
 def fenced(text: str) -> str:
-    """A text as a block of code, which nothing in it ends."""
+    """Wrap a text in a code block that the text itself cannot close."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -219,7 +219,7 @@ def fenced(text: str) -> str:
 
 
 def decisions(approval: Approval) -> tuple[Choice, ...]:
-    """The buttons below all of a call."""
+    """The buttons of a question that shows the whole call."""
     number = approval.id
     host = f"{_end(approval.host)} " if approval.host else ""
     return (
@@ -230,7 +230,7 @@ def decisions(approval: Approval) -> tuple[Choice, ...]:
 
 
 def message(approval: Approval, to: Address) -> OutboundMessage:
-    """The question as a chat gets it; once it is decided, what was decided and by whom. Those who
+    """The question as a chat shows it or, once decided, the decision and who made it. People who
     may not answer get no buttons."""
     number, choices = approval.id, tuple[Choice, ...]()
     text = approval.question or _question(approval, elsewhere=to != approval.address)
@@ -259,7 +259,7 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
 
 
 def still_waits(approval: Approval) -> OutboundMessage:
-    """What is said where it was asked for when a message came that did not decide it."""
+    """The reply to a message in that chat that did not decide the question."""
     number, here = approval.id, bool(message(approval, approval.address).choices)
     how = f"/approve {number} or /deny {number}" if here else "an owner decides"
     return OutboundMessage(
@@ -271,7 +271,7 @@ def still_waits(approval: Approval) -> OutboundMessage:
 
 
 def result(approval: Approval) -> str:
-    """What the model gets instead of a result."""
+    """The tool result that the model gets in place of the call's own."""
     number, by = approval.id, approval.decided_by
     if approval.question:
         return {
@@ -291,7 +291,7 @@ def result(approval: Approval) -> str:
 
 
 def outcome(approval: Approval) -> str:
-    """What it is told that comes too late, or twice."""
+    """The reply to a person whose answer came late or twice."""
     if approval.state in ("approved", "denied", "answered"):
         return f"#{approval.id} was already {approval.state} by {approval.decided_by}"
     return {
@@ -301,7 +301,7 @@ def outcome(approval: Approval) -> str:
 
 
 def _word(approval: Approval) -> str:
-    """What was decided, and by whom."""
+    """The decision, and who made it."""
     if approval.state == "expired":
         return "Nobody answered in time"
     reply = f": {approval.answer}" if approval.question and approval.answer else ""
@@ -313,7 +313,7 @@ def _without_approve(number: int) -> tuple[Choice, ...]:
 
 
 def _end(host: str) -> str:
-    """A host on a button: its end, which says whose it is."""
+    """The end of a host name, short enough for a button: it shows who owns the host."""
     return host if len(host) <= _HOST_ROOM else f"…{host[-_HOST_ROOM:]}"
 
 

@@ -1,8 +1,8 @@
-"""Calls of models beside those of a run, such as for triage and for summaries.
+"""Model calls outside a run's main loop, such as triage and summaries.
 
-Like any other they are reserved before they are made, so that no limit is passed by them, and
-settled in the transaction that records what came of them. One that nobody heard the end of, because
-its process is gone, counts as it was reserved.
+Like every model call they are reserved before they are made, so they cannot exceed a budget, and
+settled in the transaction that records their result. If the process dies before a call ends, the
+call counts as much as was reserved.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nanobot.session.store_write import StoreWrite
 
 
 class AuxiliaryCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call about to be made: tokens of its prompt (an estimate), and of its answer at most.
-    `apart`: it comes after its run, whose own limit of cost does not concern it."""
+    """A planned call: estimated prompt tokens, and the maximum of answer tokens. `apart`: it comes
+    after its run, so the run's own cost limit does not apply."""
 
     profile: ModelProfile
     estimate: int
@@ -26,21 +26,21 @@ class AuxiliaryCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reservation(Protocol):
-    """A call that may be made."""
+    """Permission to make one call."""
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that its answer may have, so that it fits every budget."""
+        """Answer tokens that every budget has room for."""
         ...
 
     def settled(self, usage: Usage) -> StoreWrite:
-        """What settles it, once, in whatever transaction records what came of it; no tokens: it
-        failed."""
+        """Return the write that settles the reservation once, in the transaction that records the
+        result. Without tokens the call counts as failed."""
         ...
 
 
 class NoReservation(msgspec.Struct, frozen=True):
-    """Where nobody keeps account."""
+    """A reservation where no usage is recorded."""
 
     max_tokens: int
 
@@ -55,13 +55,13 @@ class NoReservation(msgspec.Struct, frozen=True):
 
 
 class CallAccount(Protocol):
-    """On whose account auxiliary calls go. Both raise OverBudget."""
+    """Where auxiliary calls are charged. Both methods raise OverBudget."""
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
-        """A call is about to be made."""
+        """Reserve a call before it is made."""
         ...
 
     async def start_retry(self, discarded: Usage) -> None:
-        """One more request of it is about to be made, after one that failed and is paid for as far
-        as `discarded` says."""
+        """Reserve another request of the same call after one failed. The failed request is charged
+        for the tokens in `discarded`."""
         ...

@@ -1,8 +1,8 @@
 """The log of a session: typed entries, append-only, hash-chained.
 
-Everything a run knows is here: history, checkpoint, audit and usage are views of it. The chain
-hashes each row's header and a salted digest of its payload, so a payload can be erased and the
-chain still holds. A `label` says who said an entry and how private it is, see nanobot.labels.
+History, checkpoint, audit and usage are all views of it. The chain hashes each row's header and a
+salted digest of its payload, so a payload can be erased and the chain stays valid. An entry's
+`label` says who said it and how private it is (see nanobot.labels).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from nanobot.providers.effort import Effort
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
-    """What memory added to the run's messages before the first model call, with the ids of these
-    `memories`."""
+    """What memory added to the run's messages before the first model call, with its `memories`'
+    ids."""
 
     text: str
     memories: tuple[int, ...] = ()
@@ -30,9 +30,9 @@ class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_
 
 
 class TriageEntry(msgspec.Struct, frozen=True, kw_only=True, tag="triage", omit_defaults=True):
-    """What was decided before acting (`decision`: reply, run, reply_and_run, or act for none of
-    them). `run_to_start` is that of a background run, as JSON; `key` makes it one run, however
-    often it is started. `profile`: who decided."""
+    """A decision made before the run acts. `decision`: reply, run, reply_and_run, or act for none
+    of these. `run_to_start`: the background run's request as JSON; `key` ensures that only one run
+    starts. `profile`: the model that decided."""
 
     decision: str
     reply: str = ""
@@ -46,8 +46,8 @@ class TriageEntry(msgspec.Struct, frozen=True, kw_only=True, tag="triage", omit_
 
 
 class RememberEntry(msgspec.Struct, frozen=True, kw_only=True, tag="remember", omit_defaults=True):
-    """What is kept in memory of entries `first` to `upto`; empty if nothing there is worth it.
-    `profile`: who summed it up."""
+    """What memory keeps of entries `first` to `upto`; empty if they hold nothing worth keeping.
+    `profile`: the model that summarized them."""
 
     text: str
     first: int
@@ -60,13 +60,13 @@ CUT_OFF = "interrupted, outcome unknown"
 """So begins the result of a call that a crash cut off."""
 GENESIS = b"\0" * 32
 QUARANTINE = "quarantine"
-"""Who an entry was erased by that could not be read."""
+"""`by` of an entry that was erased because it could not be read."""
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
-    """One message taken into the log. `sent_at` and `zone` tell the model the time; `quote` is what
-    it answers; `edited`: it replaces what the person said before; `group`: several people read
-    there; `tainted`: it brings content from outside."""
+    """One message in the log. `sent_at` and `zone` tell the model the time. `quote`: the text it
+    replies to. `edited`: it replaces the person's earlier text. `group`: several people read the
+    chat. `tainted`: it contains content from outside."""
 
     text: str
     address: Address
@@ -91,7 +91,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
-    """From here on, model calls use the snapshot with this digest (system prompt and tools)."""
+    """The snapshot (system prompt and tools) that model calls use from this entry on."""
 
     digest: str
     prompt_variant: str
@@ -100,7 +100,7 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
 class ModelCallEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="model_call", omit_defaults=True
 ):
-    """A model call is about to be made over the entries from `window_from` up to here."""
+    """Written before a model call over the entries from `window_from` to this one."""
 
     call: int
     prompt: str
@@ -133,7 +133,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
 
 
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
-    """A call with an effect on the world is about to be made."""
+    """Written before a call that affects the outside world."""
 
     call: int
     index: int
@@ -143,8 +143,8 @@ class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_star
 class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
-    """What a tool call gave, or why it was not made. `tainted`: content from outside.
-    `attachments`: pictures that came with it. `addresses`: what of the web it found or read."""
+    """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
+    `attachments`: pictures it returned. `addresses`: web addresses that it found or read."""
 
     call: int
     index: int
@@ -159,7 +159,7 @@ class ToolResultEntry(
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):
-    """A person is asked before the call is made. `digest`: of exactly that call."""
+    """Written before a person is asked to approve a call. `digest` identifies the exact call."""
 
     id: int
     call: int
@@ -168,7 +168,7 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):
-    """What became of it (`verdict`: approved, denied, answered, expired), and by whom."""
+    """The decision (`verdict`: approved, denied, answered or expired), and who made it."""
 
     id: int
     verdict: str
@@ -176,39 +176,39 @@ class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):
 
 
 class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
-    """Somebody ended the run."""
+    """A person stopped the run."""
 
     by: str
 
 
 class FallbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fallback", omit_defaults=True):
-    """A model failed for good, as `text` says: the run asks the next of the fallback models. `ms`:
-    how long that took."""
+    """A model failed, as `text` explains, and retries did not help. The run uses the next fallback
+    model. `ms`: how long the failed attempt took."""
 
     text: str
     ms: int = 0
 
 
 class OverflowEntry(msgspec.Struct, frozen=True, kw_only=True, tag="overflow"):
-    """The prompt did not fit the model: the window is cut before the next call."""
+    """The prompt was too long for the model. The window is cut before the next call."""
 
     text: str
 
 
 class FailedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The run ends without an answer; `text` is what its person is told."""
+    """The run ends without an answer. `text` is shown to the sender."""
 
     text: str
 
 
 class UndeliveredEntry(msgspec.Struct, frozen=True, kw_only=True, tag="undelivered"):
-    """A message of this session did not arrive, which its next run is told."""
+    """Tells the session's next run that one of its messages was not delivered."""
 
     text: str
 
 
 class DeniedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="denied"):
-    """A call that no run waits for any more was denied, which the session's next run is told."""
+    """Tells the session's next run that a call was denied which no run waits for any more."""
 
     text: str
 
@@ -216,8 +216,8 @@ class DeniedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="denied"):
 class AuxiliaryFailedEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="auxiliary_failed", omit_defaults=True
 ):
-    """Nothing came of an auxiliary call, and the run goes on without. `ms` and `usage`: what of the
-    run it took."""
+    """An auxiliary call failed, and the run continues without its result. `ms` and `usage`: time
+    and usage charged to the run."""
 
     stage: Literal["triage", "summary"]
     text: str
@@ -226,16 +226,16 @@ class AuxiliaryFailedEntry(
 
 
 class WindowResetEntry(msgspec.Struct, frozen=True, tag="window_reset"):
-    """A new conversation: the model sees the log from behind this run on."""
+    """Starts a new conversation: the model sees only entries after this run."""
 
 
 class SummaryUndoneEntry(msgspec.Struct, frozen=True, tag="summary_undone"):
-    """The last summary is out of view again."""
+    """Removes the latest summary from the model's view."""
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defaults=True):
-    """Something said unasked into this session; the model sees it as its own words. `tainted`:
-    there is content from outside in it."""
+    """A message that the assistant sent unasked; the model sees it as its own. `tainted`: it
+    contains content from outside."""
 
     text: str
     key: str
@@ -244,9 +244,9 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defa
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
-    """What entries `covers_from` to `upto` say in short; the model sees it in their place.
-    `profile`: who summed it up; `scope`: whose words alone it holds ("": several people's), into
-    whose memory `facts` of them went; `tainted`: there is content from outside in it."""
+    """A summary that the model sees instead of entries `covers_from` to `upto`. `profile`: the
+    model that wrote it. `scope`: the only person whose messages it covers ("": several); `facts`
+    about them went into their memory. `tainted`: it contains content from outside."""
 
     text: str
     covers_from: int
@@ -261,8 +261,7 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
 
 
 class FeedbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="feedback", omit_defaults=True):
-    """What a person thought of the answer of the entry's run; of several of one person the last
-    counts."""
+    """A person's rating of the run's answer. Each person's latest rating counts."""
 
     verdict: Literal["up", "down"]
     by: str
@@ -270,8 +269,8 @@ class FeedbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="feedback", o
 
 
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
-    """The payload of entry `seq` was erased on request; with `last` those of all up to that, which
-    are in the file `archive`. By QUARANTINE: it could not be read."""
+    """The payload of entry `seq` was erased. With `last`, all payloads from `seq` to `last` were;
+    they are in the file `archive`. By QUARANTINE: the payload could not be read."""
 
     seq: int
     by: str
@@ -280,7 +279,7 @@ class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
 
     @property
     def tainted(self) -> bool:
-        """Whether content from outside may have been in what nobody can read."""
+        """Whether the erased content may have come from outside."""
         return self.by == QUARANTINE
 
 
@@ -313,7 +312,7 @@ Body: TypeAlias = (
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One row of the log; `body` is None once its payload was erased."""
+    """One row of the log. `body` is None once its payload is erased."""
 
     seq: int
     run_id: str
@@ -322,7 +321,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class ChainLink(msgspec.Struct, frozen=True, kw_only=True):
-    """One row as the chain sees it."""
+    """The fields of a row that the chain hashes."""
 
     session_key: str
     seq: int
@@ -336,12 +335,12 @@ _decoder = msgspec.json.Decoder(Body)
 
 
 def encode(body: Body) -> bytes:
-    """The stored bytes of a payload."""
+    """Encode an entry as its stored bytes."""
     return msgspec.json.encode(body)
 
 
 def decode(payload: bytes) -> Body:
-    """The payload behind stored bytes; raises RowUnreadable when they are not one."""
+    """Decode stored bytes. Raises RowUnreadable if they are not a valid payload."""
     try:
         body: Body = _decoder.decode(payload)
     except (msgspec.DecodeError, TypeError, ValueError, RecursionError) as broken:
@@ -350,15 +349,15 @@ def decode(payload: bytes) -> Body:
 
 
 def kind_of(body: Body) -> str:
-    """The name of an entry's kind, as stored."""
+    """The name of an entry's type, as stored."""
     return str(type(body).__struct_config__.tag)
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
-    """What the chain holds instead of the payload."""
+    """The digest that the chain hashes in place of the payload."""
     return hashlib.sha256(salt + payload).digest()
 
 
 def link_hash(previous: bytes, link: ChainLink) -> bytes:
-    """The hash of a row: its header, its digest, and everything before it."""
+    """Hash a row: its header, its payload's digest, and the hash of the previous row."""
     return hashlib.sha256(previous + msgspec.json.encode(link)).digest()

@@ -1,4 +1,4 @@
-"""What comes in: messages let in, and files that arrive after them."""
+"""Incoming messages that were let in, and files that arrive after them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nanobot.session.states import RunKind
 
 
 class Busy(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a person's message while a run of their session is going on: steer takes it
-    into that run, queue keeps it for the next, collect holds it for `collect_seconds` so that a
-    burst is answered as one, interrupt ends the sender's own run. Parts of one group (an album, a
-    split paste) wait `group_seconds` for each other, busy or not."""
+    """How to treat a message that arrives while a run of its session is active. steer adds it to
+    the run; queue keeps it for the next run; collect delays it by `collect_seconds`, to answer a
+    burst once; interrupt ends the sender's own run. Parts of one group (an album, a split paste)
+    always wait `group_seconds` for each other."""
 
     mode: Literal["steer", "queue", "collect", "interrupt"] = "steer"
     collect_seconds: float = 2.0
@@ -24,14 +24,15 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
-    """A message let in. It waits in its session's lane, unless it is settled at once: by an
-    `answer` (control operations, strangers), or as an order to `stop` what runs there.
+    """A message to let in. It waits in its session's lane unless it is settled at once, by an
+    `answer` (control operations, strangers) or as an order to `stop` the session's run.
 
-    `everyone`: the order is an owner's and reaches runs and messages of others too; `children`: it
-    ends the background runs that began there too. `said` is what the session's run has said so far,
-    kept in the log if this message interrupts it; `drafted`, what the chat has seen of it in a
-    draft, which goes away, is owed to the chat then.
-    `awaiting_files`: nobody takes it before its files are here, see Arrivals."""
+    `everyone`: an owner's order, which also affects other people's runs and messages. `children`:
+    the order also ends background runs started there. `said`: what the run has said so far, logged
+    if this message interrupts it. `drafted`: the part that the chat has seen in a draft; the draft
+    disappears, so the chat gets that part as a message. `awaiting_files`: no run takes the message
+    before its files are here (see Arrivals).
+    """
 
     message: InboundMessage
     session_key: str
@@ -46,11 +47,12 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an Admission: `fresh` False means it was here before and nothing was written.
+    """The result of an Admission. `fresh` is False if the message is known: nothing was written.
 
-    `refused`: the lane was full, and the sender is being told. `owes`: the chat that something
-    is owed to now. `stopped`: the run that an order, or this message, ended. `held`: seconds until
-    the message may be taken."""
+    `refused`: the lane is full, and the sender is told. `owes`: the chat that now has a message to
+    deliver. `stopped`: the run that the order or message ended. `held`: seconds until the message
+    may be taken.
+    """
 
     inbound_id: int
     session_key: str
@@ -63,7 +65,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Consumed(msgspec.Struct, frozen=True):
-    """A message in the hands of a program that answers it itself. Its lane is held meanwhile."""
+    """A message that a program answers itself. Its lane is held until then."""
 
     inbound_id: int
     lane: Lane
@@ -73,11 +75,11 @@ class Consumed(msgspec.Struct, frozen=True):
 FETCHING_SECONDS = 300.0
 
 
-"""A message waits for its files so long at most."""
+"""Maximum time that a message waits for its files."""
 
 
 class Unfetched(msgspec.Struct, frozen=True):
-    """A waiting message whose files are not here yet; `at` is when it was admitted."""
+    """A waiting message whose files are not here yet. `at`: when it was admitted."""
 
     inbound_id: int
     at: float

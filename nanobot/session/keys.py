@@ -1,5 +1,5 @@
-"""The keys that one place makes and another takes apart or makes again. Their texts never change:
-they stand in databases, and what a crash repeats is known by them."""
+"""Keys that one module builds and another parses or rebuilds. Never change their format: databases
+contain them, and steps repeated after a crash are recognized by them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from nanobot.messages import Address
 
 _DIGITS = 18
-"""Of the largest number that any database takes."""
+"""Number of digits that every database can store in an integer."""
 
 
 class Keys(NamedTuple):
-    """Keys that begin with a word and an id; what is added tells those of one id apart."""
+    """Keys of the form PREFIX:ID. A suffix distinguishes several keys of one id."""
 
     word: str
 
@@ -23,60 +23,60 @@ class Keys(NamedTuple):
         return key.removeprefix(f"{self.word}:").partition(":")[0]
 
     def number_of(self, key: str) -> int | None:
-        """The id that is a row's; None for a key of another kind."""
+        """The row id in the key; None for a key of another kind."""
         text = self.id_of(key)
         whose = key.startswith(f"{self.word}:") and text.isascii() and text.isdecimal()
         return int(text) if whose and len(text) <= _DIGITS else None
 
 
 REPORTS = Keys("run")
-"""One for each background run: the message that it ended."""
+"""One per background run: the message that reports its end."""
 APPROVALS = Keys("approval")
-"""One for each: the message that follows a late answer. With a chat added: the question there."""
+"""One per approval: the message that follows a late answer. With a chat: the question there."""
 JOBS = Keys("cron")
-"""One for each job: its session. With a time: its post; with an attempt too: its run's message."""
+"""One per job: its session. With a time: its post; with an attempt too: its run's message."""
 TASKS = Keys("task")
-"""One for each background run: its session."""
+"""One per background run: its session."""
 
 PAIRED = Keys("paired")
-"""One for each person and code: what somebody who was let in is told."""
+"""One per person and code: the welcome after they are let in."""
 HOOKS = Keys("hook")
-"""One for each webhook: its job."""
+"""One per webhook: its job."""
 LIFECYCLE = Keys("lifecycle")
-"""One for each moment of the gateway's life that has a run: its session."""
+"""One per lifecycle event (such as start-up) that has a run: its session."""
 NOTICES = Keys("notice")
-"""One for each message: what the gateway answers to it."""
+"""One per message: the gateway's answer to it."""
 EDITED, FULL, PAUSED = Keys("edited"), Keys("full"), Keys("paused")
-"""Notices: a message was changed too late, a lane takes no more, jobs were paused."""
+"""Notices: a message was edited too late, a lane is full, jobs were paused."""
 GREETINGS = Keys("greeting")
-"""One for each person and time that they had spoken last: a greeting."""
+"""One per person and time of their previous message: a greeting."""
 
 
 ONCE = "once"
-"""In the name of a session of the terminal: one message from the shell began it."""
+"""Part of the name of a terminal session that was started for a single message."""
 
 
 def person(channel: str, sender_id: str) -> str:
-    """Who somebody is in budgets, limits, approvers and jobs."""
+    """Identify a person in budgets, limits, approvers and jobs."""
     return f"{channel}:{sender_id}"
 
 
 def chat(address: Address) -> str:
-    """A chat with all its threads in budgets and limits."""
+    """Identify a chat, with all its threads, in budgets and limits."""
     return f"{address.channel}:{address.chat_id}"
 
 
 def message(address: Address, dedupe_key: str) -> str:
-    """What no other message has: platforms count the messages of each chat by themselves."""
+    """Identify a message. The chat is included because platforms number each chat separately."""
     return f"{chat(address)}:{dedupe_key}"
 
 
 def answer(run_id: str, approval: int | None = None) -> str:
-    """One for each run: its answer, and the preview that becomes it. With an approval, one for
-    each of those: what stood of the answer when the run began to wait for it."""
+    """Identify a run's answer and the preview that becomes it. With an approval: the part of the
+    answer that was shown before the run waited for that approval."""
     return f"{run_id}:0" if approval is None else f"{run_id}:0:{approval}"
 
 
 def answer_of(set_aside: str) -> str:
-    """The answer's key, of one with an approval."""
+    """The key of the whole answer, from a key with an approval."""
     return set_aside.rpartition(":")[0]

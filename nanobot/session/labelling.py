@@ -1,4 +1,4 @@
-"""The labels of what a log holds, and of the messages that come into it."""
+"""Labels of log entries, and of messages that enter the log."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from nanobot.session.entries import (
 )
 
 Labelled: TypeAlias = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
-"""The entries that a model reads, other than its own replies."""
+"""The entries, other than its own replies, that a model reads."""
 
 _SPEAKERS = {
     Role.OWNER: Speaker.OWNER,
     Role.MEMBER: Speaker.MEMBER,
     Role.GUEST: Speaker.GUEST,
 }
-# What the web shows to everybody; every other tool reads what belongs to a person.
+# Tools whose results are public. Every other tool reads personal content.
 _OF_THE_WEB = ("web_fetch", "web_search")
 _OF_THE_CHAT = ("message", "ask_user", "cron", "spawn", "find_tools", "skill")
 
 
 def label_of(body: Body | None) -> Label:
-    """The label of an entry. Entries from before labels have a bit instead."""
+    """The label of an entry. Entries from before labels existed have only a taint bit."""
     if isinstance(body, ErasedEntry):
         return UNKNOWN if body.tainted else NOTHING
     if not isinstance(body, Labelled):
@@ -45,7 +45,7 @@ def label_of(body: Body | None) -> Label:
 
 
 def of_message(message: InboundMessage, role: Role) -> Label:
-    """The label of a message as it is taken into the log."""
+    """The label of a message as it enters the log."""
     label = labels.read(message.label, tainted=message.tainted)
     label = label.join(labels.of(_SPEAKERS[role], privacy=Privacy.CONVERSATION))
     if message.origin is Origin.WEBHOOK:
@@ -56,13 +56,13 @@ def of_message(message: InboundMessage, role: Role) -> Label:
 
 
 def passed_on(address: Address, attachments: tuple[Attachment, ...]) -> bool:
-    """Whether files are not the sender's own words: all but what they recorded themselves. Files
-    that are named in the terminal are of this machine, whose marks are looked up instead."""
+    """Whether a message brings files that are not its sender's words: any but their own recordings.
+    Files named in the terminal are on this machine; their stored marks are used instead."""
     return address.channel != TERMINAL and not all(file.recorded for file in attachments)
 
 
 def of_result(tool: str, *, tainted: bool) -> Label:
-    """The label of what a call gave."""
+    """The label of a tool call's result."""
     if tool in _OF_THE_WEB:
         privacy = Privacy.PUBLIC
     else:
@@ -72,8 +72,9 @@ def of_result(tool: str, *, tainted: bool) -> Label:
 
 
 def rights(label: Label, role: Role) -> Role:
-    """The role that a run has: that of the least of those who spoke into what it sees. Guests use
-    no tools, and their words already count as content from outside, so they leave a member's."""
+    """The run's role: the lowest among the people whose words it sees. Guests use no tools, and
+    their words already count as content from outside, so they lower an owner's run to member only.
+    """
     if role is Role.OWNER and not label.speakers.isdisjoint({Speaker.MEMBER, Speaker.GUEST}):
         return Role.MEMBER
     return role

@@ -1,7 +1,7 @@
-"""The leases of a shared store: how long they last, how often they are renewed, when one gives up.
+"""Leases of a shared store: their length, renewal interval and give-up time.
 
-Two thirds of a lease without an answer of the store, and its holder lets go: the last third is for
-what is under way to end. Until then there is time for two renewals, at four fifteenths each.
+The holder gives up when two thirds of a lease pass without a reply from the store. The last third
+lets ongoing work end. Renewals are due every four fifteenths, so two fit before that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class LeaseTerms(NamedTuple):
-    """Seconds of a lease, between renewals, and from the last one to giving up."""
+    """Seconds: the lease's length, between renewals, and from the last renewal until giving up."""
 
     seconds: float
     renew: float
@@ -22,9 +22,9 @@ def _lasting(seconds: float) -> LeaseTerms:
 
 
 LANE = _lasting(12.0)
-"""While it runs out after a crash nobody answers. It is renewed only while a lane is in use."""
+"""After a crash, the lane is not served until this expires. Renewed only while in use."""
 CHANNEL = LeaseTerms(16.0, renew=7.5, give_up=11.0)
-"""A process that does nothing renews this one, so rarely that it costs next to nothing. After a
-kill nobody waits for its end: the lock that the process held is gone."""
+"""Held by idle processes too, so it is renewed rarely and costs next to nothing. After a kill it
+need not expire: the lock that the process held is released."""
 CHAT = _lasting(9.0)
-"""While it runs out after a crash the chat gets nothing. It is renewed only while it is used."""
+"""After a crash, the chat gets no messages until this expires. Renewed only while in use."""

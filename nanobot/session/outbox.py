@@ -1,4 +1,4 @@
-"""What is owed to chats, and how far its delivery has come: that part of the Journal."""
+"""The outbox part of the Journal: messages to chats, and how far each is delivered."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BuryScope: TypeAlias = Literal["message", "thread", "chat"]
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A message owed, with where its delivery stands. `parts` is empty until it was rendered.
-    `duplicate_sends` counts the sends after which it was unknown whether one before had arrived."""
+    """An outgoing message and its delivery state. `parts` is empty until it is rendered.
+    `duplicate_sends`: sends made while it was unknown whether an earlier one had arrived."""
 
     id: int
     session_key: str
@@ -32,20 +32,20 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str | None:
-        """The message in the chat that the first part is to replace, as long as it has not."""
+        """The message in the chat that the first part will replace; None once it has."""
         first = self.parts[0] if self.parts else None
         return first.receipt if first is not None and first.state != "sent" else None
 
     @property
     def preview(self) -> PartRow | None:
-        """What was shown of the message, or was about to be, as long as it is not rendered."""
+        """The preview that was (or may have been) shown, until the message is rendered."""
         first = self.parts[0] if self.parts else None
         return first if first is not None and first.state == "preview" else None
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """What came of taking a chat: the oldest message that it is owed, where it is `ours`; else
-    `holder`, the process that speaks to it ("": unknown)."""
+    """The result of taking a chat. If it is `ours`: its oldest unsent message. Otherwise `holder`:
+    the process that sends to it ("": unknown)."""
 
     row: OutboundRow | None = None
     holder: str | None = None
@@ -56,8 +56,8 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class PartRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview.
-    `began_at`: when the first send began whose outcome is not known."""
+    """One part: pending, sending (it may have arrived), sent (with a receipt), or a shown preview.
+    `began_at`: when the first send with an unknown outcome began."""
 
     idx: int
     part: OutboundPart

@@ -1,4 +1,4 @@
-"""Rows that could not be read, as people and programs see them."""
+"""The port for rows that could not be read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ QuarantineState: TypeAlias = Literal["moved", "repaired", "restored"]
 
 
 class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that could not be read. `state`: moved (it is only here), repaired (it is still in its
-    table, with a plain value in the column), restored. `with_it`: other rows that were taken
-    along. `session`: the conversation that it belongs to, where that is known."""
+    """A row that could not be read. `state`: moved (it exists only here), repaired (it is still in
+    its table, with a plain value in the column) or restored. `with_it`: other rows that were moved
+    along. `session`: the conversation that it belongs to, if known."""
 
     id: int
     table: str
@@ -29,14 +29,14 @@ class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuarantinedColumns(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in the columns of one row, as text."""
+    """The columns of one row, as text."""
 
     table: str
     columns: Mapping[str, str]
 
 
 class QuarantinedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """A quarantined row with what is in its columns, and the rows that were taken along."""
+    """A quarantined row with its columns, and the rows that were moved along."""
 
     row: Quarantined
     content: tuple[QuarantinedColumns, ...]
@@ -48,7 +48,7 @@ class Quarantine(Protocol):
     async def listed(
         self, *, tables: Sequence[str], session: str, restored: bool, limit: int
     ) -> list[Quarantined]:
-        """The latest first. No `tables`: of all; no `session`: of all."""
+        """The latest first. Empty `tables` or `session`: of all."""
         ...
 
     async def shown(self, identity: int) -> QuarantinedContent:
@@ -58,6 +58,6 @@ class Quarantine(Protocol):
     async def restore(
         self, identity: int, values: Mapping[str, str]
     ) -> tuple[Quarantined, tuple[Address, ...]]:
-        """Put a row back, with these values in its columns; returns it and the chats that a message
-        is owed to again. Raises UnknownId, and UsageError if it still cannot be read."""
+        """Put a row back with these values in its columns. Returns it, and the chats that again
+        have a message to deliver. Raises UnknownId, or UsageError if it still cannot be read."""
         ...

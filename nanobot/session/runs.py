@@ -1,4 +1,4 @@
-"""Runs as the journal knows them: who may write, what is to be driven, how it ended."""
+"""Runs as the journal sees them: who may write, which lanes are ready, how a run ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nanobot.session.states import RunKind, RunState
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A lane with something to do, in `held` seconds; `owner`: for an owner."""
+    """A lane that is ready in `held` seconds. `owner`: it belongs to an owner."""
 
     session_key: str
     kind: RunKind
@@ -24,15 +24,15 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """The right to write a session's log, as long as nobody claims it after us."""
+    """The right to write a session's log until another process claims the lane."""
 
     session_key: str
     token: int
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One durable execution. `address` is where its answers go, for its whole life; the log of
-    `parent_session` hears of its end."""
+    """One durable execution. Its answers always go to `address`. The log of `parent_session`
+    records its end."""
 
     id: str
     session_key: str
@@ -52,18 +52,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reply_key(self) -> str:
-        """The key of what the run answers, and of the preview that becomes it."""
+        """The key of the run's answer, and of the preview that becomes it."""
         return keys.answer(self.id)
 
     @property
     def question_id(self) -> str | None:
-        """The platform's id of the person's message that it answers."""
+        """The platform's id of the person's message that the run answers."""
         return self.reply_to if self.origin is Origin.USER else None
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A run to drive: its lane, its log from `window_from` on (its own entries alone, if it brings
-    a history of its own), and the session's prompt. `shared`: several people read there."""
+    """A claimed run: its lane, its log from `window_from` on (only its own entries if it brings its
+    history), and the session's prompt. `shared`: several people read the chat."""
 
     lane: Lane
     run: Run
@@ -76,7 +76,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A system prompt (`parts`: their names and lengths) with its tools, stored by its digest."""
+    """A system prompt with its tools, stored by its digest. `parts`: names and lengths."""
 
     system: str
     tools: tuple[ToolSpec, ...]
@@ -84,12 +84,12 @@ class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens it takes."""
+        """Estimated number of tokens."""
         return len(msgspec.json.encode(self)) // 3
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run took. `active_ms` is the sum of its recorded steps; waiting is not in it."""
+    """What a run used. `active_ms` is the sum of its recorded steps, without waiting."""
 
     model_calls: int = 0
     tool_calls: int = 0
@@ -99,7 +99,7 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
     active_ms: int = 0
 
     def plus(self, usage: Usage | None) -> RunUsage:
-        """With one more call's tokens."""
+        """Add the tokens of one more call."""
         if usage is None:
             return self
         return msgspec.structs.replace(
@@ -111,15 +111,15 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WindowChange(msgspec.Struct, frozen=True):
-    """From where on the model sees the log: from entry `begin`; None: from behind the run."""
+    """Move the start of the window to entry `begin`; None: to after this run."""
 
     begin: int | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ends: its last entries, its terminal state, and what it owes to whom. The model
-    sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`).
-    `tainted`: there is content from outside in that."""
+    """How a run ends: its last entries, terminal state and outgoing messages. The window then
+    starts after this run (`new_window`) or again at an earlier entry (`window_from`). `tainted`:
+    these contain content from outside."""
 
     state: RunState
     bodies: tuple[Body, ...] = ()
@@ -132,8 +132,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with its live run, and what its next model call begins with: where the window
-    begins, and the prompt it has, if it has one. `shared`: several people read there."""
+    """A session with its live run, the start of its window, and its prompt if it has one. `shared`:
+    several people read the chat."""
 
     key: str
     title: str
@@ -149,7 +149,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a message's run has come: queued while it waits. `text`: its answer, or why none."""
+    """The state of a message's run; queued while it waits. `text`: its answer or error."""
 
     run_id: str
     session_key: str

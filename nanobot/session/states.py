@@ -1,4 +1,4 @@
-"""The states of a run, and the one table of what may follow what."""
+"""The states of a run, and the table of allowed transitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class RunState(StrEnum):
-    """Where a run is. Recovery changes a run's owner, never its state."""
+    """The state of a run. Recovery changes a run's owner, never its state."""
 
     QUEUED = "queued"
     PREPARING = "preparing"
@@ -19,7 +19,7 @@ class RunState(StrEnum):
 
 
 class RunKind(StrEnum):
-    """Whom a run answers: a person (chat), or nobody directly (task, in the background)."""
+    """chat: the run answers a person. task: it works in the background."""
 
     CHAT = "chat"
     TASK = "task"
@@ -60,5 +60,5 @@ _AS_PEOPLE_SEE = {
 
 
 def as_people_see(state: RunState) -> str:
-    """The word for a state in everything a person reads."""
+    """The name of a state in texts for people."""
     return _AS_PEOPLE_SEE[state]

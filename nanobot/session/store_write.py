@@ -1,4 +1,4 @@
-"""What is committed together with something else's outcome."""
+"""Writes that are committed together with another result."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 
 class StoreWrite(Protocol):
-    """Rows that a call leaves in the store, written in the transaction that records its result."""
+    """Rows that a call adds to the store, in the transaction that records its result."""
 
     def write(self, connection: Any) -> None:
-        """Within that transaction, over the store's own connection; it may be tried again."""
+        """Write within that transaction, over the store's connection. It may be called again."""
         ...
 
     def written(self) -> None:
-        """They are committed: whoever acts on them may be woken. A crash can come before this."""
+        """Called after the commit, to wake dependent tasks. A crash can prevent the call."""
         ...

@@ -1,4 +1,4 @@
-"""The port of background runs: how one is asked for, and what a type of them does."""
+"""The port of background runs: how to start one, and what each type does."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nanobot.session.runs import Ending, Run
 from nanobot.session.store_write import StoreWrite
 
 AGENT = "agent"
-"""The type of run that is the model's own work: a subagent."""
+"""The run type in which a model does the work: a subagent."""
 MAX_DEPTH = 2
-"""Runs of people start runs, and those may too; the third generation may not."""
+"""A person's run may start runs, and these may start more, but no deeper than this."""
 MAX_OF_SESSION = 8
-"""Background runs of one conversation that wait or work at the same time."""
+"""Maximum number of background runs of one conversation that wait or work at the same time."""
 MAX_IN_ALL = 200
 MAX_TITLE = 120
 
@@ -25,9 +25,9 @@ Report: TypeAlias = Literal["post", "follow_up"]
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True):
-    """Who starts a run, and where its end is told: the run acts as `sender_id` with that role, and
-    with that one's memory if it is `private` there.
-    `again`: a person has an ended run tried again, whose parent may have ended too."""
+    """Who starts a run, and where its end is reported. The run acts as `sender_id` with that role,
+    and uses that person's memory if the chat is `private`. `again`: a person retries a run that
+    ended; its parent may have ended too."""
 
     session_key: str
     run_id: str
@@ -41,9 +41,9 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A background run as it is asked for. `key` is the same whenever the same is asked for again,
-    and then nothing is started twice. `input` is what its type takes. Without `parent` it is an
-    owner's and ends in a conversation of its own. `report` None: as is usual for its type."""
+    """A request for a background run. A repeated request has the same `key` and starts nothing new.
+    `input`: the arguments of its type. Without `parent` it belongs to an owner and ends in a new
+    conversation. `report` None: the default of its type."""
 
     type: str
     title: str
@@ -54,7 +54,7 @@ class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A background run as it is kept: checked, with the first message of its log."""
+    """A checked background run to store, with the first message of its log."""
 
     request: TaskRequest
     text: str
@@ -69,54 +69,54 @@ class TaskStarter(Protocol):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The names of their types."""
+        """The names of the run types."""
         ...
 
     async def start(self, request: TaskRequest) -> str:
-        """Start it in a transaction of its own; returns its id (the known one for a known key).
-        Raises ToolError, in words for the model, for a type that is not allowed or not known, for
-        input that does not fit, and when there are too many or too deep."""
+        """Start it in a separate transaction; returns its id (the existing one for a known key).
+        Raises ToolError, worded for the model, if the type is not allowed or unknown, the input is
+        invalid, or there are too many or too deeply nested runs."""
         ...
 
     async def prepare(self, request: TaskRequest) -> tuple[str, StoreWrite]:
-        """As `start`, but the run begins to exist with the transaction that is given the Write.
-        Whoever commits calls its `written`."""
+        """Like `start`, but the run is created by the transaction that executes the returned write.
+        The caller that commits must call its `written`."""
         ...
 
 
 class TaskEnds(Protocol):
-    """The two ends of background runs, within transactions of the store."""
+    """How background runs are delayed and ended, within transactions of the store."""
 
     def waits(self, connection: Any, run: Run) -> float:
         """Seconds until a queued run may begin."""
         ...
 
     def stop_below(self, connection: Any, session_key: str, sender_id: str | None, by: str) -> None:
-        """End the live runs started from a session (by that sender), and all that these started."""
+        """End the live runs started from a session (by that sender), and all runs they started."""
         ...
 
     def report(self, connection: Any, run: Run, ending: Ending) -> None:
-        """The run ends like this, now: tell whoever started it."""
+        """Tell the parent that the run ends like this."""
         ...
 
 
 class TaskRecords(Protocol):
-    """What is kept of background runs; every verb is one transaction."""
+    """Stored background runs; every verb is one transaction."""
 
     async def create(self, task: NewTask) -> str:
-        """Keep it, once by its key; returns the id. Raises ToolError when there are too many."""
+        """Store it, once per key. Returns the id. Raises ToolError when there are too many."""
         ...
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
-        """The id it will have, and what writes it within another transaction."""
+        """Return its future id, and a function that stores it in another transaction."""
         ...
 
     async def room(self, parent: Parent | None) -> None:
-        """Raises ToolError when no more may be started there."""
+        """Raises ToolError when this parent may not start another run."""
         ...
 
     async def again(self, run_id: str) -> TaskRequest | None:
-        """What an ended background run was asked for by; None if it is not one."""
+        """The request behind an ended background run; None if it is not one."""
         ...
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
@@ -124,13 +124,13 @@ class TaskRecords(Protocol):
         ...
 
     async def overdue(self) -> tuple[list[str], float | None]:
-        """The live runs that are past their deadline, and when the next one will be."""
+        """The live runs past their deadline, and the time of the next deadline."""
         ...
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of some type came to: its result or, with `ask`, what the model is to be asked.
-    `tainted`: there is content from outside in it."""
+    """The result of a run of some type or, with `ask`, what to ask the model. `tainted`: it
+    contains content from outside."""
 
     text: str
     ask: bool = False
@@ -138,31 +138,30 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskExecution(Protocol):
-    """A run to be performed after its `options`, as its driver has it."""
+    """A run to perform according to its `options`."""
 
     run: Run
 
     @property
     def options(self) -> RunOptions:
-        """What was asked for."""
+        """The request."""
         ...
 
     @property
     def tainted(self) -> bool:
-        """Whether what it was told comes from outside."""
+        """Whether the request contains content from outside."""
         ...
 
     def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
-        """Show whoever watches what is going on."""
+        """Report progress to watchers."""
         ...
 
 
 class RunTypes(Protocol):
-    """What runs do that are not the model's own work."""
+    """The work of runs that no model does."""
 
     async def perform(self, job: TaskExecution) -> TaskResult:
-        """Do what `options.type` says. It is done again from the start after a crash. Raises
-        ToolError."""
+        """Do the work of type `options.type`. After a crash it starts over. Raises ToolError."""
         ...
 
 
@@ -172,4 +171,4 @@ class _NoTypes:
 
 
 NO_TYPES: RunTypes = _NoTypes()
-"""Where all runs are the model's work."""
+"""No such types: every run is a model's work."""

@@ -1,4 +1,4 @@
-"""What model calls take: reserved before they are made, settled by what is recorded after them."""
+"""Usage of model calls: reserved before a call, settled when its result is recorded."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from nanobot.session.entries import (
 from nanobot.session.runs import RunUsage
 
 _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
-"""Entries behind a call that gave nothing."""
+"""Entries after a call that produced nothing."""
 
 
 class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used of something. `cost` is in US dollars; calls of unknown price add nothing."""
+    """A sum of usage. `cost` is in US dollars; calls with an unknown price add nothing."""
 
     requests: int = 0
     tokens: int = 0
     cost: float = 0.0
 
     def plus(self, other: UsageSum) -> UsageSum:
-        """Both together."""
+        """The sum of both."""
         return UsageSum(
             requests=self.requests + other.requests,
             tokens=self.tokens + other.tokens,
@@ -53,10 +53,11 @@ _MOST_DOLLARS = 1e9
 
 
 def bounded(usage: Usage, reserved: CallEstimate | None = None) -> Usage:
-    """The tokens of one call as they count, whatever a provider reports: from 0 to what the call
-    could have used, or a billion where that is not known.
+    """Limit the reported tokens of one call: from 0 to the most that the call could have used, or
+    to a billion if that is unknown.
 
-    An estimate may be too low (a token has a byte at least, and is estimated with three)."""
+    An estimate may be too low: it assumes three bytes per token, and a token has at least one.
+    """
     most_in = most_out = _MOST_TOKENS
     if reserved is not None:
         most_in = min(_SLACK * reserved.tokens_in + _OVERHEAD, _MOST_TOKENS)
@@ -67,13 +68,13 @@ def bounded(usage: Usage, reserved: CallEstimate | None = None) -> Usage:
 
 
 def dollars(cost: float) -> float:
-    """The cost of one call as it counts, whatever its price is: 0 to a billion."""
+    """Limit the cost of one call: from 0 to a billion."""
     return 0.0 if math.isnan(cost) else min(max(cost, 0.0), _MOST_DOLLARS)
 
 
 class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call is about to take: tokens of its prompt (an estimate) and of its answer at most,
-    at a price (None: unknown, so only tokens and requests count)."""
+    """The estimated maximum of a call: tokens of its prompt and of its answer, at a price (None:
+    unknown, so only tokens and requests count)."""
 
     tokens_in: int
     tokens_out: int
@@ -81,18 +82,18 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def used(self) -> UsageSum:
-        """What is reserved for it."""
+        """The usage to reserve."""
         return UsageSum(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
 
     @property
     def cost(self) -> float:
-        """Dollars at most: nothing comes from the provider's cache, and all may be put there."""
+        """Maximum dollars: assumes nothing is read from the provider's cache and all is written."""
         price = self.price
         return dollars(price.at_most(self.tokens_in, self.tokens_out)) if price else 0.0
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody or something used. `unpriced`: calls whose price is unknown, so that their
+    """The usage of one person, chat or other group. `unpriced`: calls with an unknown price, whose
     cost is missing."""
 
     name: str
@@ -104,8 +105,8 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request. `state`: settled (by the provider's count), estimated, failed, lost
-    (in a crash: all that was reserved counts), or replaced (lost, and made again)."""
+    """The outcome of a request. `state`: settled (by the provider's count), estimated, failed, lost
+    (in a crash: the whole reservation counts), or replaced (lost, and made again)."""
 
     state: Literal["settled", "estimated", "failed", "lost", "replaced"]
     tokens_in: int
@@ -117,9 +118,10 @@ class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
 def outcome(
     call: int, reserved: CallEstimate, bodies: Sequence[Body], ended: str | None
 ) -> CallOutcome | None:
-    """What became of a call, by what is being recorded after it; None: it goes on.
+    """The outcome of a call, from the entries recorded after it; None: it is not over.
 
-    `ended`: the run ends with this error ("" for none)."""
+    `ended`: the run ends with this error ("" for none).
+    """
     for body in bodies:
         if isinstance(body, ReplyEntry) and body.call == call:
             return _replied(reserved, body)
@@ -133,7 +135,7 @@ def outcome(
 
 
 def lost(reserved: CallEstimate) -> CallOutcome:
-    """Of a call that nobody heard the end of, because its process is gone."""
+    """The outcome of a call whose process died before the result was recorded."""
     return CallOutcome(state="lost", tokens_in=reserved.tokens_in, tokens_out=reserved.tokens_out)
 
 
@@ -151,13 +153,13 @@ def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
 
 
 def guess(reply: ReplyEntry) -> int:
-    """About how many tokens were said, where nobody counted."""
+    """Estimated answer tokens, if the provider did not count."""
     calls = "".join(call.name + call.arguments for call in reply.tool_calls)
     return len((reply.text + reply.reasoning + calls).encode("utf-8", "replace")) // 3
 
 
 def run_cost(bodies: Iterable[Body]) -> float | None:
-    """What a run cost in dollars, by its log; None if the price of one of its calls is unknown."""
+    """The cost of a run in dollars, from its log; None if the price of a call is unknown."""
     cost, price = 0.0, None
     for body in bodies:
         if isinstance(body, ModelCallEntry):
@@ -172,7 +174,7 @@ def run_cost(bodies: Iterable[Body]) -> float | None:
 
 
 def run_usage(bodies: Iterable[Body]) -> RunUsage:
-    """What a run took, from its log; a call that was stopped, by its estimate."""
+    """The usage of a run, from its log. A stopped call counts by its estimate."""
     usage, estimate = RunUsage(), 0
     calls = tools = ms = 0
     for body in bodies:

@@ -1,7 +1,7 @@
-"""The records: what the store holds as people and programs see it, and what they may do to it.
+"""The records: the store as people and programs see it, and the changes they can make.
 
-The fields of these views are public: scripts read them as JSON. New ones may come, none leaves or
-changes its meaning. Times are unix seconds.
+The fields of these views are public, because scripts read them as JSON. Fields may be added; none
+is removed or changes its meaning. Times are unix seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from nanobot.session.states import RunKind, RunState
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `run` is alive, `waiting` messages have no run yet, `found` is a sentence."""
+    """A session. `run`: live run; `waiting`: messages without a run; `found`: a matching sentence.
+    """
 
     key: str
     title: str
@@ -35,7 +36,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a session's log; `body` is None once its payload was erased."""
+    """One entry of a session's log. `body` is None once its payload is erased."""
 
     seq: int
     run_id: str
@@ -52,10 +53,10 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `usage` is there once it has ended, `inbound_ids` are the messages it answers. Of a
-    background run that was started: its `type`, `title`, and the `parent_session` that hears of
-    its end; `parent` is the run that started it. `about`: its title, or the first sentence of the
-    message that it answers."""
+    """A run. `usage`: set after it ended. `inbound_ids`: the messages that it answers. Background
+    runs have a `type`, a `title` and a `parent_session`, where their end is reported; `parent` is
+    the run that started it. `about`: its title, or the first sentence of the message that it
+    answers."""
 
     id: str
     session_key: str
@@ -77,7 +78,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person thinks of a run's answer: up or down, and why if they said so."""
+    """A person's rating of a run's answer: up or down, with their reason if given."""
 
     run_id: str
     verdict: str
@@ -96,8 +97,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """A message owed to a chat. `receipt`: the platform's ids of the parts that arrived, with
-    commas between; None as long as none did."""
+    """An outgoing message. `receipt`: the platform's ids of the parts that arrived, separated by
+    commas; None until one arrives."""
 
     id: int
     address: str
@@ -115,8 +116,8 @@ class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that a run made. `arguments` is the model's text as it came, `message` what the
-    run had been asked last by then."""
+    """A tool call of a run. `arguments`: the model's text, unchanged. `message`: the latest request
+    to the run before the call."""
 
     run_id: str
     session_key: str
@@ -130,8 +131,8 @@ class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session whose chain holds: `head` (hex), noted down, proves later that nothing before it
-    was changed or cut."""
+    """A session with a valid chain. Keep `head` (hex) to prove later that nothing before it was
+    changed or cut."""
 
     session_key: str
     entries: int
@@ -139,7 +140,7 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is: sessions, messages waiting for a run, messages owed, dead ones, and rows
+    """Number of sessions, messages waiting for a run, unsent messages, failed messages, and rows
     that could not be read."""
 
     sessions: int
@@ -159,13 +160,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Records(Protocol):
-    """The store's second port, beside journal.Journal. Reading starts no run and changes nothing.
+    """The store's second port, next to journal.Journal. Reading starts no run and changes nothing.
 
     Lists are newest first, and at most `limit` long.
     """
 
     async def counts(self) -> Counts:
-        """How much there is."""
+        """How many rows of each kind there are."""
         ...
 
     async def load(self, now: float) -> Load:
@@ -175,8 +176,9 @@ class Records(Protocol):
     async def sessions(
         self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
     ) -> list[SessionView]:
-        """The sessions that changed last, behind the first `skip`. `unread`: only those, `find`:
-        with these words in name or title, `once` False: none of one message from the shell."""
+        """The sessions that changed last, after the first `skip`. `unread`: only unread ones.
+        `find`: words in name or title. `once` False: leave out those of a single message from the
+        shell."""
         ...
 
     async def session(self, key: str) -> SessionView | None:
@@ -184,43 +186,41 @@ class Records(Protocol):
         ...
 
     async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
-        """Entries of a session's log in order, from the one behind `after` on."""
+        """Entries of a session's log in order, starting after `after`."""
         ...
 
     async def mark_read(self, key: str, entry: int | None = None) -> bool:
-        """Everything in the session was seen up to an entry (None: all of it). Once all of it was,
-        nothing said there has to wait for a terminal any more, except questions. False when there
-        is no such session."""
+        """Mark a session as read up to an entry (None: entirely). After all of it is read, nothing
+        there waits for a terminal any more, except questions. False: there is no such session."""
         ...
 
     async def delete(self, key: str) -> int:
-        """Remove a session with its log, runs and messages for good, and those of the background
-        runs that began in it; returns its entries. Nobody is held up meanwhile.
+        """Permanently remove a session with its log, runs and messages, and those of background
+        runs that began there. Returns the number of its entries. Other work does not wait for it.
 
-        What arrived there stays known by its key, so that no platform can bring it again. Raises
-        UsageError while a run is alive there, or when there is no such session.
+        The keys of messages that arrived there are kept, so that no platform can deliver them
+        again. Raises UsageError while a run is alive there, or if there is no such session.
         """
         ...
 
     async def forget_prompts(self) -> int:
-        """Every session gets a new prompt at its next run; returns how many had one."""
+        """Give every session a new prompt at its next run. Returns how many had one."""
         ...
 
     async def chats(self, channel: str) -> list[Address]:
-        """Where a channel's runs were asked for, the latest first; at most a thousand."""
+        """The addresses where a channel's runs were requested, latest first; at most a thousand."""
         ...
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
-        """Remove the payload of an entry for good, with every copy of it and the entries that quote
-        it. Raises UsageError when there is no such one."""
+        """Permanently remove the payload of an entry, with all copies of it and the entries that
+        quote it. Raises UsageError if there is no such entry."""
         ...
 
     async def runs(
         self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""
     ) -> list[RunView]:
-        """Runs of a session with those it started ("": of all) in a state ("": in any, "live": not
-        ended) and of a kind ("": of any), with these words in their session's name, their title or
-        what went wrong."""
+        """Runs of a session and the runs it started ("": of all), by state ("": any, "live": not
+        ended) and kind ("": any). `find`: words in the session's name, the title or the error."""
         ...
 
     async def run(self, run_id: str) -> RunView | None:
@@ -228,7 +228,7 @@ class Records(Protocol):
         ...
 
     async def run_ids(self, prefix: str, limit: int) -> list[str]:
-        """The ids of runs that begin so, the newest first."""
+        """Ids of runs with this prefix, newest first."""
         ...
 
     async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:
@@ -240,7 +240,7 @@ class Records(Protocol):
         ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:
-        """End a live run, whoever drives it, and nothing else; None when it is not alive."""
+        """End one live run, whichever process drives it. None: it is not alive."""
         ...
 
     async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
@@ -252,56 +252,56 @@ class Records(Protocol):
         ...
 
     async def arrived(self, channel: str, message_ids: tuple[str, ...]) -> list[str]:
-        """Those that messages of ours are known to be on that platform."""
+        """Those ids that belong to delivered messages of ours on that platform."""
         ...
 
     async def retry(self, number: int) -> Address | None:
-        """A dead message becomes unsent again; its chat, or None when it is not dead."""
+        """Make a failed message unsent again. Returns its chat; None: it had not failed."""
         ...
 
     async def drop(self, number: int) -> bool:
-        """Give an unsent or dead message up; False when it is neither."""
+        """Discard an unsent or failed message; False when it is neither."""
         ...
 
     async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
-        """Tool calls of a session ("": of all), of a tool ("": of any)."""
+        """Tool calls of a session ("": of all) and of a tool ("": of any)."""
         ...
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
-        """What people of a session ("": of all) were asked, in a state ("": in any, "open": what
-        still counts)."""
+        """Questions of a session ("": of all), in a state ("": any, "open": answers still count).
+        """
         ...
 
     async def approval(self, number: int) -> Approval | None:
-        """One of them."""
+        """One question."""
         ...
 
     async def seen(self, number: int, person: str) -> None:
-        """Somebody (`Approver.key`) had all of a call shown to them."""
+        """Record that a person (`Approver.key`) was shown the whole call."""
         ...
 
     async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
-        """The open one that this message of ours asks for, by the id of a message on the platform;
-        in which thread it stands is not compared."""
+        """The open question that this message of ours asks, by the platform's id of a message. The
+        thread is not compared."""
         ...
 
     async def rules(self) -> list[RuleView]:
-        """What was allowed for good, the newest first."""
+        """The calls that are always allowed, newest first."""
         ...
 
     async def forget_rule(self, number: int) -> bool:
-        """Take such a permission back; False when there is none of that number."""
+        """Revoke such a permission. False: there is none with that number."""
         ...
 
     async def judge(self, run_id: str, entry: FeedbackEntry) -> None:
-        """Keep a verdict in the log of the run's session; the same once more changes nothing."""
+        """Add a rating to the log of the run's session. Repeating it changes nothing."""
         ...
 
     async def feedback(self, run_id: str, limit: int) -> list[FeedbackView]:
-        """What counts of what was said of a run ("": of all, of the newest first)."""
+        """The ratings of a run that count ("": of all runs, newest first)."""
         ...
 
     async def audit(self, session: str, head: str) -> list[AuditView]:
-        """Walk every chain (or one session's). Raises StoreCorrupt for one that does not hold, and
-        when no walked log contains `head` (hex, "": nothing is looked for)."""
+        """Check every chain (or one session's). Raises StoreCorrupt for an invalid one, or if no
+        checked log contains `head` (hex; "": do not look for one)."""
         ...
