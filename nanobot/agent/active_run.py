@@ -1,4 +1,4 @@
-"""A run in the hands of its driver: the claim, the log as it grows, and what watchers are told."""
+"""A run while its driver works on it: the claim, the growing log, and events for watchers."""
 
 from __future__ import annotations
 
@@ -52,45 +52,45 @@ _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
 class RunLog:
-    """The log as a run has it, and what follows from it. It grows by what the journal took."""
+    """The committed log of an active run, and values derived from it."""
 
     def __init__(self, run_id: str, entries: Sequence[Entry]) -> None:
         self.entries: list[Entry] = []
         self.own: list[Body] = []
-        """What belongs to this run."""
+        """The entries of this run."""
         self._run_id = run_id
         self._messages: list[UserEntry] = []
         self.append(entries)
 
     def append(self, entries: Sequence[Entry]) -> None:
         self.entries.extend(entries)
-        # Kept apart: they are asked for dozens of times a run, and the log may be long.
+        # Cached: these are read dozens of times in a run, and the log may be long.
         self.own += own(self._run_id, entries)
         self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
-        for name in ("messages", "options", "private", "label"):  # what follows from it
+        for name in ("messages", "options", "private", "label"):  # derived from the log
             self.__dict__.pop(name, None)
 
     @cached_property
     def messages(self) -> list[UserEntry]:
-        """Those that this run answers."""
+        """The messages that this run answers."""
         return [body for body in self.own if isinstance(body, UserEntry)]
 
     @cached_property
     def options(self) -> RunOptions:
-        """What was asked of this run besides its messages."""
+        """The options that came with the request for this run."""
         return next((m.options for m in self.messages if m.options is not None), _AS_CONFIGURED)
 
     @property
     def visible(self) -> list[Entry]:
-        """What of the log the model may see."""
+        """The entries that the model may see."""
         if self.options.history is None:
             return self.entries
         return [entry for entry in self.entries if entry.run_id == self._run_id]
 
     @cached_property
     def private(self) -> bool:
-        """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
-        nobody knows: no."""
+        """Whether only one person reads this chat. False if unknown: no message was sent here, or
+        where the run was started."""
         spoken = any(
             message.origin in _SPOKEN or (message.options is not None and message.options.private)
             for message in self._messages
@@ -99,25 +99,25 @@ class RunLog:
 
     @property
     def with_owner(self) -> bool:
-        """Whether an owner alone reads here, and owners said all that the model sees."""
+        """Whether only an owner reads this chat, and everything the model sees is from owners."""
         seen = self._messages if self.options.history is None else self.messages
         return self.private and all(message.role is Role.OWNER for message in seen)
 
     @property
     def among_owners(self) -> bool:
-        """Whether the messages that this run answers are owners', and not said in a group."""
+        """Whether the messages that this run answers are from owners, and from no group."""
         return all(m.role is Role.OWNER and not m.group for m in self.messages)
 
     @cached_property
     def label(self) -> Label:
-        """Who spoke into what the model sees, and how private that is."""
+        """Who said what the model sees, and how private it is."""
         return joined(label_of(entry.body) for entry in self.visible)
 
 
 class ActiveRun:
-    """One run being driven: the only one who writes its log, by the verbs below, and who tells its
-    watchers. `answer` is what the model said last and the log does not have yet; the next verb that
-    ends the run, or `record_reply`, commits it."""
+    """A run that is being driven. Only this object writes the run's log (with the verbs below) and
+    sends its events. `answer`: the model's latest answer while it is not yet in the log; the next
+    verb that ends the run, or `record_reply`, commits it."""
 
     def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
         self.lane = claim.lane
@@ -137,11 +137,11 @@ class ActiveRun:
         self._clock = clock
         self._call = 0
 
-    # What is known of it
+    # State
 
     @property
     def entries(self) -> list[Entry]:
-        """The log, with the answer that is about to be recorded at its end."""
+        """The log, followed by the answer that is not yet recorded."""
         if self.answer is None:
             return self.log.entries
         last = self.log.entries[-1].seq if self.log.entries else 0
@@ -149,7 +149,7 @@ class ActiveRun:
 
     @property
     def bodies(self) -> list[Body]:
-        """What belongs to this run, its answer included."""
+        """The entries of this run, with its answer."""
         return self.log.own if self.answer is None else [*self.log.own, self.answer]
 
     @property
@@ -166,17 +166,17 @@ class ActiveRun:
 
     @property
     def scope(self) -> str:
-        """Whose memory the run has: the same that its tools have."""
+        """The owner of the memory that the run and its tools use."""
         return scope_of(self.address, self.run.sender_id, self.run.role, private=self.log.private)
 
     @property
     def tainted(self) -> bool:
-        """Whether anything the model sees, or the run was made of, came from outside."""
+        """Whether the model sees content from outside, or the run was started with such content."""
         return self.label.tainted
 
     @property
     def label(self) -> Label:
-        """The label of what the model sees, or the run was made of."""
+        """The label of everything the model sees and of the run's request."""
         return self.log.label.join(self._outside)
 
     @property
@@ -194,7 +194,7 @@ class ActiveRun:
         )
 
     def may_call(self, name: str) -> bool:
-        """Whether the options of the run allow a tool, and its stages have not withheld it."""
+        """Whether the run's options allow the tool and no stage has withheld it."""
         if name in self._withheld:
             return False
         return self.options.tools is None or name in self.options.tools
@@ -202,10 +202,10 @@ class ActiveRun:
     def withhold(self, name: str) -> None:
         self._withheld |= {name}
 
-    # What it writes
+    # Writing
 
     async def steer(self, zone: str) -> None:
-        """Take in what the run's sender said meanwhile."""
+        """Add later messages of the run's sender."""
         entries = await self._journal.take_pending(self.lane, self.run, zone)
         self.log.append(entries)
         if entries:
@@ -215,8 +215,8 @@ class ActiveRun:
     async def start_model(
         self, call: ModelCallEntry, variant: str, renewed: PromptSnapshot | None
     ) -> ModelCallEntry:
-        """A model call starts, with a new prompt if one is `renewed`; what the last one streamed is
-        void. Returns it with what a budget lets the answer take. Raises OverBudget."""
+        """Start a model call, with a new prompt if `renewed`, and discard what the last call
+        streamed. Returns the call, with its answer limited to the budget. Raises OverBudget."""
         bodies: list[Body] = [call]
         if renewed is not None:
             bodies.insert(0, PromptEntry(digest=call.prompt, prompt_variant=variant))
@@ -236,7 +236,7 @@ class ActiveRun:
         await self._journal.start_retry(self.lane, self.run, discarded)
 
     async def record_answer(self) -> None:
-        """The answer asks for tools: it is in the log before any of them is called."""
+        """Record an answer with tool calls, before any of the tools is called."""
         if self.answer is not None:
             self.log.append(await self._journal.record_reply(self.lane, self.run, self.answer))
             self.answer, self.partial = None, ""
@@ -245,7 +245,7 @@ class ActiveRun:
         self.log.append(await self._journal.start_tool(self.lane, self.run, started))
 
     async def record(self, bodies: Sequence[Body], effects: Effects = ()) -> None:
-        """What came of calls and stages, with what they send or keep."""
+        """Record results of calls and stages, with messages to send and data to store."""
         self.log.append(await self._journal.record_result(self.lane, self.run, bodies, effects))
         for effect in effects:
             if isinstance(effect, OutboundMessage):
@@ -254,7 +254,7 @@ class ActiveRun:
                 effect.written()
 
     async def take_result(self, result: TaskResult) -> None:
-        """What a run of some type came to; if a model is to be asked, that is the message now."""
+        """Take the result of a run type. If it asks a model, the result becomes the message."""
         self._outside = of(Speaker.OUTSIDE) if result.tainted else NOTHING
         if result.ask:
             (first,) = self.messages
@@ -264,7 +264,7 @@ class ActiveRun:
             await self.record([message])
 
     async def park(self, approval: Approval) -> ParkResult:
-        """Ask a person. If that is possible the run is a row now, and its lane is free."""
+        """Ask a person. If that is possible, the run is now only a row and its lane is free."""
         result = await self._journal.park(self.lane, self.run, approval)
         if isinstance(result, NobodyReached):
             return result
@@ -288,7 +288,7 @@ class ActiveRun:
         last: Sequence[Body] = (),
         window: WindowChange | None = None,
     ) -> bool:
-        """End it, with what its chat is owed and its `last` entries. True: more waits there."""
+        """End the run with its `last` entries and a message to its chat. True: more wait."""
         message = OutboundMessage(
             address=self.address,
             text=text,
@@ -323,13 +323,13 @@ class ActiveRun:
     async def release(self) -> None:
         await self._journal.release(self.lane, self.run)
 
-    # What its watchers are told
+    # Events for watchers
 
     def partial_reply(self) -> ReplyEntry:
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
     def show_decided(self) -> None:
-        """What a person's word made of a call while the run waited: nobody here called it."""
+        """Report calls that a person decided while the run waited: no driver here reported them."""
         *_, decision, result = (None, None, *self.log.own)
         if isinstance(decision, DecisionEntry) and isinstance(result, ToolResultEntry):
             self.show_result(result)
@@ -348,7 +348,7 @@ class ActiveRun:
         return f"{self.run.id}:{model_call}:{index}"
 
     def stopped(self) -> None:
-        """An order ended this run; its driver must not touch it any more."""
+        """A person stopped this run. Its driver must not write to it any more."""
         self._ended(RunState.ABORTED, "", None)
 
     def _ended(

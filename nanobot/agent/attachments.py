@@ -1,4 +1,4 @@
-"""How files read to the model: a line for each, and which pictures it is shown."""
+"""Files as the model sees them: a line for each, and a selection of pictures."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from nanobot.providers.base import ImagePart, ModelProfile
 from nanobot.session.entries import Body, Entry, ModelCallEntry, ToolResultEntry, UserEntry
 
 IMAGE_TOKENS = 1_000
-"""About what a picture takes of a model's context; providers count some 85 to 1,600."""
+"""Estimated tokens of a picture; providers count from 85 to 1,600."""
 
 _MOST_IMAGES = 16
 _MOST_BYTES = 8 * 1024 * 1024
-# An image is one of so many thousand tokens of context: a small model is shown few.
+# Each image takes about this many thousand tokens, so a small model is shown only a few.
 _CONTEXT_FOR_ONE = 4_000
 _NAME_CHARACTERS = 100
 
 
 def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozenset[int]:
-    """The attachments (as `place` numbers them) that the model sees as pictures, from entry `start`
-    on.
+    """The attachments (numbered by `place`) that the model sees as pictures, from entry `start` on.
 
-    The messages of a turn show their first 16, or 8 MiB, however many come later in it; so do the
-    results of the calls that one answer asks for. When such a group begins and those before it show
-    more than that, only the newest with half of it are shown from then on. So what is shown changes
-    in steps: between turns, and within one only when tools bring ever more pictures.
+    A group is the messages of one turn, or the results of one answer's calls. The first 16 pictures
+    of a group, or 8 MiB, are shown, and later ones do not change that. When a group begins after
+    more than that was shown, only the newest pictures, up to half of it, stay shown. So the
+    selection changes in steps: between turns, and within a turn only when tools return many
+    pictures.
     """
     if not profile.images:
         return frozenset()
@@ -52,8 +52,8 @@ def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozen
 
 
 def blind(bodies: Sequence[Body]) -> str:
-    """The model that answered a run without seeing the pictures in its messages; empty if there
-    are none, or it sees."""
+    """The model that answered a run but cannot see the pictures in its messages. Empty if there
+    were none, or if it can."""
     profile = next((b.profile for b in reversed(bodies) if isinstance(b, ModelCallEntry)), None)
     messages = [body for body in bodies if isinstance(body, UserEntry)]
     unseen = any(_visible(file) for message in messages for file in message.attachments)
@@ -68,7 +68,7 @@ def place(seq: int, index: int) -> int:
 def rendered(
     seq: int, files: Sequence[Attachment], pictures: frozenset[int], profile: ModelProfile
 ) -> tuple[list[str], list[ImagePart]]:
-    """The lines of an entry's files, and those of them that the model is shown."""
+    """The lines of an entry's files, and the pictures that the model is shown."""
     seen = [place(seq, index) in pictures for index in range(len(files))]
     pairs = list(zip(files, seen, strict=True))
     lines = [line(file, images=profile.images, seen=visible) for file, visible in pairs]
@@ -76,12 +76,12 @@ def rendered(
 
 
 def part(file: Attachment) -> ImagePart:
-    """The picture, without its bytes: whoever asks the model adds them."""
+    """The picture without its bytes. The caller adds them before the model call."""
     return ImagePart(mime=file.mime, data="", blob=file.blob)
 
 
 def line(file: Attachment, *, images: bool, seen: bool) -> str:
-    """The attachment in a line. `images`: the model sees pictures at all; `seen`: this one."""
+    """The attachment as one line. `images`: the model sees pictures; `seen`: this one too."""
     what = "voice message" if file.kind == "audio" and file.text else file.kind
     facts = [_named(file, what)]
     if file.text:
@@ -115,7 +115,7 @@ def _newest(groups: list[dict[int, float]]) -> list[dict[int, float]]:
 
 def _named(file: Attachment, what: str) -> str:
     name = (file.path or file.name).rpartition("/")[2][:_NAME_CHARACTERS]
-    # A name comes from a stranger: it must not break out of its line.
+    # A stranger may have chosen the name: keep it within its line.
     plain = "".join(c if c.isprintable() and c not in "[]" else "_" for c in name)
     head = " ".join(word for word in (what, plain) if word)
     if file.kind != "image" and file.size:

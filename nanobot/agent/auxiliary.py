@@ -1,4 +1,4 @@
-"""Asking a model beside a run: reserved before, settled with whatever is recorded of it."""
+"""Model calls outside a run's main loop: reserved first, settled when their result is recorded."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ async def ask(
     until: float | None = None,
     apart: bool = False,
 ) -> AuxiliaryAnswer:
-    """Make a call, at most `until` that time of the loop. Raises OverBudget, and asks nobody then;
-    whatever fails later is in what it returns."""
+    """Make a call that ends by the loop time `until`. Raises OverBudget before anything is sent;
+    any later failure is in the returned answer."""
     provider, profile = picked
     estimate = len(msgspec.json.encode(request.messages)) // 3
     if request.tools:
@@ -81,8 +81,8 @@ async def ask(
 
 
 class _Stream:
-    """A call's answer as far as it came. Each further request is accounted for before it is made,
-    which a provider does once it is asked for what follows its Retrying."""
+    """The streamed part of a call's answer. Each further request is accounted for before it is
+    sent: a provider sends it only when the caller asks for the item after its Retrying."""
 
     def __init__(self, account: CallAccount, estimate: int) -> None:
         self.text = ""
@@ -92,7 +92,7 @@ class _Stream:
         self._estimate = estimate
 
     def so_far(self) -> Usage:
-        """About what was used for the text that came."""
+        """Estimated usage of the streamed text."""
         return Usage(self._estimate, len(self.text.encode("utf-8", "replace")) // 3)
 
     async def read(self, provider: LLMProvider, request: ModelRequest) -> None:

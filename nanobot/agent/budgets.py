@@ -1,8 +1,8 @@
-"""Budgets: how much may be spent in a day, by whom and on what, and what a call may still take.
+"""Daily budgets: how much may be spent by whom, and what one call may still use.
 
-Pure: the ledger of the store brings what was used, and asks here whether a call fits. Everybody,
-each person, each chat, each job and each model is a level with limits of its own; a day begins at
-the configured hour of the configured zone.
+Pure: the store's ledger supplies the usage and asks here whether a call fits. There are limits for
+everybody together and for each person, chat, job and model. A day begins at the configured hour of
+the configured time zone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Measure: TypeAlias = Literal["tokens", "cost", "requests"]
 
 LEVELS: tuple[Level, ...] = ("all", "person", "chat", "job", "model")
 LEAST_ANSWER = 64
-"""Tokens of an answer for which a call is still worth making."""
+"""A call with less room than this for its answer is not made."""
 
 _MEASURES: tuple[Measure, ...] = ("tokens", "cost", "requests")
 _NO_ALLOWANCE = AllowanceSettings()
@@ -34,7 +34,7 @@ _BY_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL, Origin.RUN})
 
 
 class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """At most `amount` of a measure in a day (of level run: in one run), for `name`."""
+    """A limit of `amount` per day (at level run: per run) for `name`."""
 
     level: Level
     name: str
@@ -60,8 +60,8 @@ class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """On whose account a model call goes; an empty name is nobody's. `job_name` is what people
-    call the job."""
+    """The accounts that a model call is charged to. An empty name is not charged. `job_name`: the
+    job's name for people."""
 
     person: str
     chat: str
@@ -70,7 +70,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     job_name: str = ""
 
     def names(self) -> dict[Level, str]:
-        """The accounts by their level; everybody's has no name."""
+        """The accounts by level; the one of everybody has no name."""
         named: dict[Level, str] = {"all": ""}
         for level in LEVELS[1:]:
             if name := getattr(self, level):
@@ -79,8 +79,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RootRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that all of an answer began with, on whose accounts everything goes that it starts.
-    `job`: the id of its job, if it has one, and what people call it."""
+    """The run that started it all: everything it starts is charged to its accounts. `job`: the id
+    of its job, if any, and the job's name for people."""
 
     run_id: str
     origin: Origin
@@ -92,7 +92,7 @@ class RootRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def account_of(first: RootRun, model: str) -> Account:
-    """The accounts of a call. What came by itself is a job's, not a person's."""
+    """The accounts of a call. A run that no person started is charged to its job."""
     by_itself = first.origin not in _BY_PEOPLE
     return Account(
         person="" if by_itself else keys.person(first.channel, first.sender_id),
@@ -104,7 +104,7 @@ def account_of(first: RootRun, model: str) -> Account:
 
 
 class Period(msgspec.Struct, frozen=True):
-    """A day of spending: its name, and when it ends (unix seconds, and for people)."""
+    """A budget day: its name, and when it ends (unix seconds, and for people)."""
 
     day: str
     ends: float
@@ -112,7 +112,7 @@ class Period(msgspec.Struct, frozen=True):
 
 
 class Budgets:
-    """The limits of the configuration. Raises ConfigError for a zone that there is not."""
+    """The configured limits. Raises ConfigError for an unknown time zone."""
 
     def __init__(
         self, settings: BudgetSettings, local: str = "UTC", max_run_cost: float = 0.0
@@ -121,7 +121,7 @@ class Budgets:
         self.configure(settings, max_run_cost)
 
     def configure(self, settings: BudgetSettings, max_run_cost: float) -> None:
-        """Have other limits from now on. Raises ConfigError, and then nothing is changed."""
+        """Replace the limits. Raises ConfigError and then changes nothing."""
         zone_name = settings.zone or self._local
         self._zone = _zone(zone_name, given=bool(settings.zone))
         self._zone_name = zone_name
@@ -139,7 +139,7 @@ class Budgets:
 
     @property
     def zone(self) -> str:
-        """The time zone of its days."""
+        """The time zone of budget days."""
         return self._zone_name
 
     @property
@@ -174,8 +174,7 @@ class Budgets:
         )
 
     def _of(self, level: Level, name: str, measure: Measure, job_name: str) -> float:
-        """0: no limit. What is set for one name goes before what is set for all of its level; a
-        job's id before its name."""
+        """0: no limit. A limit by name overrides its level's; a job's id overrides its name."""
         settings = self._settings
         if level == "all":
             return _amount(settings, measure)
@@ -189,13 +188,13 @@ class Budgets:
         return _amount(_usual(settings, level), measure)
 
     def run_limit(self) -> list[BudgetLimit]:
-        """The limit of a single run with all that it starts."""
+        """The limit of a single run with everything it starts."""
         if not self.max_run_cost:
             return []
         return [BudgetLimit(level="run", name="", measure="cost", amount=self.max_run_cost)]
 
     def soft(self, limit: BudgetLimit, used: UsageSum) -> bool:
-        """Whether so much of it is gone that people should know."""
+        """Whether so much is used that people should be warned."""
         return limit.used(used) >= self._settings.soft * limit.amount
 
     def allowed(
@@ -205,9 +204,10 @@ class Budgets:
         estimate: CallEstimate,
         period: Period,
     ) -> int:
-        """How many tokens the answer may have, at most those wanted, so that no limit is passed.
+        """The maximum answer tokens (at most those wanted) that keep within every limit.
 
-        Raises OverBudget where that is too little for an answer."""
+        Raises OverBudget if that is too little for an answer.
+        """
         most, tightest = estimate.tokens_out, None
         for limit in limits:
             room = _room(limit, used.get(limit.level, NOTHING), estimate)
@@ -224,7 +224,7 @@ class Budgets:
         more: UsageSum,
         period: Period,
     ) -> None:
-        """Raises OverBudget if more than is used passes a limit."""
+        """Raises OverBudget if this usage would exceed a limit."""
         for limit in limits:
             if limit.used(used.get(limit.level, NOTHING).plus(more)) > limit.amount:
                 raise _over(limit, used, period)
@@ -241,7 +241,7 @@ def _over(limit: BudgetLimit, used: Mapping[Level, UsageSum], period: Period) ->
 
 
 def _room(limit: BudgetLimit, used: UsageSum, estimate: CallEstimate) -> int:
-    """Tokens of an answer that the limit has room for; less than 0: not even for the prompt."""
+    """Answer tokens that the limit allows; negative if even the prompt exceeds it."""
     left = limit.amount - limit.used(used)
     if limit.measure == "requests":
         return estimate.tokens_out if left >= 1 else -1
@@ -257,7 +257,7 @@ def _room(limit: BudgetLimit, used: UsageSum, estimate: CallEstimate) -> int:
 
 
 def refusal(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
-    """Why a call is not made: which limit, how much is used, when it ends."""
+    """Why a call is refused: the limit, the usage, and when the day ends."""
     gone = shown(limit.measure, limit.used(used))
     text = f"the budget of {limit} is used up ({gone} used or reserved)"
     if limit.level == "run":
@@ -266,14 +266,14 @@ def refusal(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
 
 
 def warning(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
-    """That a limit is near."""
+    """The warning that a limit is near."""
     share = min(int(100 * limit.used(used) / limit.amount), 100)
     gone = shown(limit.measure, limit.used(used))
     return f"{share} % of the budget of {limit} is used ({gone}), until {period.until}."
 
 
 def shown(measure: str, amount: float) -> str:
-    """An amount as people read it."""
+    """An amount as text for people."""
     if measure == "cost":
         return money(amount)
     unit = "model request" if measure == "requests" else "token"
@@ -290,7 +290,7 @@ def _amount(table: AllowanceSettings, measure: Measure) -> float:
 
 
 def _usual(settings: BudgetSettings, level: Level) -> AllowanceSettings:
-    """What holds for each name of a level. Models have only limits of their own."""
+    """The limits for each name of a level. Models have only individual limits."""
     tables = {"person": settings.person, "chat": settings.chat, "job": settings.job}
     return tables.get(level, _NO_ALLOWANCE)
 
@@ -312,7 +312,7 @@ def _zone(name: str, *, given: bool) -> ZoneInfo:
 
 
 class LimitStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit, and what of it is used or reserved."""
+    """A limit with the amount used and reserved."""
 
     level: Level
     name: str
@@ -323,12 +323,12 @@ class LimitStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageStore(Protocol):
-    """What the store keeps of spending; each verb is one transaction."""
+    """The stored usage; each verb is one transaction."""
 
     async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
-        """What was used since a day: by `day` or by the names of a level, only of `who`."""
+        """Usage since a day, by `day` or by the names of a level, limited to `who`."""
         ...
 
     async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
-        """What is used and reserved of each account on a day."""
+        """The used and reserved amounts of each account on a day."""
         ...

@@ -1,8 +1,8 @@
-"""Compaction: what leaves the window is told in a summary, which is an entry like any other, and
-what lasts of it goes to memory in the same transaction.
+"""Compaction: a summary replaces entries that leave the window. The summary is an entry, and
+lasting facts go to memory in the same transaction.
 
-Nothing is deleted. The originals stay in the log, and /compact undo brings them back into view;
-what went to memory stays there until a person forgets it.
+Nothing is deleted. The originals stay in the log, and /compact undo shows them to the model again.
+Facts stay in memory until a person removes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nanobot.text import clean
 
 
 class Compaction:
-    """Makes summaries. A model that fails at it costs the summary, never the answer. Without a
+    """Makes summaries. If the model fails, only the summary is missing, never the answer. Without a
     memory no facts are kept."""
 
     def __init__(self, clock: Clock, lasting: LastingFacts | None = None) -> None:
@@ -32,8 +32,8 @@ class Compaction:
     async def summarise(
         self, active: ActiveRun, provider: LLMProvider, profile: ModelProfile, upto: int
     ) -> None:
-        """Have what the model sees up to entry `upto` summed up, the summary in the log. Nothing is
-        asked if it stands there, if there is nothing, or if the model is too small for it. Raises
+        """Summarize what the model sees up to entry `upto`, and log the summary. Makes no call if
+        there is one already or nothing to summarize, or if the model is too small. Raises
         OverBudget."""
         before = latest(active.log.entries)
         start = active.window_from if before is None else max(before.upto + 1, active.window_from)
@@ -83,7 +83,7 @@ class Compaction:
 
 
 def _scope(active: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
-    """Whose memory the facts may go into: that of the run, if nobody else's words are summed up."""
+    """Whose memory may get the facts: the run's, if the summary covers no other person's words."""
     if before is not None and before.scope != active.scope:
         return ""
     covered = (e.body for e in active.log.entries if start <= e.seq <= upto)

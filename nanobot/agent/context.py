@@ -36,7 +36,7 @@ from nanobot.session.entries import (
 from nanobot.session.runs import PromptSnapshot
 
 FULL = 0.8
-"""The window is cut when the prompt is estimated over this share of the budget ..."""
+"""The window is cut when the estimated prompt exceeds this share of the budget ..."""
 KEEP = 0.5
 """... down to this one."""
 
@@ -47,16 +47,16 @@ _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
 _QUOTED = 500
 _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
-"""What the model sees as a note from the gateway."""
+"""Entries shown to the model as notes from the gateway."""
 _TEXTS = (PostEntry, RecallEntry, *_NOTES)
-_MEANWHILE = (PostEntry, UndeliveredEntry, DeniedEntry)  # of others than the run
+_MEANWHILE = (PostEntry, UndeliveredEntry, DeniedEntry)  # not written by the run
 
 _CallKey: TypeAlias = tuple[str, int, int]
 """Run, model call and index."""
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Where the view of the log begins, and about how many tokens it takes."""
+    """The first entry that the model sees, and the estimated tokens from there."""
 
     start: int
     estimate: int
@@ -69,8 +69,8 @@ def estimate_tokens(text: str) -> int:
 
 
 class PromptBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prompt may take: `fixed` tokens are the system prompt's and the tools'; `max_tokens`
-    are kept free for the answer; `max_history` messages before the current turn."""
+    """Room for a prompt. `fixed`: tokens of the system prompt and tools; `max_tokens`: reserved for
+    the answer; `max_history`: messages before the current turn."""
 
     profile: ModelProfile
     fixed: int
@@ -81,10 +81,11 @@ class PromptBudget(msgspec.Struct, frozen=True, kw_only=True):
 def plan_window(
     entries: Sequence[Entry], start: int, room: PromptBudget, *, overflowed: bool
 ) -> Window:
-    """Keep the window, or cut it where a turn begins.
+    """Keep the window, or cut it at the beginning of a turn.
 
-    It is cut when estimated over 80% of the budget, when it holds more than `max_history` messages
-    before the current turn, or when the provider said that it did not fit; then to half of that.
+    It is cut if it is estimated over 80% of the budget, if it holds more than `max_history`
+    messages before the current turn, or if the provider said it was too long. It is cut to half of
+    the limit.
     """
     fixed, max_history = room.fixed, room.max_history
     budget = _budget(room.profile, room.max_tokens)
@@ -110,7 +111,7 @@ def _budget(profile: ModelProfile, max_tokens: int) -> int:
 
 
 def _correction(entries: Sequence[Entry]) -> float:
-    """How far the last estimate was off, by the provider's own count."""
+    """The provider's count of the last prompt relative to our estimate."""
     counted: list[int] = []
     for entry in reversed(entries):
         body = entry.body
@@ -125,7 +126,7 @@ def _correction(entries: Sequence[Entry]) -> float:
 
 
 def _ratio(counted: int, estimate: int) -> float | None:
-    """Small prompts are mostly overhead and say nothing about the rest."""
+    """None for small prompts: they are mostly overhead and say nothing about the rest."""
     if counted <= 0 or estimate <= 200:
         return None
     return max(min(counted, 2 * estimate) / estimate, 0.5)
@@ -134,7 +135,7 @@ def _ratio(counted: int, estimate: int) -> float | None:
 def _turn_sizes(
     entries: Sequence[Entry], start: int, profile: ModelProfile
 ) -> list[tuple[int, int, int]]:
-    """(first seq, messages, tokens) of each turn: a user message that is no steering begins one."""
+    """(first seq, messages, tokens) of each turn. A user message begins one, except in steering."""
     turns: list[tuple[int, int, int]] = []
     limit = _clip_limit(profile)
     pictures = shown(entries, start, profile)
@@ -157,7 +158,7 @@ def _turn_sizes(
 
 
 def _size(body: Body | None, limit: int) -> int | None:
-    """About how many tokens an entry takes, without rendering it; None for what is not seen."""
+    """Estimated tokens of an entry, without rendering it; None if it is not shown."""
     if isinstance(body, UserEntry):
         text = estimate_tokens(body.text) + estimate_tokens(body.quote) + _file_tokens(body)
         return min(text, limit // 3) + _HEADER_TOKENS
@@ -186,11 +187,12 @@ def _picture_tokens(
 def context(
     entries: Sequence[Entry], snapshot: PromptSnapshot, call: ModelCallEntry
 ) -> tuple[ChatMessage, ...]:
-    """The messages of a model call over the entries of its window, with broken histories mended:
-    every tool call has exactly one result, and no result stands alone.
+    """The messages of a model call over its window. Broken histories are repaired, so that every
+    tool call has exactly one result and every result has its call.
 
-    What others than the run wrote into the log while it went on is shown at the next one: the run
-    itself never saw it, and it must not come between a call and its result."""
+    Entries that others wrote during the run are shown after it: the run never saw them, and they
+    must not come between a call and its result.
+    """
     messages = _summary(entries, call.window_from)
     meanwhile: list[ChatMessage] = []
     open_calls: dict[_CallKey, ToolCall] = {}
@@ -235,7 +237,7 @@ def summary_tokens(summary: SummaryEntry | None) -> int:
 
 
 def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
-    """What stands for the entries before the window, if they were summed up."""
+    """The summary of the entries before the window, if there is one."""
     for entry in reversed(entries):
         if isinstance(entry.body, SummaryEntry) and entry.body.upto == start - 1:
             text = f"[summary of what was said before, by the gateway: {entry.body.text}]"
@@ -244,7 +246,7 @@ def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
 
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
-    """One turn alone may be too long for the model: then its oldest tool results are left out."""
+    """If a single turn is too long for the model, leave out its oldest tool results."""
     total = fixed + sum([_tokens(m) for m in messages])
     excess = total - _budget(call.profile, call.max_tokens)
     if excess <= 0:
@@ -267,7 +269,7 @@ def _started(entries: Sequence[Entry]) -> set[_CallKey]:
 def _unfinished(
     calls: Mapping[_CallKey, ToolCall], started: Collection[_CallKey]
 ) -> list[ChatMessage]:
-    """Results for calls that have none: only one that was started can have had an effect."""
+    """Add results for calls without one. Only a call that was started can have had an effect."""
     texts = (_UNKNOWN if key in started else _NOT_MADE for key in calls)
     return [_result(call, text) for call, text in zip(calls.values(), texts, strict=True)]
 
@@ -279,7 +281,7 @@ def _result(tool_call: ToolCall, content: str | tuple[Part, ...]) -> ChatMessage
 def _result_content(
     seq: int, body: ToolResultEntry, profile: ModelProfile, pictures: frozenset[int]
 ) -> str | tuple[Part, ...]:
-    """What a call gave, a line for each of its pictures, then those that are seen."""
+    """A tool result: its text, a line for each picture, then the pictures shown."""
     lines, images = rendered(seq, body.attachments, pictures, profile)
     text = "\n".join([body.text, *lines])
     return (TextPart(text), *images) if images else text
@@ -293,7 +295,7 @@ def _tokens(message: ChatMessage) -> int:
 
 
 def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> ChatMessage | None:
-    """How one entry reads to the model; None for what it never sees."""
+    """An entry as the model sees it; None if it never does."""
     body = entry.body
     if isinstance(body, UserEntry) and body.command is None:
         return _user(entry.seq, body, profile, pictures)
@@ -331,8 +333,8 @@ def _clip_limit(profile: ModelProfile) -> int:
 def _user(
     seq: int, body: UserEntry, profile: ModelProfile, pictures: frozenset[int]
 ) -> ChatMessage:
-    """A message with what it answers and what came with it, each in a line, then the pictures."""
-    if not (body.quote or body.edited or body.attachments):  # as most are
+    """A message with its quote and attachments, one per line, then the pictures."""
+    if not (body.quote or body.edited or body.attachments):  # the usual case
         return ChatMessage(role="user", content=_headed(body.text, body, profile))
     lines = [f'[in reply to: "{_one_line(body.quote)}"]'] if body.quote else []
     lines += ["[edited message, replaces what was said before]"] if body.edited else []
@@ -376,7 +378,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _clip(text: str, limit: int) -> str:
-    """At most `limit` bytes, as tokens are estimated by them."""
+    """Cut to `limit` bytes, the unit in which tokens are estimated."""
     if len(text) * 4 <= limit:
         return text
     data = text.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The promised import path of the AgentLoop. What runs do is in `runner` and `worker`."""
+"""The public import path of the AgentLoop. Runs are driven in `runner` and `worker`."""
 
 from nanobot.agent.library.agent_loop import AgentLoop, CancelToken
 

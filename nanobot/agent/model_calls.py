@@ -1,4 +1,4 @@
-"""One model call: steer, fix prompt and window in the log, then ask within the time left."""
+"""One model call: steer, record prompt and window in the log, then ask within the time left."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from nanobot.tools.registry import ToolRegistry
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
-"""What another model may do better. A prompt that does not fit is cut instead."""
+"""Errors that another model may not have. A prompt that is too long is cut instead."""
 
 
 class ModelCaller:
@@ -87,7 +87,7 @@ class ModelCaller:
         self._snapshots: dict[str, PromptSnapshot] = {}
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
-        """Steer, fix the prompt and the window in the log, then ask."""
+        """Steer, record the prompt and the window in the log, then ask the model."""
         began = self._clock.monotonic()
         try:
             reply = await self._one_model(active, next_call)
@@ -106,15 +106,15 @@ class ModelCaller:
             active.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls, **times)
 
     async def compact(self, active: ActiveRun) -> SummaryEntry | None:
-        """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
-        ModelError or ConfigError when there is no model."""
+        """Summarize everything before this run. None if there is nothing, or the model cannot.
+        Raises ModelError or ConfigError when there is no model."""
         if not any(isinstance(body, SummaryEntry) for body in active.bodies):  # before a crash
             provider, profile = await self._models.pick(active.model)
             await self._compaction.summarise(active, provider, profile, active.log.entries[-1].seq)
         return next((body for body in active.bodies if isinstance(body, SummaryEntry)), None)
 
     async def _one_model(self, active: ActiveRun, next_call: step.CallModel) -> ReplyEntry:
-        """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
+        """Ask the current model: the session's, or the first fallback that has not failed."""
         failed, others = len(_failures(active)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
         label = label or active.options.model or active.model
@@ -128,8 +128,8 @@ class ModelCaller:
         return msgspec.structs.replace(reply, request=request_digest(request))
 
     async def _fall_back(self, active: ActiveRun, error: NanobotError, seconds: float) -> None:
-        """Note that a model failed, so that the next step asks the one after it, for the rest of
-        the run. Raises when there is none."""
+        """Record that a model failed: from the next step to the end of the run, the next model is
+        used. Raises when there is none."""
         failures, others = _failures(active), self.settings.fallback_models
         if len(failures) >= len(others):
             if failures and not isinstance(error, OverBudget):
@@ -143,7 +143,7 @@ class ModelCaller:
     async def prepare(
         self, active: ActiveRun, next_call: step.CallModel, profile: ModelProfile
     ) -> tuple[PromptSnapshot, ModelCallEntry, bool]:
-        """What a call would be given, and whether its prompt is a new one. Nothing is written."""
+        """The prompt and entry of a call, and whether the prompt is new. Writes nothing."""
         kept = None
         if active.prompt is not None and active.prompt_variant == _prompt_variant(active, profile):
             kept = await self._snapshot(active.prompt)
@@ -183,9 +183,9 @@ class ModelCaller:
         if call.window_from != active.window_from and active.options.history is None:
             try:
                 await self._compaction.summarise(active, provider, profile, call.window_from - 1)
-            except OverBudget as error:  # the answer may still be within it
+            except OverBudget as error:  # the answer may still fit
                 logger.warning("run {}: no summary of what was before: {}", active.run.id, error)
-            snapshot = await self._fresh(active, profile)  # what was learnt may be in it
+            snapshot = await self._fresh(active, profile)  # it may include new memories
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
         variant = _prompt_variant(active, profile)
         call = await active.start_model(call, variant, snapshot if fresh else None)
@@ -193,7 +193,7 @@ class ModelCaller:
         return snapshot, call
 
     async def _fresh(self, active: ActiveRun, profile: ModelProfile) -> PromptSnapshot:
-        """The prompt of the persona, as far as the options of the run do not say otherwise."""
+        """The persona's prompt, with the changes that the run's options request."""
         options = active.options
         offered = sorted(
             self._tools.offered(active.run.role, active.may_call),
@@ -226,8 +226,8 @@ class ModelCaller:
     async def _ask(
         self, active: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
     ) -> ReplyEntry:
-        """One model call, bounded by what is left of the run's seconds. With other models behind it
-        it must begin to answer within its share of them."""
+        """Make one model call within the run's remaining seconds. If fallback models exist, it must
+        begin to answer within its share of them."""
         began = self._clock.monotonic()
         left = active.limits(self.settings.limits).max_run_seconds - elapsed_seconds(active.bodies)
         left = max(left, 0.05)
@@ -272,7 +272,7 @@ class ModelCaller:
         )
 
     async def _overflowed(self, active: ActiveRun, error: ContextOverflow) -> None:
-        """The prompt did not fit: note it, so that the next step cuts the window."""
+        """Record that the prompt was too long, so that the next step cuts the window."""
         notes = sum(isinstance(b, OverflowEntry) for b in active.bodies)
         if notes >= _MAX_OVERFLOWS:
             raise error
@@ -280,12 +280,12 @@ class ModelCaller:
 
 
 def _failures(active: ActiveRun) -> list[str]:
-    """What the models said that failed in this run, the configured one first."""
+    """The errors of the models that failed in this run, the configured one first."""
     return [b.text for b in active.bodies if isinstance(b, FallbackEntry)]
 
 
 def _prompt_variant(active: ActiveRun, profile: ModelProfile) -> str:
-    """A prompt made for the options of one run serves no other."""
+    """A prompt made for the options of one run is not reused."""
     options, private = active.options, active.log.with_owner
     common = prompt_variant(profile, active.run.role, private=private, scope=active.scope)
     of_run = (options.system_prompt, options.tools, options.tool_order, options.extra_instructions)
@@ -302,8 +302,8 @@ def _place(name: str, order: tuple[str, ...]) -> int:
 async def _answer(
     active: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry, patience: float | None
 ) -> Completion:
-    """The whole answer, shown while it streams. Raises ModelUnreachable if nothing of it comes
-    within `patience` seconds, and OverBudget before a request that passes a limit."""
+    """Stream the answer and return all of it. Raises ModelUnreachable if it does not begin within
+    `patience` seconds, and OverBudget before a request that would exceed a limit."""
     first_token_timeout = asyncio.timeout(patience)
     try:
         async with first_token_timeout:
@@ -317,7 +317,7 @@ async def _answer(
     while not isinstance(delta, Completion):
         _show(active, delta)
         delta = await _next_piece(active, deltas, call)
-    async for _ in deltas:  # there is nothing, but the provider tidies up behind its last delta
+    async for _ in deltas:  # empty, but lets the provider clean up after its last delta
         pass
     return delta
 
@@ -325,8 +325,8 @@ async def _answer(
 async def _next_piece(
     active: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry
 ) -> TextDelta | ReasoningDelta | Completion:
-    """What comes next of an answer. A provider makes a further request only once it is asked for
-    what follows its Retrying, so that each is accounted for before."""
+    """The next piece of an answer. A provider makes another request only when asked for the item
+    after its Retrying, so each request is accounted for first."""
     async for delta in deltas:
         if not isinstance(delta, Retrying):
             return delta
@@ -340,7 +340,7 @@ async def _next_piece(
 
 
 def _show(active: ActiveRun, delta: TextDelta | ReasoningDelta) -> None:
-    """Keep what was said, and show it to whoever watches."""
+    """Keep the text and show it to watchers."""
     if isinstance(delta, TextDelta):
         active.partial += delta.text
     if active.watched:

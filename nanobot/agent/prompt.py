@@ -1,7 +1,7 @@
-"""The system prompt: what it is made of, part by part.
+"""The system prompt and its parts.
 
-The same files, settings and tools give the same parts, byte for byte: no clock is read, and nothing
-is in them that changes while a conversation goes on.
+The same files, settings and tools give the same parts, byte for byte. It depends on no clock and on
+nothing that changes during a conversation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nanobot.workspace.skills import Skill, Skills
 
 
 class PromptBuilder:
-    """Makes prompt snapshots of its parts, by default those of a workspace folder."""
+    """Builds prompt snapshots from its parts, by default those of a workspace folder."""
 
     def __init__(
         self,
@@ -37,14 +37,13 @@ class PromptBuilder:
         self.lasting = lasting
 
     def configure(self, name: str, persona: str) -> None:
-        """Who the assistant is in prompts that are made from now on."""
+        """Set the assistant's name and persona for prompts made from now on."""
         self._source.configure(name, persona)
 
     async def shown(
         self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
     ) -> PromptSnapshot:
-        """The snapshot with what is known of the scope the conversation belongs to. Raises
-        StoreError."""
+        """The snapshot with the memory of the conversation's scope. Raises StoreError."""
         facts = ""
         if self.lasting is not None and not profile.short_prompt:
             facts = await self.lasting.shown(scope)
@@ -59,9 +58,9 @@ class PromptBuilder:
         private: bool = True,
         memory: PromptPart | None = None,
     ) -> PromptSnapshot:
-        """The prompt for a model: short and without tools where the model wants it so. `private`:
-        an owner speaks and nobody else reads along, so it holds what is for owners only. `memory`:
-        what is known of others."""
+        """The prompt for a model: short and without tools if the model is configured so. `private`:
+        only an owner reads the chat, so the prompt includes parts for owners only. `memory`: memory
+        about other people."""
         if profile.short_prompt:
             return PromptSnapshot(system=self._source.short, tools=())
         offered = tools if profile.tools else ()
@@ -74,7 +73,7 @@ class PromptBuilder:
 
 
 def prompt_variant(profile: ModelProfile, role: Role, *, private: bool, scope: str = OWNER) -> str:
-    """What shapes a prompt besides the workspace: a session's is renewed when this changes."""
+    """What shapes a prompt apart from the workspace. When it changes, the prompt is renewed."""
     if profile.short_prompt:
         return "short"
     kind = f"{role}{'+private' if private else ''}{'+tools' if profile.tools else ''}"
@@ -87,23 +86,23 @@ def digest(snapshot: PromptSnapshot) -> str:
 
 
 COMMON_FILES = ("AGENTS.md", "SOUL.md")
-"""Files of the workspace that every conversation is shown,"""
+"""Files of the workspace for every conversation,"""
 
 
 TOOL_FILES = ("TOOLS.md",)
-"""that one is shown which has tools,"""
+"""those for conversations with tools,"""
 
 
 MEMORY = "MEMORY.md"
 
 
 PRIVATE_FILES = ("USER.md", MEMORY)
-"""and that only owners are, where nobody else reads what is said."""
+"""and those for owners, where no one else reads the chat."""
 
 
 FILE_LIMIT = 8_000
-"""Characters of each file but MEMORY.md, which may have a limit of its own, and of each skill that
-is always open."""
+"""Characters of each file (MEMORY.md may have another limit) and of each skill that is
+always open."""
 
 
 SKILLS_LIMIT = 8_000
@@ -169,14 +168,14 @@ and do not ask again."""
 
 
 class PromptPart(msgspec.Struct, frozen=True):
-    """One part of a system prompt: what it is called, and its text."""
+    """One part of a system prompt: its name and text."""
 
     name: str
     text: str
 
 
 class PromptParts:
-    """Makes the parts of the prompts of one workspace."""
+    """Builds the parts of the prompts of one workspace."""
 
     def __init__(
         self,
@@ -193,20 +192,20 @@ class PromptParts:
         self._limits = {MEMORY: memory_chars}
 
     def configure(self, name: str, persona: str) -> None:
-        """Who the assistant is in prompts that are made from now on."""
+        """Set the assistant's name and persona for prompts made from now on."""
         self._name = " ".join(name.split()) or "nanobot"
         self._persona = persona
 
     @property
     def short(self) -> str:
-        """All that a small model is told."""
+        """The whole prompt of a small model."""
         return f"You are {self._name}, a helpful AI assistant."
 
     def parts(
         self, tools: Sequence[ToolSpec], *, private: bool, memory: PromptPart | None = None
     ) -> list[PromptPart]:
-        """The parts in their order. `private`: an owner speaks, and nobody else reads along.
-        `memory`: what is known of whoever else the conversation belongs to."""
+        """The parts in their order. `private`: only an owner reads the chat. `memory`: memory about
+        the other person that the conversation belongs to."""
         offered = {spec.name for spec in tools}
         parts = [
             PromptPart("identity", self._identity(offered)),
@@ -257,7 +256,7 @@ def _principles(offered: set[str]) -> str:
 
 
 def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[PromptPart]:
-    """Those that are always open in full, then a line for each of the others."""
+    """The skills that are always open in full, then one line for each of the others."""
     usable = [skill for skill in skills if not skill.wrong]
     parts = [
         PromptPart(f"skill {skill.name}", f"# Skill: {skill.name}\n\n{_cut(skill.body)}")

@@ -1,6 +1,6 @@
-"""One run, from its claim to what it owes: ask `next_step`, do it, record it, ask again.
+"""One run, from claim to finish: ask `next_step`, perform the step, record it, ask again.
 
-A crash anywhere is a restart of this loop over the same log.
+A crash anywhere restarts this loop over the same log.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from nanobot.session.tasks import NO_TYPES, RunTypes
 MAX_UNCLEAN_ENDS = 3
 
 Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
-"""What precedes acting, also in a run that resumes. What it adds for the model is in the log when
-it returns; an `answer` it leaves is the run's. Raises StoreError only."""
+"""Runs before the run acts, also when it resumes. Whatever it adds for the model is in the log when
+it returns; if it sets `answer`, that is the run's answer. Raises StoreError only."""
 
 
 async def _at_once(_: ActiveRun) -> None:
@@ -41,7 +41,7 @@ async def _at_once(_: ActiveRun) -> None:
 
 
 class Runner:
-    """Drives runs. It holds no state of any run between calls: that is all in the ActiveRun."""
+    """Drives runs. It keeps no state between calls; the ActiveRun has all of it."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Runner:
 
     @property
     def settings(self) -> RunSettings:
-        """How runs are made now."""
+        """The current settings of runs."""
         return self._model_calls.settings
 
     def begin(self, claim: Claim) -> ActiveRun:
@@ -90,7 +90,7 @@ class Runner:
                 lost = error
         if lost is not None:
             raise lost
-        # What could not be recorded may be what went wrong.
+        # The error may be about the very thing that could not be recorded.
         active.answer = None
         return await self._fail(active, "internal", _internal(active, caught.error))
 
@@ -101,11 +101,11 @@ class Runner:
                 return await self._obey(active, command)
             return await self._act(active)
         except (ModelError, ConfigError) as error:
-            logger.debug("run {}: {}", active.run.id, error)  # the chat and the run's line say it
+            logger.debug("run {}: {}", active.run.id, error)  # the chat and the run say it
             return await self._fail(active, type(error).__name__, _why(active, error))
         except OverBudget as error:
             return await self._over(active, error)
-        except ToolError as error:  # of a run type: those of tool calls go to the model
+        except ToolError as error:  # of a run type: errors of tool calls go to the model
             return await self._fail(active, type(error).__name__, str(error))
 
     async def _act(self, active: ActiveRun) -> bool:
@@ -131,7 +131,7 @@ class Runner:
                 case step.Stop() as end:
                     return await self._stop(active, end)
 
-    # Ends
+    # Endings
 
     async def _answer(self, active: ActiveRun, end: step.Finish) -> bool:
         text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
@@ -151,7 +151,7 @@ class Runner:
         return await active.finish(RunState.FAILED, text, OutboundKind.REPLY, error=end.reason)
 
     async def _over(self, active: ActiveRun, error: OverBudget) -> bool:
-        """With what there is (reports as they came, if they are all), and the limit's name."""
+        """End with the reports so far, if those are all there is, and the limit's name."""
         reports = [m.text for m in active.messages if m.origin is Origin.RUN and m.inbound_id]
         so_far = step.last_text(active.bodies) or "\n\n".join(reports)
         text = (
@@ -219,8 +219,8 @@ def _gave_up() -> tuple[str, str]:
 
 
 def _why(active: ActiveRun, error: Exception) -> str:
-    """What is wrong with a model or the configuration is for owners alone. Who reads what a job
-    says is known where it speaks at the terminal, or in the chat of the person it is of."""
+    """Only owners are told about problems of a model or the configuration. The readers of a job's
+    message are known at the terminal, or in the chat of the person it belongs to."""
     own = owners_alone(active.address) or active.address.chat_id == active.run.sender_id
     if active.log.among_owners and (active.log.private or own):
         return f"I could not answer: {error}"

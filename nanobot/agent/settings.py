@@ -1,4 +1,4 @@
-"""How runs are made."""
+"""Settings of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nanobot.providers.effort import Effort
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How runs are made: the limits, and what every model call is given."""
+    """Settings of runs: the limits, and the parameters of every model call."""
 
     limits: step.StepLimits = step.StepLimits()
     temperature: float = 0.7

@@ -1,4 +1,4 @@
-"""What a run does next: one pure function over its log."""
+"""The next step of a run: one pure function over its log."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ANOTHER_CALL = "not executed: what was approved is not this call"
 
 
 class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run may go. Seconds are the sum of recorded steps; waiting is free."""
+    """Limits of a run. Seconds are the sum of recorded steps, without waiting."""
 
     max_iterations: int = 25
     max_tool_rounds: int = 20
@@ -57,8 +57,8 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """A call without a result. With `refusal` it is not made: that text is its result. `approval`
-    is what it waits for; once given, it is `approved`."""
+    """A call without a result. With `refusal` it is not made, and that text is its result.
+    `approval`: the one it waits for; `approved`: it was given."""
 
     model_call: int
     index: int
@@ -70,7 +70,7 @@ class PendingCall(msgspec.Struct, frozen=True):
 
 class CallModel(msgspec.Struct, frozen=True):
     """Ask the model; `call` is the number of this call within the run. `overflowed`: the last
-    prompt did not fit, so the window must be cut first."""
+    prompt was too long, so the window must be cut first."""
 
     call: int
     overflowed: bool = False
@@ -96,8 +96,7 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """End without an answer of the model's own: `reason` is limit_... or cancelled; `text` is what
-    there is."""
+    """End without a final answer. `reason`: limit_... or cancelled; `text`: a partial answer."""
 
     reason: str
     text: str = ""
@@ -107,7 +106,7 @@ Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 
 def elapsed_seconds(bodies: Sequence[Body]) -> float:
-    """The time a run took so far: the sum of its recorded steps."""
+    """The duration of a run so far: the sum of its recorded steps."""
     timed = ReplyEntry | ToolResultEntry | FallbackEntry | AuxiliaryFailedEntry
     timed |= SummaryEntry | RecallEntry | TriageEntry
     ms = sum(body.ms for body in bodies if isinstance(body, timed))
@@ -120,9 +119,9 @@ def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:
 
 
 def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step:
-    """What the run does next, from its log alone.
+    """The next step of the run, from its log alone.
 
-    Unfinished calls come first, then the limits, then an answer that is there, else the model.
+    Unfinished calls come first, then the limits, then an existing answer, else the model.
     """
     bodies = own(run_id, entries)
     if any(isinstance(body, CancelEntry) for body in bodies):
@@ -173,7 +172,7 @@ def _asks(body: Body) -> bool:
 
 
 def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
-    """The reply that still stands: the last one, unless the person said something after it."""
+    """The current reply: the latest, unless the person sent a message after it."""
     for body in reversed(bodies):
         if isinstance(body, ReplyEntry):
             return body
@@ -183,7 +182,7 @@ def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
 
 
 def last_text(bodies: Sequence[Body]) -> str:
-    """What the model said last."""
+    """The model's latest text."""
     texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and b.text.strip()]
     return texts[-1] if texts else ""
 
@@ -208,7 +207,7 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
         for body in bodies
         if isinstance(body, ToolStartedEntry) and body.call == reply.call
     }
-    # Only what came before the reply, so that a crash among its calls changes no refusal.
+    # Uses only entries before the reply, so that a crash between its calls changes no refusal.
     history = _history(bodies[: bodies.index(reply)])
     pending = []
     for index, call in enumerate(reply.tool_calls):
@@ -220,7 +219,7 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
 
 
 def _decided(bodies: Sequence[Body], pending: PendingCall) -> PendingCall:
-    """The call with what a person, if pending was asked, said to it."""
+    """The call with the person's decision about it, if any."""
     approvals = [b for b in bodies if isinstance(b, ApprovalEntry) and b.call == pending.model_call]
     approval = next((b for b in approvals if b.index == pending.index), None)
     if approval is None or pending.refusal is not None:

@@ -1,7 +1,7 @@
-"""Summaries: what a model is asked that sums up a conversation, and what it gives.
+"""Summaries: the model call that summarizes a conversation, and its result.
 
-Besides the summary it may give lasting facts, in one JSON object. A model that does not manage that
-gives plain text, which is a summary without facts.
+The model may also return lasting facts, in one JSON object. If it returns plain text instead, that
+is a summary without facts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nanobot.session.entries import (
 
 MAX_FACTS = 12
 FACT_CHARS = 500
-"""Facts of one summary, and characters of each; what is more or longer is left out."""
+"""Maximum number of facts in a summary, and of characters in each; the rest is left out."""
 
 _SUMMARY_TOKENS = 1_000
 _FACTS_TOKENS = 600
@@ -50,7 +50,7 @@ _SUMMARY_TEXT = re.compile(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL
 
 
 class SummaryResult(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """The parsed result of the call."""
 
     summary: Annotated[str, msgspec.Meta(min_length=1)]
     facts: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ _decoder = msgspec.json.Decoder(SummaryResult)
 
 
 def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
-    """The summary that holds now; None if there is none, or it was undone."""
+    """The current summary; None if there is none, or it was undone."""
     for entry in reversed(entries):
         if isinstance(entry.body, SummaryEntry) and entry.body.upto < entry.seq:
             return entry.body
@@ -70,7 +70,7 @@ def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
 
 
 def summing(conversation: str, profile: ModelProfile, *, facts: bool) -> ModelRequest:
-    """The call that sums up what was said."""
+    """The model call that summarizes the conversation."""
     most = _SUMMARY_TOKENS + (_FACTS_TOKENS if facts else 0)
     return ModelRequest(
         model=profile.name,
@@ -84,9 +84,9 @@ def summing(conversation: str, profile: ModelProfile, *, facts: bool) -> ModelRe
 
 
 def summed(text: str) -> SummaryResult:
-    """What the model gave, the summary empty if that is nothing: of a JSON object, whatever stands
-    around it, its two fields; of one that was cut off, what there is of the summary; else the text
-    itself."""
+    """Parse the model's answer; the summary is empty if there is none. A JSON object, even with
+    text around it, gives its two fields. A truncated object gives the part of the summary that is
+    there. Any other answer is itself the summary."""
     text = text.strip()
     first, last = text.find("{"), text.rfind("}")
     try:
@@ -99,12 +99,12 @@ def summed(text: str) -> SummaryResult:
 
 
 def _broken(text: str) -> str:
-    """The summary in what is no such object."""
+    """The summary in text that is not a valid object."""
     cut = _SUMMARY_TEXT.search(text)
     if cut is None:
         return text
     inner = cut[1]
-    for end in range(len(inner), max(len(inner) - 6, 0), -1):  # an escape may be cut, too
+    for end in range(len(inner), max(len(inner) - 6, 0), -1):  # an escape may be truncated, too
         try:
             return str(msgspec.json.decode(inner[:end] + '"')).strip()
         except (msgspec.DecodeError, UnicodeError):
@@ -113,8 +113,8 @@ def _broken(text: str) -> str:
 
 
 def material(entries: Sequence[Entry], start: int, upto: int, limit: int) -> str:
-    """What entries `start` to `upto` say, each clipped, the whole at most `limit` characters; what
-    is in the middle goes first."""
+    """The text of entries `start` to `upto`, each clipped, and together at most `limit` characters.
+    Entries in the middle are left out first."""
     lines = []
     for entry in entries:
         line = _line(entry) if start <= entry.seq <= upto else ""

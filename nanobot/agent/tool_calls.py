@@ -1,4 +1,4 @@
-"""The tool calls of a reply: made in order, each effect announced in the log before it happens."""
+"""Makes the tool calls of a reply in order, and logs each effect before it happens."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nanobot.tools.policy import PolicyDecision, Verdict
 from nanobot.tools.registry import ToolRegistry
 
 Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
-"""What became of a message that is owed, in words; "" if nothing yet. Raises ToolError when it will
-not arrive."""
+"""Returns the delivery result of a message as text; "" if it is still open. Raises ToolError if the
+message will not arrive."""
 
 MOST_AT_ONCE = 8
-"""Calls without effect that are made side by side."""
+"""Maximum number of calls without effect made in parallel."""
 _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 _EACH = PolicyDecision(
@@ -37,16 +37,16 @@ _EACH = PolicyDecision(
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a call that failed inside its tool is made again, `delay` seconds later. Only calls
-    without effect are: any other may have done its work before it failed."""
+    """How often a call that failed inside its tool is repeated, `delay` seconds later. Only calls
+    without effect are: any other may have had its effect before it failed."""
 
     count: int = 0
     delay: float = 1.0
 
 
 class _Batch:
-    """What calls gave and the log does not have yet. The sum of the laps is the time they took,
-    also when they were made side by side."""
+    """Results that are not yet in the log. The laps add up to the time that the calls took, also
+    when they were made in parallel."""
 
     def __init__(self, clock: Clock) -> None:
         self.results: list[ToolResultEntry] = []
@@ -69,8 +69,8 @@ class _Batch:
 
 
 class ToolExecutor:
-    """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent. Where there
-    is a `receipt`, a call that sends something has it as its result."""
+    """Makes the tool calls of runs, within `max_run_seconds` per run. If there is a `receipt`, it
+    is the result of a call that sends a message."""
 
     def __init__(
         self,
@@ -87,10 +87,11 @@ class ToolExecutor:
         self._receipt = receipt
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
-        """Record the reply that asks, then make its calls in order and record what they gave.
+        """Record the reply with the calls, then make them in order and record their results.
 
-        Calls without effect that stand together are made side by side. At the first one that needs
-        a person's approval the run is parked, which is returned; it and those after it wait."""
+        Adjacent calls without effect are made in parallel. At the first call that needs a person's
+        approval the run is parked, and this returns; that call and later ones wait.
+        """
         await active.record_answer()
         batch = _Batch(self._clock)
         together: list[step.PendingCall] = []
@@ -106,7 +107,7 @@ class ToolExecutor:
                 match await self._ask(active, pending, decision):
                     case Parked() as parked:
                         return parked
-                    case AllowedForGood():  # which the log says now, so that the next step sees it
+                    case AllowedForGood():  # logged now, so that the next step sees it
                         return None
                     case NobodyReached():
                         why = nobody_to_ask(decision)
@@ -155,7 +156,7 @@ class ToolExecutor:
             await active.start_tool(started)
         batch.begin()
         await self._perform(active, pending, batch)
-        if touches_world or batch.effects:  # the next call may look at what this one keeps
+        if touches_world or batch.effects:  # the next call may read data that this one stores
             await self._record(active, batch)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
@@ -164,7 +165,7 @@ class ToolExecutor:
     async def _side_by_side(
         self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
     ) -> None:
-        """Make calls without effect at the same time; their results keep the order of the calls."""
+        """Make calls without effect in parallel. Their results keep the order of the calls."""
         at_once = asyncio.Semaphore(active.options.max_parallel or MOST_AT_ONCE)
         place = len(batch.results)
         batch.begin()
@@ -184,7 +185,7 @@ class ToolExecutor:
             await active.record(*batch.taken())
 
     async def _perform(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
-        """One call; every failure becomes a result that the model can work with."""
+        """Make one call. Every failure becomes a result for the model."""
         name, arguments = pending.call.name, pending.call.arguments
         key = active.call_key(pending.model_call, pending.index)
         active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=arguments)
@@ -220,8 +221,8 @@ class ToolExecutor:
     async def _sent(
         self, active: ActiveRun, output: ToolOutput, receipt: Receipt
     ) -> tuple[ToolOutput, bool]:
-        """Commit what a call sends, and see what becomes of it. Its key is the call's, so a call
-        that a crash cut off here is made again and sends nothing again."""
+        """Commit the message of a call and wait for its delivery. The message's key is the call's,
+        so a call repeated after a crash here does not send it again."""
         messages, ok = output.messages, True
         await active.record((), messages)
         receipts = []
@@ -236,7 +237,7 @@ class ToolExecutor:
     async def _tried(
         self, active: ActiveRun, pending: step.PendingCall, seconds: float
     ) -> tuple[ToolOutput, bool]:
-        """The call, made again as often as that is harmless and wanted; all within `seconds`."""
+        """Make the call, repeating it where allowed, all within `seconds`."""
         name, tries = pending.call.name, 1
         if self._tools.effect(name) is Effect.NONE:
             tries += self.retries.count
@@ -262,7 +263,7 @@ class ToolExecutor:
 
 
 def _judged(output: ToolOutput) -> tuple[ToolOutput, bool]:
-    """The output as the model is told of it, and whether the call succeeded."""
+    """The output in the form for the model, and whether the call succeeded."""
     if not output.failed:
         return output, True
     return msgspec.structs.replace(output, text=f"error: {output.text}"), False

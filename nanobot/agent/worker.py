@@ -1,4 +1,4 @@
-"""The worker: the one consumer of the bus. It claims lanes and drives runs, side by side."""
+"""The worker: the only consumer of the bus. It claims lanes and drives runs in parallel."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from nanobot.supervision import Work, begin_all
 from nanobot.system import STORE_RETRY_SECONDS
 
 _TRUSTED_ATTEMPTS = 2
-"""A crash takes every run down, so one unclean end says nothing about a run; two do."""
+"""A crash ends every active run, so one unclean end is no evidence against a run; two are."""
 _GATHER_SECONDS = 0.05
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):
-    """How much goes side by side. `shared`: the store has other workers too."""
+    """How many runs go in parallel. `shared`: the store has other workers too."""
 
     max_runs: int = 64
     max_background: int = 8
@@ -44,12 +44,13 @@ def _slots(capacity: Capacity) -> dict[RunKind, asyncio.Semaphore]:
 
 
 class Worker:
-    """Runs of one session go in order, one at a time; sessions go side by side and take turns.
+    """Runs of one session execute in order, one at a time. Sessions execute in parallel and take
+    turns.
 
-    `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
-    background work never keeps a person waiting. Runs that were there at two crashes are tried one
-    after another. Over a shared store leases are renewed, and the store is looked at for
-    lanes that others left.
+    At most `max_runs` chat runs execute at once, and separately `max_background` background runs,
+    so background work never delays a person. Runs that were active at two crashes execute one after
+    another. Over a shared store, leases are renewed, and the store is checked for lanes that other
+    processes left.
     """
 
     def __init__(
@@ -73,17 +74,17 @@ class Worker:
         self._idle = asyncio.Event()
         self._idle.set()
         self.on_store_failure: set[Callable[[str, StoreError], None]] = set()
-        """Called with the session whose run or claim a failing store keeps waiting."""
+        """Called with the session whose run or claim is waiting for a failing store."""
         bus.on_stopped(self._stopped)
 
     async def recover(self) -> None:
-        """Wake every lane with something to do; remember which runs saw two crashes already."""
+        """Wake every lane with something to do, and note the runs active at two crashes."""
         for lane in await self._bus.recover():
             if lane.attempts >= _TRUSTED_ATTEMPTS:
                 self._suspects.add(lane.session_key)
 
     async def run(self, kinds: Collection[RunKind] = tuple(RunKind)) -> None:
-        """Serve lanes of these kinds until cancelled; what runs then is given back, for the next
+        """Serve lanes of these kinds until cancelled. Active runs are then released for the next
         process. It may be called again after that."""
         self._stopping.clear()
         self._slots = _slots(self._capacity)
@@ -98,12 +99,12 @@ class Worker:
             begin_all(tasks, works, self._clock)
 
     async def attend(self, session_key: str) -> bool:
-        """Drive the next run of one lane for a caller who waits for it, whether or not `run`
-        serves. True: more waits in it. False: nothing does, or the lane is in other hands."""
+        """Drive the next run of one lane for a caller who waits for it, even if `run` is not
+        active. True: more waits there. False: nothing does, or another driver has the lane."""
         return await self._suspected(session_key, RunKind.CHAT)
 
     async def drain(self, seconds: float) -> bool:
-        """Claim nothing more and wait for what runs, at most `seconds`. True: all of it ended."""
+        """Claim nothing more, and wait at most `seconds` for active runs. True: all have ended."""
         self._stopping.set()
         self._bus.peers.here_changed()
         try:
@@ -115,7 +116,7 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """Whether nothing more is claimed."""
+        """Whether claiming has stopped."""
         return self._stopping.is_set()
 
     @property
@@ -123,14 +124,14 @@ class Worker:
         return [active.run for active, _scope in self._driven.values()]
 
     def partial(self, session_key: str) -> ReplyEntry | None:
-        """What the model has said so far in the session's run, to be kept when it is stopped."""
+        """The model's answer so far in the session's run, to keep when it is stopped."""
         for active, _scope in self._driven.values():
             if active.run.session_key == session_key and active.partial:
                 return active.partial_reply()
         return None
 
     def text_so_far(self, run_id: str) -> str | None:
-        """What the model has said so far in a run's call; None when it is not driven here."""
+        """The model's text so far in a run's call; None when another process drives it."""
         driven = self._driven.get(run_id)
         return None if driven is None else driven[0].partial_reply().text
 
@@ -149,7 +150,7 @@ class Worker:
             tasks.create_task(self._serve(key, kind), name=f"lane {key}")
 
     async def _serve(self, key: str, kind: RunKind) -> None:
-        """One run of one lane. What waits behind it queues up again, behind everybody else."""
+        """Drive one run of one lane. If more waits there, the lane goes to the end of the queue."""
         more, later = True, STORE_RETRY_SECONDS
         try:
             with boundary(f"lane {key}"):
@@ -163,7 +164,7 @@ class Worker:
             self._bus.wake(key, kind, later)
 
     async def _suspected(self, key: str, kind: RunKind) -> bool:
-        """A suspect is not even claimed before its turn: waiting must not count as an attempt."""
+        """A suspect is claimed only at its turn, because waiting must not count as an attempt."""
         if key not in self._suspects:
             return await self._one_run(key, kind)
         async with self._one_suspect:
@@ -220,7 +221,7 @@ class Worker:
             logger.error("run {} waits for the store: {}", active.run.id, error)
             self._tell(active.run.session_key, error)
             await self._give_back(active)
-            self._bus.owed(active.address)  # what failed may have been committed all the same
+            self._bus.owed(active.address)  # the failed transaction may have been committed
             return True
         except asyncio.CancelledError:
             with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
@@ -230,7 +231,7 @@ class Worker:
 
     @asynccontextmanager
     async def _stoppable(self, active: ActiveRun) -> AsyncIterator[None]:
-        """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
+        """A scope that an order to stop cancels. By then the run's rows are final."""
         scope = asyncio.timeout(None)
         try:
             async with scope:
@@ -253,7 +254,7 @@ class Worker:
             call(session_key, error)
 
     async def _give_back(self, active: ActiveRun) -> None:
-        """The store failed under a run: free its lane as soon as the store works again."""
+        """The store failed during a run: free its lane once the store works again."""
         while True:
             await self._clock.sleep(STORE_RETRY_SECONDS)
             try:
@@ -266,8 +267,7 @@ class Worker:
                 return
 
     async def _follow_up(self) -> None:
-        """A caller that is cancelled between a commit and its wake-up leaves work that nobody was
-        told of: look for it."""
+        """Look for work whose wake-up is missing: its caller was cancelled after a commit."""
         while True:
             await self._bus.abandoned.wait()
             await self._clock.sleep(_GATHER_SECONDS)
@@ -278,7 +278,7 @@ class Worker:
                 await self.recover()
 
     async def _keep_leases(self) -> None:
-        """Renew the lanes that are held, and once after the last of them."""
+        """Renew the leases of held lanes, and once after the last of them."""
         renewed = self._clock.monotonic()
         while True:
             if not self._held:
@@ -289,14 +289,14 @@ class Worker:
             renewed = await self._renew(renewed, self._clock.monotonic())
 
     async def _look_for_lanes(self) -> None:
-        """Look for lanes that others left, or that nobody woke us for."""
+        """Look for lanes that other processes left or whose wake-up was lost."""
         while True:
             await self._bus.peers.look_due(self._clock)
             with boundary("looking for lanes"):
                 await self.recover()
 
     async def _renew(self, last: float, now: float) -> float:
-        """Returns when the leases were last known to be ours; past LANE.give_up, lets go."""
+        """Returns when the leases were last known to be valid; after LANE.give_up, stop driving."""
         try:
             await self._journal.renew()
         except StoreError as error:

@@ -1,1 +1,1 @@
-"""What travels between channels and the agent."""
+"""The bus between channels and the agent."""

@@ -1,7 +1,7 @@
-"""The Bus: what is accepted is in the journal, what is ready in a queue, watchers are told.
+"""The Bus: accepted messages are in the journal, ready lanes in a queue, and events go to watchers.
 
-Queues here hold wake-ups only. Everything that must not be lost is in the journal, and `recover`
-finds it again.
+The queues here hold wake-ups only. Everything that must not be lost is in the journal, and
+`recover` finds it again.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NUMBERED_RUNS = 4_096
 
 
 class Subscription:
-    """One watcher's bounded view of the events of a session (None: of all).
+    """One watcher's bounded queue of the events of a session (None: of all).
 
     A watcher that is too slow loses its oldest events and never slows a run; `lost` counts them.
-    `elsewhere`: also of runs that another process drives.
+    `elsewhere`: includes runs that another process drives.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Subscription:
         self._error: BaseException | None = None
 
     def end(self, error: BaseException | None = None) -> None:
-        """Nothing more comes; whoever reads on gets `error` instead, if there is one."""
+        """End the subscription. Reading then stops, with `error` if one is given."""
         self._ended, self._error = True, self._error or error
         self._some.set()
 
@@ -75,8 +75,8 @@ class Subscription:
 
 
 class WakeUps:
-    """Sessions with something to do, or chats that something is owed to: each at most once, in the
-    order in which they were put here, queue by queue."""
+    """Sessions with something to do, or chats with messages to send: each at most once, in the
+    order of `put` within each queue."""
 
     def __init__(self) -> None:
         self._waiting = Turns()
@@ -89,8 +89,7 @@ class WakeUps:
             taker.set()
 
     async def get(self) -> str:
-        """The first of them, which is taken; waits for one. An event loop may take up what another
-        one left."""
+        """Wait for the first key and remove it. Another event loop may take keys left here."""
         while not self._waiting:
             self._takers.add(taker := asyncio.Event())
             try:
@@ -101,8 +100,8 @@ class WakeUps:
 
 
 class _Due(NamedTuple):
-    """When a lane may go on, by the loop's clock and by the wall's: a machine that slept has slept
-    through its timers, so what is far off is looked at earlier."""
+    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stands
+    still while the machine sleeps, so a distant time is checked earlier."""
 
     loop_time: float
     wall_time: float
@@ -111,13 +110,13 @@ class _Due(NamedTuple):
         return loop.time() >= self.loop_time or time.time() >= self.wall_time
 
     def looked_at(self, loop: asyncio.AbstractEventLoop) -> float:
-        """When to look again, by the loop's clock."""
+        """When to check again, by the loop's clock."""
         return min(self.loop_time, loop.time() + _LONGEST_TIMER)
 
 
 class Bus:
-    """Between channels and the agent, over a Journal. `peers` hear of what other processes over it
-    may have to act on; `drives` False: lanes are driven by those alone."""
+    """Connects channels and the agent over a Journal. `peers` tells other processes what concerns
+    them. `drives` False: only those drive lanes."""
 
     def __init__(
         self, journal: Journal | None, lane_limit: int = 50, busy: Busy | None = None
@@ -137,7 +136,7 @@ class Bus:
         self._on_slowed: dict[str, Callable[[float], None]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
         self.abandoned = asyncio.Event()
-        """Set when something may have been committed whose follow-up here was cancelled."""
+        """Set when a transaction may have been committed whose follow-up here was cancelled."""
         if journal is not None:
             journal.on_abandoned(self.abandoned.set)
 
@@ -152,8 +151,8 @@ class Bus:
     async def admit(
         self, channel: str, admissions: Sequence[Admission], cursor: str | None = None
     ) -> list[Admitted]:
-        """Commit messages with the channel's cursor, then wake whoever must act on them. Files are
-        waited for where somebody fetches them (see `files_came`)."""
+        """Commit messages with the channel's cursor, then wake the lanes concerned. A message waits
+        for its files if the channel's files are fetched (see `files_came`)."""
         if channel in self._files:
             admissions = [_with_files(admission) for admission in admissions]
         done = await self.journal.admit(channel, admissions, cursor, self.lane_limit, self.busy)
@@ -170,19 +169,19 @@ class Bus:
                 key, identity = admitted.session_key, admitted.inbound_id
                 if self.peers.woken(key, admitted.kind, identity, admitted.held):
                     continue
-            else:  # whoever brought it first may have died before this
+            else:  # an earlier process may have died before this step
                 self.owed(admission.message.address)
             turn = Turn.OWNER if admission.role is Role.OWNER else Turn.NEW
             self.wake(admitted.session_key, admitted.kind, admitted.held, turn)
         return done
 
     def files_came(self, channel: str) -> asyncio.Event:
-        """Set whenever a message of a channel was admitted whose files are to be fetched. Whoever
-        asks for it fetches them from then on."""
+        """Set whenever a message with files to fetch was admitted. Calling this declares that the
+        caller fetches the channel's files from now on."""
         return self._files.setdefault(channel, asyncio.Event())
 
     async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> None:
-        """Commit what came of a message's files, then wake its lane."""
+        """Commit the result of fetching a message's files, then wake its lane."""
         ready = await self.journal.fetched(inbound_id, attachments)
         if ready is not None:
             self.mail(ready[0], inbound_id)
@@ -198,8 +197,8 @@ class Bus:
         return lanes
 
     async def follow_up(self) -> None:
-        """Do what cancelled callers left undone: tell all who fetch files and deliver of what the
-        journal holds for them. Lanes are found by `recover`."""
+        """Do the follow-ups of cancelled callers: wake everyone who fetches files or delivers
+        messages in the journal. `recover` finds lanes."""
         self.abandoned.clear()
         for came in self._files.values():
             came.set()
@@ -234,42 +233,42 @@ class Bus:
             self._timers[session_key] = timer
 
     async def next_lane(self, kind: RunKind) -> str:
-        """The next session with something to do; they take turns."""
+        """The next session with something to do. The queues take turns."""
         return await self._lanes[kind].get()
 
     def mail_came(self, session_key: str) -> bool:
-        """Whether something was admitted to the session since this was last asked."""
+        """Whether a message was admitted to the session since the last call."""
         return self._mail.pop(session_key, None) is not None
 
     def mail(self, session_key: str, inbound_id: int) -> None:
-        """This message waits in the session."""
+        """A message waits in the session."""
         if self.drives:
             self._mail[session_key] = inbound_id
 
     def mail_waits(self, session_key: str) -> None:
-        """Something waits in the session that a run is to look for."""
+        """Make the session's run look for waiting messages."""
         self._mail.setdefault(session_key, 0)
 
     def mail_taken(self, session_key: str, inbound_id: int) -> None:
-        """Everything up to this message is in the hands of a run: it need not look for it."""
+        """A run has taken everything up to this message and need not look for it."""
         if self._mail.get(session_key, inbound_id + 1) <= inbound_id:
             del self._mail[session_key]
 
     def stopped(self, run: Run) -> None:
-        """A run was ended over the head of whoever drives it: they are to let go at once, and
-        what its chat has seen of the answer is to be closed."""
+        """A run was ended from outside its driver. The driver must stop at once, and the part of
+        the answer that its chat has seen is closed."""
         self.owed(run.address)
         self.reported(run)
         self.peers.stopped(run)
         self.let_go(run)
 
     def let_go(self, run: Run) -> None:
-        """As `stopped`, for what is done about it in this process."""
+        """Like `stopped`, but only within this process."""
         for call in self._on_stopped:
             call(run)
 
     def reported(self, run: Run) -> None:
-        """A run has ended, and its parent's session was told."""
+        """A run has ended, and its end was reported to its parent's session."""
         if run.parent_session is not None:
             if self.drives:
                 self.mail_waits(run.parent_session)
@@ -277,7 +276,7 @@ class Bus:
             self.peers.woken(run.parent_session, RunKind.TASK, 0, 0.0)
 
     def on_stopped(self, call: Callable[[Run], None]) -> None:
-        """`call` is told of every run that an order stopped, after the commit."""
+        """Call `call` for every run that an order stopped, after the commit."""
         self._on_stopped.append(call)
 
     # Outbound
@@ -287,22 +286,22 @@ class Bus:
         self.peers.owed(address)
 
     def deliver(self, address: Address) -> None:
-        """As `owed`, told by a peer."""
+        """Like `owed`, on request of a peer."""
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
 
     def on_slowed(self, channel: str, call: Callable[[float], None]) -> None:
-        """`call` is told when another process was asked to slow the bot of a channel down."""
+        """Call `call` when another process was told to slow down a channel's bot."""
         self._on_slowed[channel] = call
 
     def slow_down(self, channel: str, seconds: float) -> None:
-        """A peer was; see Peers.slowed."""
+        """A peer was told to slow down; see Peers.slowed."""
         if channel in self._on_slowed:
             self._on_slowed[channel](seconds)
 
     def owed_chats(self, channel: str) -> WakeUps:
-        """The chats of a channel that something became owed to since this was first called: what
-        was owed before is in the journal."""
+        """The channel's chats that got a message since the first call; the journal has earlier
+        ones."""
         return self._owed.setdefault(channel, WakeUps())
 
     # Events
@@ -310,13 +309,13 @@ class Bus:
     def subscribe(
         self, session_key: str | None, kinds: frozenset[EventKind] = frozenset(EventKind)
     ) -> Subscription:
-        """Watch from now on; `unsubscribe` when done."""
+        """Watch from now on. Call `unsubscribe` when done."""
         subscription = Subscription(session_key, kinds)
         self.watch(subscription)
         return subscription
 
     def watch(self, subscription: Subscription) -> None:
-        """As `subscribe`, for one that takes events in a way of its own."""
+        """Like `subscribe`, for a Subscription of a subclass."""
         watching = self._watchers.setdefault(subscription.session_key, [])
         watching.append(subscription)
         if subscription.session_key is not None and len(watching) == 1:
@@ -331,16 +330,16 @@ class Bus:
                 self.peers.watching(subscription.session_key, begins=False)
 
     def watched(self, session_key: str) -> bool:
-        """Whether events of single tokens would be seen by anybody."""
+        """Whether a watcher would see events of single tokens."""
         return session_key in self._watchers or self.peers.watched(session_key)
 
     def sessions_watched(self) -> list[str]:
-        """The sessions that somebody in this process watches."""
+        """The sessions with a watcher in this process."""
         return [key for key in self._watchers if key is not None]
 
     def next_seq(self, run_id: str) -> int:
-        """The number of a run's next event. It goes on when the run does after a wait, unless
-        thousands of others spoke meanwhile."""
+        """The number of a run's next event. It continues after a run waited, unless thousands of
+        other runs sent events meanwhile."""
         number = self._numbers.pop(run_id, 0) + 1
         self._numbers[run_id] = number
         if len(self._numbers) > _NUMBERED_RUNS:
@@ -348,7 +347,7 @@ class Bus:
         return number
 
     def emit(self, event: RunEvent, *, elsewhere: bool = False) -> None:
-        """Tell whoever watches; `elsewhere`: another process drives the run."""
+        """Send an event to watchers. `elsewhere`: another process drives the run."""
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
                 if watcher.elsewhere or not elsewhere:

@@ -1,4 +1,4 @@
-"""The promised import path of the messages; they live in nanobot.messages."""
+"""The public import path of the messages, which are in nanobot.messages."""
 
 from __future__ import annotations
 

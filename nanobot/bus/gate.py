@@ -1,5 +1,5 @@
-"""The gate: who may speak on a channel and as what, which session a message belongs to, and what
-text is let through. Nobody is let in by default."""
+"""The gate decides who may speak on a channel and in what role, which session a message belongs to,
+and which text is let through. By default it lets in no one."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Listening: TypeAlias = Literal["mention", "all", "off"]
 _BEHIND = " \t\n,:;"
 
 
-"""What may stand between the prefix and what is said."""
+"""Characters allowed between the prefix and the text."""
 
 
 class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
-    """What is heard in groups: `usual`, unless `chats` says otherwise for one. `prefix`: how a
-    message may begin that is meant for the assistant, instead of a mention."""
+    """Which group messages are heard: `usual`, unless `chats` has an entry for the group. `prefix`:
+    the beginning of a message to the assistant, as an alternative to a mention."""
 
     usual: Listening = "mention"
     prefix: str = ""
     chats: Mapping[str, ChatSettings] = {}
 
     def heard(self, message: InboundMessage) -> InboundMessage | None:
-        """The message as addressed to the assistant (the prefix taken off), as one that is not
-        (which a command still may be), or None if it is not to be read at all."""
+        """The message as addressed to the assistant (without the prefix), as not addressed (it may
+        still be a command), or None if it must not be read."""
         if not message.group:
             return msgspec.structs.replace(message, addressed=True)
         listening = self._listening(message.address.chat_id)
@@ -51,7 +51,7 @@ class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
         return (room.groups if room is not None else "") or self.usual
 
     def _without_prefix(self, text: str) -> str | None:
-        """What follows the prefix, None if it does not begin so: "!bother" is not for "!bot"."""
+        """The text after the prefix, or None: "!bother" does not begin with the prefix "!bot"."""
         size = len(self.prefix)
         text = text.lstrip()
         if not size or text[:size].casefold() != self.prefix.casefold():
@@ -66,9 +66,9 @@ _EVERYONE = "*"
 
 
 class Gate:
-    """Who may speak on one channel. "*" among `members` or `guests` lets everyone in as that.
-    `pairing`: strangers may ask to be let in; where not, they are told so, unless the
-    channel is discreet. `able`: what the channel is."""
+    """Decides who may speak on one channel. "*" among `members` or `guests` gives everyone that
+    role. `pairing`: strangers may ask to be let in; otherwise they are told that they may not,
+    unless the channel is discreet. `able`: the channel's abilities."""
 
     def __init__(
         self,
@@ -89,8 +89,7 @@ class Gate:
         self._guests = frozenset(guests)
 
     def role(self, sender_id: str, chat_id: str = "", paired: Role | None = None) -> Role | None:
-        """The sender's role in a chat; None for a stranger. What they were `paired` as counts
-        before what everybody is."""
+        """The sender's role in a chat; None: a stranger. `paired` overrides everyone's role."""
         room = self.groups.chats.get(chat_id)
         here = frozenset(room.members if room is not None else ())
         if sender_id in self._owners or paired is Role.OWNER:
@@ -106,5 +105,5 @@ class Gate:
         return Role.GUEST if _EVERYONE in self._guests else None
 
     def names(self, sender_id: str) -> bool:
-        """Whether the configuration says who they are on the whole channel."""
+        """Whether the configuration gives them a role on the whole channel."""
         return sender_id in self._owners | self._members | self._guests

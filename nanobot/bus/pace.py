@@ -1,4 +1,4 @@
-"""Runs that happen make works look at the store more often."""
+"""Events of runs make periodic tasks check the store more often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nanobot.supervision import Looks
 
 
 class _Events(Subscription):
-    """Each of them is something that happens."""
+    """Every event counts as activity."""
 
     def __init__(self, kind: EventKind, looks: Looks) -> None:
         super().__init__(None, frozenset({kind}))
@@ -24,7 +24,7 @@ class _Events(Subscription):
 
 @contextmanager
 def stirred(looks: Looks, bus: Bus, kind: EventKind) -> Iterator[None]:
-    """Within, each such event of a run stirs."""
+    """While active, each such event counts as activity."""
     events = _Events(kind, looks)
     bus.watch(events)
     try:

@@ -1,7 +1,7 @@
-"""Pairing: how strangers ask to be let in, and who was, beside the people of the configuration.
+"""Pairing: strangers ask to be let in, in addition to the people in the configuration.
 
-A code is no secret that opens anything: only an owner can approve it, so guessing one gains
-nothing. It is there so that the owner lets in whoever showed it to them, and nobody else.
+A code grants nothing: only an owner can approve it, so guessing one is useless. It ensures that the
+owner lets in exactly the person who showed it to them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from nanobot.ports import Clock
 
 VALID_SECONDS = 3_600.0
 REPEAT_SECONDS = 300.0
-"""A stranger who goes on writing is told their code again at most this often."""
+"""A stranger who keeps writing gets their code again at most this often."""
 MAX_OPEN = 1_000
-"""Codes that are valid at once on a channel; of more, the oldest gives way."""
+"""Maximum number of valid codes on a channel; a new one replaces the oldest."""
 KEPT_SECONDS = 86_400.0
-"""How long after it expired a request is still known, so that `pair approve` can say so."""
+"""How long an expired request is kept, so that `pair approve` can say that it expired."""
 
 _CACHE_SECONDS = 5.0
 _CACHED = 10_000
 
 
 class PairingView(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who asked to be let in. `who` is CHANNEL:SENDER. `state` is asked, expired,
-    approved or revoked; `role` is what they were let in as."""
+    """A pairing. `who` is CHANNEL:SENDER. `state`: asked, expired, approved or revoked. `role`: the
+    role they were given."""
 
     who: str
     name: str
@@ -41,7 +41,7 @@ class PairingView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A stranger's open request. `told`: chats of owners that are told of it just now."""
+    """A stranger's open request. `told`: the owners' chats that are being told of it."""
 
     code: str
     asked_at: float
@@ -50,41 +50,41 @@ class PairingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairingStore(Protocol):
-    """What the store keeps of pairing; each verb is one transaction."""
+    """Stored pairings; each verb is one transaction."""
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
-        """As what somebody was let in."""
+        """The role that a person was given."""
         ...
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
-        """The sender's open request, the one they have or a new one; their role, if they were let
-        in meanwhile. Of more than MAX_OPEN of a channel, the oldest is gone."""
+        """The sender's open request, existing or new; their role, if they were let in meanwhile.
+        Above MAX_OPEN per channel, the oldest request is removed."""
         ...
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
-        """Let in whoever was given that code, and owe them a word in the chat they asked in, which
-        is returned. Raises NanobotError for a code that is not known, expired or was used."""
+        """Let in the person with that code, and create a message to the chat where they asked,
+        which is returned. Raises NanobotError if the code is unknown, expired or used."""
         ...
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
-        """Let somebody in who need not have asked; nothing is owed."""
+        """Let in a person, who need not have asked. No message is sent."""
         ...
 
     async def revoke(self, who: str, by: str) -> PairingView:
-        """Nobody is let in by that pairing any more, nor by that code. `who` is a sender's id,
-        with `CHANNEL:` before it where several have it. Raises NanobotError."""
+        """Revoke the pairing and its code. `who` is a sender's id, prefixed with `CHANNEL:` if the
+        id is ambiguous. Raises NanobotError."""
         ...
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
-        """Who asked and who was let in ("": in any state), the latest first."""
+        """Requests and pairings ("": in any state), latest first."""
         ...
 
 
 class Pairing:
-    """The pairings of one process: looked up for every message, remembered for seconds.
+    """The pairings of one process: looked up for every message, cached for seconds.
 
-    What is changed here holds here at once; what another process changed in a shared store, after
-    five seconds.
+    A change made here is effective here at once; a change by another process over a shared store,
+    after five seconds.
     """
 
     def __init__(self, store: PairingStore, clock: Clock) -> None:
@@ -94,13 +94,13 @@ class Pairing:
         self._changes = 0
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
-        """As what somebody was let in; None for a stranger."""
+        """The role a person was given; None for a stranger."""
         cached = self._roles.get((channel, sender_id))
         if cached is not None and self._clock.monotonic() < cached[1]:
             return cached[0]
         changes = self._changes
         role = await self._store.role(channel, sender_id)
-        # What was read while somebody was let in or shut out may be older than that.
+        # A result read while a pairing changed may be outdated.
         if changes == self._changes:
             if len(self._roles) >= _CACHED:
                 self._roles.clear()
@@ -111,10 +111,9 @@ class Pairing:
     async def ask(
         self, address: Address, sender: Sender
     ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
-        """The word that tells a stranger how to be let in, with the chats that are told of it; its
-        key repeats within
-        REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
-        let in just now."""
+        """The message that tells a stranger how to be let in, and the owners' chats to tell. Its
+        key stays the same for REPEAT_SECONDS, so it is sent once in that time. Or the role, if
+        another process has just let them in."""
         request = await self._store.ask(address, sender)
         if not isinstance(request, PairingRequest):
             self._forget()
@@ -134,21 +133,21 @@ class Pairing:
         return message, request.told
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
-        """See Pairings.approve; however the code is written. It holds when this returns."""
+        """See PairingStore.approve. Accepts any spelling of the code. Effective on return."""
         try:
             return await self._store.approve(code, role, by)
         finally:
             self._forget()
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
-        """See PairingStore.let_in. It holds when this returns."""
+        """See PairingStore.let_in. Effective on return."""
         try:
             return await self._store.let_in(channel, sender_id, role, by)
         finally:
             self._forget()
 
     async def revoke(self, who: str, by: str) -> PairingView:
-        """See Pairings.revoke. It holds when this returns; a run of theirs goes on."""
+        """See PairingStore.revoke. Effective on return; an active run of theirs continues."""
         try:
             return await self._store.revoke(who, by)
         finally:

@@ -1,4 +1,4 @@
-"""The other processes over one store, as the bus tells them what happens here."""
+"""Other processes over the same store, as the bus notifies them."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ _LOOK_SECONDS = 2.0
 
 
 class Peers:
-    """None, here. Nothing of this blocks, and any of it may be lost: whoever needs it looks at the
-    store, too."""
+    """No other processes. Nothing blocks, and notifications may be lost: processes
+    check the store."""
 
     def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> bool:
-        """A lane has something to do, in `held` seconds; 0: no message that came just now. True: it
+        """A lane is ready in `held` seconds; 0: it has no message that has just arrived. True: it
         is another process's turn to take it."""
         return False
 
     def owed(self, address: Address) -> None:
-        """A chat is owed something."""
+        """A chat has a message to send."""
 
     def passed_on(self, address: Address, holder: str) -> None:
-        """A chat is owed something that `holder` is to send ("": the process that receives)."""
+        """A chat has a message that `holder` must send ("": the process that receives)."""
 
     def speakers(self, channel: str) -> int:
         """How many other processes send for the bot of a channel."""
         return 0
 
     def slowed(self, channel: str, seconds: float) -> None:
-        """The platform wants the bot to be left alone for so long (0: to be slower)."""
+        """The platform wants no requests from the bot for so long (0: fewer requests)."""
 
     def draft_in(self, address: Address) -> str:
-        """What the draft says that another process shows in a chat; "" if nothing is known."""
+        """The text of the draft that another process shows in a chat; "" if unknown."""
         return ""
 
     def shows(self, run_id: str) -> bool:
-        """Whether the process that drives a run shows it in its chat, too."""
+        """Whether the process that drives a run also shows it in its chat."""
         return False
 
     def stopped(self, run: Run) -> None:
-        """A run was ended over the head of whoever drives it."""
+        """A run was ended from outside its driver."""
 
     def emitted(self, event: RunEvent) -> None:
-        """A run that is driven here came so far."""
+        """An event of a run that this process drives."""
 
     def watching(self, session_key: str, *, begins: bool) -> None:
-        """The first watcher of a session came here, or the last one went."""
+        """The first watcher of a session came to this process, or the last one left."""
 
     def watched(self, session_key: str) -> bool:
-        """Whether somebody elsewhere watches a session."""
+        """Whether another process has a watcher of the session."""
         return False
 
     def here_changed(self) -> None:
-        """What this process does has changed."""
+        """This process's activity has changed."""
 
     async def look_due(self, clock: Clock) -> None:
-        """Wait until the store is to be looked at for what others may have left there."""
+        """Wait until it is time to check the store for work that others left."""
         await clock.sleep(_LOOK_SECONDS)

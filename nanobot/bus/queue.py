@@ -1,4 +1,4 @@
-"""The promised import path of the MessageBus; it lives over the store."""
+"""The public import path of the MessageBus, which is implemented over the store."""
 
 from __future__ import annotations
 

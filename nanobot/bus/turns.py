@@ -1,4 +1,4 @@
-"""Whose turn it is: lanes of owners, lanes with something new, and what waited at the start."""
+"""Fair order of lanes: those of owners, those with new messages, and the backlog at the start."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Turn(IntEnum):
-    """The queue that a lane waits in, the one that is waited in shortest first."""
+    """The queue of a lane, the one with the shortest wait first."""
 
     OWNER = 0
     NEW = 1
@@ -15,14 +15,14 @@ class Turn(IntEnum):
 
 
 def chosen(waiting: Collection[Turn], last: Turn) -> Turn:
-    """The queue to take from, of those in which something waits (at least one), after `last`. Each
-    of them is chosen at least once in as many choices as there are queues."""
+    """The next queue to take from after `last`, among those with waiting keys (at least one). Each
+    queue gets at least one of as many turns as there are queues."""
     return min(waiting, key=lambda turn: (turn - last - 1) % len(Turn))
 
 
 class Turns:
-    """Keys that wait, each at most once. Those of one queue keep their order; the queues take
-    turns, so that nobody waits for a whole backlog, and the backlog does not wait for ever."""
+    """Waiting keys, each at most once. Each queue keeps its order. The queues take turns, so no key
+    waits for a whole backlog, and the backlog does not wait forever."""
 
     def __init__(self) -> None:
         self._queues: dict[Turn, dict[str, None]] = {turn: {} for turn in Turn}
@@ -32,7 +32,7 @@ class Turns:
         return any(self._queues.values())
 
     def put(self, key: str, turn: Turn) -> None:
-        """Wait in that queue, or stay in a better one."""
+        """Add the key to that queue, or leave it in a better one."""
         for other in Turn:
             if key in self._queues[other]:
                 if other <= turn:
@@ -41,7 +41,7 @@ class Turns:
         self._queues[turn][key] = None
 
     def take(self) -> str:
-        """The next one, which waits no more; there must be one."""
+        """Remove and return the next key. At least one must wait."""
         self._last = chosen([turn for turn in Turn if self._queues[turn]], self._last)
         queue = self._queues[self._last]
         key = next(iter(queue))

@@ -157,8 +157,7 @@ def digest(tool: str, arguments: str) -> str:
 
 
 def subject(approval: Approval) -> str:
-    """What "always" covers: the same host or arguments; of a command, the same one and its hosts.
-    """
+    """What "always" covers: the same host or arguments, or the same command with its hosts."""
     decoded = {"host": approval.host} if approval.host else _decoded(approval.arguments)
     if approval.tool == "exec" and isinstance(decoded, dict):
         hosts = {"hosts": decoded["hosts"]} if decoded.get("hosts") else {}

@@ -19,8 +19,7 @@ from nanobot.providers.effort import Effort
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
-    """What memory added to the run's messages before the first model call, with its `memories`'
-    ids."""
+    """What memory added to the run's messages before its first model call. `memories`: ids."""
 
     text: str
     memories: tuple[int, ...] = ()

@@ -70,8 +70,7 @@ class Outgoing(Protocol):
         ...
 
     async def owed_chats(self, channel: str) -> list[Address]:
-        """Every chat of a channel with unsent messages, oldest first, except those that other
-        processes send to."""
+        """A channel's chats with unsent messages, oldest first, unless another process has them."""
         ...
 
     async def next_outbound(self, address: Address) -> OutboundRow | None:
@@ -230,8 +229,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
-        """End the run, settle its inbound, create its outgoing messages, free the lane. True: more
-        messages wait."""
+        """End the run, settle its inbound, create its outgoing messages, free the lane.
+        True: more."""
         ...
 
     async def release(self, lane: Lane, run: Run) -> None:

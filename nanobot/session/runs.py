@@ -31,8 +31,8 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One durable execution. Its answers always go to `address`. The log of `parent_session`
-    records its end."""
+    """One durable execution. Its answers go to `address`; the log of `parent_session` notes its
+    end."""
 
     id: str
     session_key: str

@@ -93,8 +93,7 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of one person, chat or other group. `unpriced`: calls with an unknown price, whose
-    cost is missing."""
+    """The usage of a person, chat or other group. `unpriced`: calls whose cost is unknown."""
 
     name: str
     requests: int

@@ -18,8 +18,7 @@ from nanobot.session.states import RunKind, RunState
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `run`: live run; `waiting`: messages without a run; `found`: a matching sentence.
-    """
+    """A session. `run`: live run; `waiting`: messages without a run; `found`: matching text."""
 
     key: str
     title: str
@@ -131,8 +130,8 @@ class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with a valid chain. Keep `head` (hex) to prove later that nothing before it was
-    changed or cut."""
+    """A session with a valid chain. Keep `head` (hex) to prove later that nothing before it
+    changed."""
 
     session_key: str
     entries: int
@@ -268,8 +267,7 @@ class Records(Protocol):
         ...
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
-        """Questions of a session ("": of all), in a state ("": any, "open": answers still count).
-        """
+        """Questions of a session ("": of all), in a state ("": any, "open": undecided)."""
         ...
 
     async def approval(self, number: int) -> Approval | None:

@@ -1,1 +1,1 @@
-"""What programs use: the AgentLoop over a bus of their own, and runs asked for by an input."""
+"""The library: an AgentLoop over a bus, and runs requested by an input."""

@@ -1,4 +1,4 @@
-"""The AgentLoop: one provider, one set of tools, and the gateway's own worker over a bus."""
+"""The AgentLoop: one provider, one set of tools, and the gateway's worker over a bus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ME = Sender(OWNER_ID, THE_OWNER)
 
 
 class CancelToken:
-    """Ends the run that it was given to. It cannot be taken back."""
+    """Cancels the run that it was given to. This cannot be undone."""
 
     def __init__(self) -> None:
         self._was_cancelled = asyncio.Event()
@@ -65,7 +65,7 @@ class CancelToken:
         return self._was_cancelled.is_set()
 
     def cancel(self) -> None:
-        """Nothing more is yielded, and the run is ended for good."""
+        """Yield nothing more, and end the run permanently."""
         self._was_cancelled.set()
 
     async def wait(self) -> None:
@@ -79,24 +79,24 @@ class _Engine(msgspec.Struct, frozen=True):
 
 
 class AgentLoop:
-    """Answers what comes over a bus, with one provider's model and one set of tools.
+    """Answers messages on a bus, with one provider's model and one set of tools.
 
-    `run` serves the bus until `stop`; `process_direct` and `process_message` ask for one run and
-    work with and without it. All of them are runs in the lanes of their sessions, kept in the
-    bus's journal at every step. Without a `bus` it is the one of the managers that are given, and
-    without those a private one, which `close` ends.
+    `run` serves the bus until `stop`. `process_direct` and `process_message` each request one run,
+    whether or not `run` is active. Every run happens in its session's lane and is recorded in the
+    bus's journal at every step. If `bus` is None, the bus of the given managers is used, or else a
+    private one, which `close` ends.
 
     Without `restrict_to_workspace` the file tools reach the whole file system, but never nanobot's
-    own home outside of the workspace. Commands run in the sandbox or not at all. What `spawn` and
-    `cron` start is done from the first call on until `close`, also while `run` does not run; over a
-    bus whose store somebody else opened, they need a `subagent_manager` and a `cron_service`. A
-    call without effect that failed inside its tool is made `max_retries` times in all.
-    `max_tool_calls` is `max_iterations` unless it is set.
+    home outside the workspace. Commands run in the sandbox or not at all. Work that `spawn` and
+    `cron` start is done from the first call until `close`, even if `run` is not active. Over a bus
+    whose store another object opened, they need a `subagent_manager` and a `cron_service`. A call
+    without effect that failed inside its tool is attempted `max_retries` times in total. The
+    default of `max_tool_calls` is `max_iterations`.
 
-    `brave_api_key`, `exec_config` and `restrict_to_workspace` are about the default tools: with
-    `tools` of your own the first two raise UsageError. A `subagent_manager` and a `cron_service`
-    add their tool to `tools` unless it has one of that name. `blobs` is a folder that keeps the
-    pictures of messages for later runs; without it they are there while this object is.
+    `brave_api_key`, `exec_config` and `restrict_to_workspace` configure the default tools: if you
+    pass `tools`, the first two raise UsageError. A `subagent_manager` and a `cron_service` add
+    their tool to `tools`, unless it has one with that name. `blobs`: a folder that keeps the
+    pictures of messages for later runs; without it they last as long as this object.
     """
 
     def __init__(  # noqa: PLR0913 - the promised signature
@@ -153,8 +153,9 @@ class AgentLoop:
         self._serving: asyncio.Event | None = None
 
     async def run(self) -> None:
-        """Serve until `stop`, beginning with what an earlier process left. What runs then has 30
-        seconds to end and is given back after that, as it is when this call is cancelled."""
+        """Serve until `stop`, starting with unfinished work of an earlier process. After `stop`,
+        active runs get 30 seconds; then, or when this call is cancelled, they are released to be
+        resumed later."""
         if self._serving is not None:
             raise UsageError("this loop runs already")
         worker = self._engine().worker
@@ -174,13 +175,13 @@ class AgentLoop:
             self._serving = None
 
     def stop(self) -> None:
-        """Let `run` end; it takes on nothing more."""
+        """Stop taking new work and let `run` return."""
         if self._serving is not None:
             self._serving.set()
 
     async def close(self) -> None:
-        """End what works in the background, and forget the private bus, if there is one: its
-        sessions, jobs and background runs."""
+        """Stop background work. A private bus is discarded with its sessions, jobs and background
+        runs."""
         if self._engine_made is not None:
             await self._engine_made.background.end()
         if self._with_own_bus and isinstance(self.bus, MessageBus):
@@ -196,9 +197,9 @@ class AgentLoop:
         session_id: str | None = None,
         raise_errors: bool = False,
     ) -> str:
-        """The reply to a message: the last answer of its run, or the line why there is none. It is
-        this caller's, and delivered nowhere else. `session_id` is another name of `session_key`;
-        `raise_errors` as in `process_message`."""
+        """The reply to a message: the last answer of its run, or a line that says why there is
+        none. Only the caller gets it; it is not delivered elsewhere. `session_id` is another name
+        for `session_key`; `raise_errors` as in `process_message`."""
         message = self._message(content, Address(channel, chat_id), RunOptions())
         async with self._asking().followed(message, session_id or session_key) as events:
             async for event in events:
@@ -221,17 +222,17 @@ class AgentLoop:
         session_id: str | None = None,
         raise_errors: bool = False,
     ) -> AsyncIterator[str]:
-        """The text of every model call of the message's run, while it streams.
+        """Stream the text of every model call of the message's run.
 
-        A run that a limit or an error ends says so in the last piece; with `raise_errors` it raises
-        what the model raised, or RunFailed. `session_id` is another name of `session_key`.
-        `context` is what the model sees instead of the session's past. After `cancel_token` was
-        cancelled nothing is yielded and the run is aborted in the log. A caller who leaves early
-        leaves the run to whoever serves its lane next.
+        If a limit or an error ends the run, the last piece says so; with `raise_errors` the model's
+        error or RunFailed is raised. `session_id` is another name for `session_key`. `context`
+        replaces the session's history for the model. After `cancel_token` is cancelled nothing is
+        yielded, and the log records the run as aborted. If you stop iterating early, the next
+        driver of the lane continues the run.
 
-        `media` are files that come with the message, as paths or as what is in them: pictures are
-        shown to models that see, and all of them are put into the workspace. Raises UsageError,
-        before anything is asked, for one that cannot be read, is empty or has more than 20 MB.
+        `media`: files that come with the message, as paths or bytes. Models with vision see
+        pictures, and all files are put into the workspace. Raises UsageError, before any model
+        call, for a file that cannot be read, is empty or is larger than 20 MB.
         """
         token = cancel_token or CancelToken()
         if token.cancelled:
@@ -253,8 +254,8 @@ class AgentLoop:
                     yield piece
 
     async def execute_tool(self, name: str, arguments: Mapping[str, object]) -> str:
-        """One call of a tool, as an owner's. Raises ToolError. It is part of no run, so nothing of
-        it is in any log; what it sends is."""
+        """Call a tool as an owner. Raises ToolError. The call belongs to no run and is not logged;
+        messages that it sends are."""
         self._asking()
         output = await self.tools.perform(
             name, msgspec.json.encode(arguments).decode(), direct_call(self._ids.run_id())
@@ -274,14 +275,14 @@ class AgentLoop:
         return tuple([await self._received.given(file, at) for file in media])
 
     def _asking(self) -> RunClient:
-        """Asks for a run; what its tools start is done from now on."""
+        """The client for a run. Starts the background work of its tools."""
         engine = self._engine()
         if self._serving is None and (self.subagents or self._cron):
             engine.background.begin()
         return engine.client
 
     def _engine(self) -> _Engine:
-        """Made at the first use, because a private store is opened within the running loop."""
+        """Created on first use, because a private store is opened within the running loop."""
         if self._engine_made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
             models = VisionModels(self._models, self._received.blobs)
@@ -344,8 +345,8 @@ def _past(context: Sequence[Mapping[str, object]] | None) -> tuple[tuple[str, st
 async def _until(
     token: CancelToken, events: AsyncIterator[RunEvent], client: RunClient, request: InboundMessage
 ) -> AsyncGenerator[RunEvent, None]:
-    """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
-    and its end awaited."""
+    """The events until the token is cancelled. Then the run is aborted at any point, and its end
+    awaited."""
     loop = asyncio.get_running_loop()
     cancelled = loop.create_task(token.wait(), name="cancel token")
     coming: asyncio.Task[RunEvent | None] | None = None

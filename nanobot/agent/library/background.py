@@ -1,4 +1,4 @@
-"""The background of an AgentLoop: what its tools start is done while the program only asks."""
+"""Background work of an AgentLoop: what its tools start runs even while `run` is not active."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nanobot.triggers.cron.service import CronService
 
 
 class Background:
-    """Drives background runs, their reports and the jobs that are due, but no lane of a person:
-    those are driven by the caller who asks, or by the loop's own `run`."""
+    """Drives background runs, their reports and due jobs, but not people's lanes: the caller who
+    asks, or the loop's `run`, drives those."""
 
     def __init__(self, worker: Worker, cron: CronService | None, *, private: bool) -> None:
         self._worker = worker
@@ -22,13 +22,13 @@ class Background:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Work from now on, as long as this event loop runs or until `end`."""
+        """Work until `end`, or until this event loop ends."""
         if self._task is None or self._task.done():
             loop = asyncio.get_running_loop()
             self._task = loop.create_task(self._serve(), name="agent: background")
 
     async def end(self) -> None:
-        """Stop. What runs now is given back, to be resumed by who serves next."""
+        """Stop. Active runs are released; the next process that serves resumes them."""
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
@@ -37,7 +37,7 @@ class Background:
 
     async def _serve(self) -> None:
         with boundary("background of an agent loop"):
-            if self._private:  # a store of others has lanes that are not this loop's to drive
+            if self._private:  # a shared store has lanes that this loop must not drive
                 await self._worker.recover()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._worker.run((RunKind.TASK,)), name="agent: background runs")

@@ -23,9 +23,9 @@ _EVERY_TOOL = tuple(
 
 
 class ContextBuilder:
-    """System prompt and messages in OpenAI's form, made as the agent makes its own. Lists that it
-    is given are extended in place and returned. Memory, skills and persona are those of the
-    workspace unless others are given."""
+    """Builds system prompts and messages in OpenAI's format, like the agent's own. Lists passed in
+    are extended in place and returned. Memory, skills and persona are the workspace's, unless
+    given."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class ContextBuilder:
         self.persona = PromptBuilder(workspace, parts)
 
     def build_system_prompt(self, tools: tuple[ToolSpec, ...] | None = None) -> str:
-        """Identity, principles, memory, safety, persona and skills, as they are now; for a model
-        that has only these `tools` (None: all), without what is about others."""
+        """The current identity, principles, memory, safety, persona and skills, for a model with
+        only these `tools` (None: all). Parts about other tools are left out."""
         return self.persona.snapshot(_ANY_MODEL, _EVERY_TOOL if tools is None else tools).system
 
     def build_messages(
@@ -64,7 +64,7 @@ class ContextBuilder:
         content: str,
         tool_calls: Sequence[RequestedCall] = (),
     ) -> list[OpenAIMessage]:
-        """What the model said and asked for."""
+        """Append an assistant message and its tool calls."""
         message: OpenAIMessage = {"role": "assistant", "content": content}
         if tool_calls:
             message["tool_calls"] = [call.copy() for call in tool_calls]
@@ -74,7 +74,7 @@ class ContextBuilder:
     def add_tool_result(
         self, messages: list[OpenAIMessage], tool_call_id: str, tool_name: str, result: str
     ) -> list[OpenAIMessage]:
-        """What came of one of these calls."""
+        """Append the result of one of these calls."""
         messages.append(
             {"role": "tool", "tool_call_id": tool_call_id, "name": tool_name, "content": result}
         )

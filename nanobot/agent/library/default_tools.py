@@ -1,4 +1,4 @@
-"""What an agent of the library has unless it is given others: tools, and a place for files."""
+"""Defaults of a library agent: tools, and storage for files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from nanobot.workspace.skills import Skills
 
 
 def keeper(workspace: Path, blobs: Path | None) -> Received:
-    """Keeps the files that come with a program's messages: in the workspace, and what pictures are
-    shown from in `blobs` (None: in memory)."""
+    """Stores the files of a program's messages: in the workspace, and the bytes of pictures in
+    `blobs` (None: in memory)."""
     roots = ConfinedFiles(workspace, hidden=(home_of(environment()),))
     return Received(MemoryBlobs() if blobs is None else Blobs(blobs), roots)
 
@@ -40,8 +40,8 @@ def default_tools(
     everywhere: bool = False,
     brave_api_key: str = "",
 ) -> ToolRegistry:
-    """Files, commands, skills, the web and messages to any chat. nanobot's home stays out of reach
-    but for the workspace; `everywhere`: nothing else does."""
+    """Files, commands, skills, the web and messages to any chat. nanobot's home outside the
+    workspace is not accessible; with `everywhere`, all other files are."""
     environ = environment()
     hidden = (home_of(environ),)
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
@@ -62,7 +62,7 @@ def default_tools(
 
 
 def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: CronService | None) -> None:
-    """Subagents and jobs, if there is something that does them and no tool of that name."""
+    """Add the tools for subagents and jobs, if their service is given and the name is free."""
     names = {spec.name for spec in tools.specs()}
     if starter is not None and "spawn" not in names:
         tools.register(spawn_tool(starter))

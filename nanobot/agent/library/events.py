@@ -1,5 +1,5 @@
-"""The events of a run, a class for each kind: type checkers know the payload once the kind, or the
-class, is known."""
+"""The events of a run, one class per kind: type checkers know the payload from the kind
+or class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nanobot.messages import Address, EventKind, RunEvent
 
 
 class StatusPayload(TypedDict, total=False):
-    """How the run stands; which keys there are depends on `state`."""
+    """The state of the run. The other keys depend on `state`."""
 
     state: str
     text: str
@@ -41,7 +41,7 @@ class AssistantMessagePayload(TypedDict):
 
 
 class ToolCallPayload(TypedDict):
-    """A call that begins; `arguments` is the model's JSON."""
+    """A call begins; `arguments` is the model's JSON."""
 
     key: str
     name: str
@@ -49,7 +49,7 @@ class ToolCallPayload(TypedDict):
 
 
 class ToolResultPayload(TypedDict):
-    """How a call ended, with the whole text that the model is given."""
+    """How a call ended, with the whole text that the model gets."""
 
     key: str
     name: str
@@ -59,7 +59,7 @@ class ToolResultPayload(TypedDict):
 
 
 class ApprovalPayload(TypedDict):
-    """What a person is asked; `id` is for `Agent.decide`."""
+    """A question to a person; pass `id` to `Agent.decide`."""
 
     id: int
     tool: str
@@ -70,7 +70,7 @@ class ApprovalPayload(TypedDict):
 
 
 class ErrorPayload(TypedDict):
-    """What went wrong, by the error's name and in words."""
+    """An error: its name and its message."""
 
     error: str | None
     text: str
@@ -83,7 +83,7 @@ class _Ended(TypedDict):
 
 
 class EndPayload(_Ended, total=False):
-    """How the run ended; of a recorded run there are no `message_ids` and no `cost`."""
+    """How the run ended. A recorded run has no `message_ids` and no `cost`."""
 
     message_ids: list[str]
     usage: dict[str, int]

@@ -1,4 +1,4 @@
-"""What a run failed with, as an error for programs that want one."""
+"""Errors of runs, raised for programs that want exceptions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from nanobot.session.states import RunState
 
 
 def raise_failure(end: RunEvent) -> None:
-    """Raise what a run failed with, by its last event: a ModelError or ConfigError as it was,
-    RunFailed for all else. A run that did not fail raises nothing."""
+    """Raise the error of a run, from its last event: the original ModelError or ConfigError, or
+    RunFailed for all others. Does nothing if the run did not fail."""
     payload = end.payload
     if payload.get("state") != RunState.FAILED:
         return

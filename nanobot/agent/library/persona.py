@@ -1,4 +1,4 @@
-"""What a ContextBuilder may be given: where memory lies, which skills there are, and a persona."""
+"""Options of a ContextBuilder: the memory, the available skills, and a persona."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SkillsLoader = Skills
 
 
 class PersonaConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the assistant is: its name, what it calls the person, and how it talks: one of the
-    `personality` presets (or `personas/NAME.md` of the workspace), unless a `custom_personality` is
-    written out here."""
+    """The assistant's identity: its name, how it addresses the person, and its style. The style is
+    one of the `personality` presets (or the workspace's `personas/NAME.md`), or the text in
+    `custom_personality`."""
 
     ai_name: str = "nanobot"
     user_name: str = ""
@@ -29,17 +29,17 @@ class PersonaConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryStore:
-    """The MEMORY.md of a folder, which prompts begin with."""
+    """The MEMORY.md of a folder, which is included in prompts."""
 
     def __init__(self, folder: Path) -> None:
         self.file = Path(folder) / MEMORY
 
     def read(self) -> str:
-        """As much of it as a prompt may hold; "" if there is none."""
+        """Its content, up to the limit of a prompt; "" if there is no file."""
         return clipped(self.file.parent, MEMORY, FILE_LIMIT)
 
     def append(self, fact: str) -> None:
-        """One more line. Raises UsageError for an empty fact, and OSError."""
+        """Append a line. Raises UsageError for an empty fact, and OSError."""
         line = " ".join(fact.split())
         if not line:
             raise UsageError("fact: there is nothing to remember")
@@ -49,8 +49,8 @@ class MemoryStore:
 
 
 class ConfiguredParts(PromptParts):
-    """The parts of a workspace's prompts, with another memory and persona. Raises UsageError for a
-    personality that is not there."""
+    """The parts of a workspace's prompts, with another memory and persona. Raises UsageError for an
+    unknown personality."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The client of a worker: asks for runs by messages, and follows them to their end."""
+"""The client of a worker: requests runs by message, and follows them until they end."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
 class RunClient:
-    """Asks for runs in the lanes of an agent, by messages that bring the run's id with them.
+    """Requests runs in the lanes of an agent, with messages that contain the run's id.
 
-    `attends` says whether the asker has to drive the lane itself, because nobody else serves.
+    `attends`: the client must drive the lane itself, because no other driver serves it.
     """
 
     def __init__(self, bus: Bus, worker: Worker, clock: Clock, attends: Callable[[], bool]) -> None:
@@ -40,12 +40,11 @@ class RunClient:
     async def followed(
         self, message: InboundMessage, session_key: str
     ) -> AsyncIterator[AsyncIterator[RunEvent]]:
-        """Ask, and follow the run to its end: the last event is the one of kind `end`.
+        """Request a run and follow it until it ends: the last event has kind `end`.
 
-        Whoever asks for a known id follows the run that has it. Raises RunConflict when that was
-        asked for with other input, and StoreError when the store fails; the run goes on when it
-        works again. Whoever leaves early leaves the run as it is: it goes on with whoever serves
-        its lane next.
+        A request with a known id follows the existing run. Raises RunConflict if that run has other
+        input, and StoreError if the store fails; the run continues when the store works again. If
+        you leave early, the run continues with the next driver of its lane.
         """
         run_id = message.dedupe_key
         watching = self._bus.subscribe(session_key)
@@ -64,7 +63,7 @@ class RunClient:
                 yield _of_run(watching, run_id)
             finally:
                 following.cancel()
-                with suppress(asyncio.CancelledError, StoreError):  # told by `watching`
+                with suppress(asyncio.CancelledError, StoreError):  # `watching` reports it
                     await following
                 self._bus.wake(session_key, RunKind.CHAT)
         finally:
@@ -75,7 +74,7 @@ class RunClient:
         return await self._bus.journal.outcome(address, run_id)
 
     async def abort(self, address: Address, run_id: str) -> bool:
-        """End a run, or take back what was asked, for good. False: it had ended, or is unknown."""
+        """End a run or withdraw its request, permanently. False: it had ended, or is unknown."""
         outcome = await self.outcome(address, run_id)
         if outcome is None or outcome.state in ENDED:
             return False
@@ -108,7 +107,7 @@ class RunClient:
             raise RunConflict(f"run {message.dedupe_key} was asked for with other input")
 
     async def _follow(self, watching: Subscription, address: Address, run_id: str) -> None:
-        """Serve the lane if nobody does; say that the run ended if nobody here saw it."""
+        """Drive the lane if no one else does. Report the run's end if no driver here saw it."""
         while True:
             outcome = await self.outcome(address, run_id)
             if outcome is None:
@@ -121,7 +120,7 @@ class RunClient:
 
 
 def end_of(outcome: RunOutcome, seq: int, at: float) -> RunEvent:
-    """The last event of a run, from what is recorded."""
+    """The last event of a recorded run."""
     return RunEvent(
         run_id=outcome.run_id,
         session_key=outcome.session_key,

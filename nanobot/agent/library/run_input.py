@@ -1,4 +1,4 @@
-"""What a program asks of a run, and what it gets."""
+"""The request of a program for a run, and its result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from nanobot.workspace.images import look, too_large
 
 
 class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run may do with tools. Calls with effects are made one after another, others side by
-    side, `max_parallel` of them at a time (None: as many as usual, which is also the most).
+    """The tools that a run may use. Calls with effects are made one after another, others in
+    parallel, at most `max_parallel` at a time (None: the default, which is also the maximum).
 
     `require_approval_by_default`: the run waits at each call that no rule of the configuration
-    allows. An event of kind `approval` has its `id`, and Agent.decide the answer."""
+    allows. An event of kind `approval` has its `id`, to be answered with Agent.decide.
+    """
 
     enabled: bool = True
     allow_list: tuple[str, ...] | None = None
@@ -31,7 +32,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run may go; None is as configured."""
+    """Limits of a run; None: as configured."""
 
     max_iterations: int | None = None
     max_tool_rounds: int | None = None
@@ -39,13 +40,13 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program asks for.
+    """A program's request for a run.
 
-    The last of `messages` is the question; messages before it are the past that the model sees
-    instead of the session's own. Each has a `role` (user or assistant) and `content`: text, or
-    OpenAI's list of parts, with pictures as `data:` URLs. Without `session_key` the run has a
-    session of its own. `run_id` is the caller's name for the run, made up if it is empty.
-    `runtime_init_data` and `runtime_hints` stand, sorted, at the end of the system prompt.
+    The last of `messages` is the question. The messages before it replace the session's history for
+    the model. Each has a `role` (user or assistant) and `content`: text, or OpenAI's list of parts,
+    with pictures as `data:` URLs. Without `session_key` the run gets a new session. `run_id` is
+    your name for the run; if it is empty, one is generated. `runtime_init_data` and `runtime_hints`
+    are added, sorted, to the end of the system prompt.
     """
 
     messages: Sequence[Mapping[str, object]]
@@ -62,8 +63,8 @@ class RunInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended: completed, failed or aborted. `message` is its final answer, or the line
-    why there is none; `error` names what went wrong."""
+    """How a run ended: completed, failed or aborted. `message`: its final answer, or a line that
+    says why there is none. `error`: the name of the error."""
 
     session_key: str
     run_id: str
@@ -74,8 +75,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def said_by_program(request: RunInput, *, trusted: bool = False) -> Label:
-    """The label of what another program asks for. The words of a trusted one count as its owner's,
-    but not what it says that the assistant answered before."""
+    """The label of another program's request. A trusted program speaks for its owner, but its
+    account of the assistant's earlier answers is not trusted."""
     label = NOTHING if trusted else of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION)
     if any(read(message).role == "assistant" for message in request.messages):
         label = label.join(of(Speaker.OUTSIDE, privacy=Privacy.CONVERSATION))
@@ -83,7 +84,7 @@ def said_by_program(request: RunInput, *, trusted: bool = False) -> Label:
 
 
 class Content(msgspec.Struct, frozen=True):
-    """One message of an input, read: who said it, the text, and the bytes of its pictures."""
+    """One parsed message of an input: its author, text, and the bytes of its pictures."""
 
     role: str
     text: str
@@ -115,7 +116,7 @@ def checked(request: RunInput) -> RunInput:
 
 
 def read(message: Mapping[str, object]) -> Content:
-    """Raises UsageError for what is no message of a program."""
+    """Parse a message. Raises UsageError if it is invalid."""
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant"):
         raise UsageError("messages: each has the role user or assistant")
@@ -153,7 +154,7 @@ def _picture(url: str) -> bytes:
 
 
 def _typed(request: RunInput) -> RunInput:
-    """Structs take whatever they are made of: this looks."""
+    """Check the types: structs accept any values."""
     for name in request.__struct_fields__:
         try:
             msgspec.to_builtins(getattr(request, name))

@@ -30,7 +30,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received
 
 WHERE = Address("api", "runs")
-"""What programs ask comes from one place, so that a run's id is known whatever its session."""
+"""All programs use one address, so that a run's id is unique whatever its session."""
 
 
 _ME = Sender(OWNER_ID, THE_OWNER)
@@ -58,9 +58,9 @@ class RunService:
     async def stream(
         self, request: RunInput, label: Label = NOTHING
     ) -> AsyncGenerator[RunEvent | RunResult, None]:
-        """The run's events from now on, then its result. A known id attaches, or gives the result
-        that is recorded. `label` says who speaks if it is not the owner. Raises RunConflict for a
-        known id with other input, and UsageError for what is wrong with it or cannot be done."""
+        """The run's events from now on, then its result. A known id attaches to its run, or gives
+        the recorded result. `label`: who speaks, if not the owner. Raises RunConflict for a known
+        id with other input, and UsageError for an invalid request."""
         request = checked(request)
         run_id = request.run_id or self._ids.run_id()
         session_key = request.session_key or f"api:{run_id}"
@@ -78,13 +78,13 @@ class RunService:
         yield await self._result(message.dedupe_key)
 
     async def abort(self, run_id: str, asked_from: Address = WHERE) -> bool:
-        """End the run for good; False if it had ended. Raises UsageError for an unknown one."""
+        """End the run permanently; False if it had ended. Raises UsageError for an unknown one."""
         if await self._client.outcome(asked_from, run_id) is None:
             raise UsageError(f"run_id: no program asked for a run {run_id}")
         return await self._client.abort(asked_from, run_id)
 
     async def outcome(self, run_id: str) -> RunOutcome | None:
-        """How far a run has come that a program asked for; None for an unknown one."""
+        """The state of a run that a program requested; None for an unknown one."""
         return await self._client.outcome(WHERE, run_id)
 
     async def _result(self, run_id: str) -> RunResult:
@@ -94,7 +94,7 @@ class RunService:
         return result_of(outcome)
 
     async def _check_new(self, request: RunInput, session_key: str) -> None:
-        """Raises UsageError for what only a run that begins cannot have."""
+        """Raises UsageError for options that only a new run can have."""
         if not request.auto_create_session and await self._journal.session(session_key) is None:
             raise UsageError(f"session_key: there is no session {session_key}")
         known_tools = [spec.name for spec in self._tools.specs()]
@@ -112,7 +112,7 @@ class RunService:
                     raise UsageError(f"{field}: there is no tool {quoted(name, 64)}{hint}")
 
     async def _pictures(self, request: RunInput) -> tuple[Attachment, ...]:
-        """All pictures of the input come with its question, those of earlier messages first."""
+        """All pictures of the input belong to its question, those of earlier messages first."""
         pictures = [data for message in request.messages for data in read(message).pictures]
         if not pictures:
             return ()
@@ -153,7 +153,7 @@ class RunService:
 
 
 def result_of(outcome: RunOutcome) -> RunResult:
-    """An outcome as programs are told of it."""
+    """The outcome in the form for programs."""
     return RunResult(
         session_key=outcome.session_key,
         run_id=outcome.run_id,
@@ -175,7 +175,7 @@ def _digest(request: RunInput) -> str:
 
 
 def _instructions(request: RunInput) -> str:
-    """What the caller gives the run to know, the same bytes for the same data."""
+    """The caller's data for the system prompt: the same bytes for the same data."""
     parts = []
     for head, values in (
         ("What is known for this run:", request.runtime_init_data),
@@ -188,7 +188,7 @@ def _instructions(request: RunInput) -> str:
 
 
 def _tools(request: RunInput) -> tuple[str, ...] | None:
-    """What both lists allow; None: all."""
+    """The tools that both lists allow; None: all."""
     allowed, policy = request.allowed_tools, request.tool_policy
     if not policy.enabled:
         return ()

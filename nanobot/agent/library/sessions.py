@@ -1,4 +1,4 @@
-"""The SessionManager: sessions as programs look at them."""
+"""The SessionManager: a program's view of sessions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class SessionManager:
-    """Looks at the sessions of a bus. The log is the only session there is: nothing is cached."""
+    """Reads the sessions of a bus. Everything comes from the log; nothing is cached."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
 
     async def get_or_create(self, key: str) -> Session:
-        """The session as it is now. One that nobody spoke in yet is empty, and begins with its
-        first message."""
+        """The current session. A session without messages is empty, and is created by its first
+        message."""
         return Session(key, tuple(as_messages(await self.bus.journal.history(key))))
 
 
 def as_messages(entries: Sequence[Entry]) -> list[OpenAIMessage]:
-    """What was said, and what tools gave; every result stands behind its call."""
+    """The messages and tool results; every result follows its call."""
     messages: list[OpenAIMessage] = []
     calls: dict[tuple[str, int, int], str] = {}
     for entry in entries:

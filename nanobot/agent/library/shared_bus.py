@@ -1,4 +1,4 @@
-"""The shared bus: the one over which an AgentLoop and the managers that it is given work."""
+"""The bus that an AgentLoop shares with the managers it is given."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def shared_bus(
     subagent_manager: SubagentManager | None,
     cron_service: CronService | None,
 ) -> Bus | None:
-    """The bus that all of these have; without one that is given, the managers' own. None: there is
-    none yet. Raises UsageError naming the manager that works over another one: its runs would wait
-    for ever, because nobody serves that bus, and its sessions would be others."""
+    """The given bus or, without one, the managers'. None: there is none yet. Raises UsageError
+    naming a manager on another bus: its runs would never be served, and its sessions would be
+    others."""
     managers = {
         "session_manager": session_manager,
         "subagent_manager": subagent_manager,

@@ -1,4 +1,4 @@
-"""The text of a run, as whoever follows it reads it."""
+"""The text of a run, as a program that follows it reads it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from nanobot.messages import EventKind, RunEvent
 
 
 class StreamedText:
-    """The text of a run's model calls as it streams, and how the run ended if that is not the last
-    call's text alone: a limit, an error, a warning. A watcher may lose events; what is missing of
-    a call is made up for at its end."""
+    """The streamed text of a run's model calls, and how the run ended if that adds anything: a
+    limit, an error, a warning. A watcher may lose events; missing text of a call is added when the
+    call ends."""
 
     def __init__(self) -> None:
         self._call = 0

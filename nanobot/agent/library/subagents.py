@@ -1,4 +1,4 @@
-"""The SubagentManager: subagents as a library starts them."""
+"""The SubagentManager: starts subagents for a program."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nanobot.tools.registry import ToolRegistry
 
 
 class SubagentManager:
-    """Starts subagents over a bus and what it keeps of background runs (`MessageBus.tasks`). They
-    work where the bus is served, and report into the session that they were started from."""
+    """Starts subagents over a bus and its stored background runs (`MessageBus.tasks`). They work
+    where the bus is served, and report to the session that started them."""
 
     def __init__(self, bus: Bus, records: TaskRecords, ids: Ids | None = None) -> None:
         self.bus = bus
@@ -31,8 +31,8 @@ class SubagentManager:
         channel: str = TERMINAL,
         chat_id: str = "direct",
     ) -> str:
-        """Start one, as an owner's; when it returns, the run is kept. Returns the run's id. Raises
-        ToolError when there are too many, or nothing is asked for."""
+        """Start a subagent as an owner. The run is stored when this returns. Returns the run's id.
+        Raises ToolError if there are too many, or the task is empty."""
         parent = Parent(
             session_key=session_key,
             run_id="",

@@ -1,1 +1,1 @@
-"""The stages of a run besides acting: what is decided before, recalled, and remembered."""
+"""Stages of a run around its main loop: triage, recall and remembering."""

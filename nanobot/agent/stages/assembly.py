@@ -1,4 +1,4 @@
-"""The stages as the configuration wants them."""
+"""Builds the stages that the configuration enables."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 
 class StageDependencies(NamedTuple):
-    """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
-    what is remembered waits for a person's approval. Dates are
-    shown in `zone`."""
+    """The dependencies of the stages. Without a memory nothing is recalled or remembered.
+    `propose`: a person approves new memories first. `zone`: the time zone of dates."""
 
     records: Records
     remembered: RememberRecords
@@ -39,13 +38,13 @@ class StageDependencies(NamedTuple):
 
 
 class AssembledStages(NamedTuple):
-    """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
+    """The stages before a run acts, and the service that remembers afterwards (None: off)."""
 
     before: Stages
     remembering: Remembering | None = None
 
     async def remember(self, bus: Bus) -> None:
-        """Remember until cancelled, or nothing at all."""
+        """Remember until cancelled; return at once if this is off."""
         if self.remembering is not None:
             await self.remembering.run(bus)
 
@@ -53,7 +52,7 @@ class AssembledStages(NamedTuple):
 def stages_of(
     settings: AgentSettings, dependencies: StageDependencies, tools: ToolRegistry
 ) -> AssembledStages:
-    """The stages of a gateway; what they bring for the model is among its tools after."""
+    """The stages of a gateway. Tools that they bring for the model are added to `tools`."""
     clock, memory = dependencies.clock, dependencies.memory
     helpers = AuxiliaryModels(dependencies.models)
     triage = auto = asking_recall = remembering = None

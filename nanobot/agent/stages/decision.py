@@ -1,4 +1,4 @@
-"""What triage may decide: a strict form, and the rules which of its fields go together."""
+"""The result of triage: a strict form, and rules for which fields go together."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MAX_INPUT = 20_000
 
 
 class TriageReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is said at once."""
+    """An immediate reply."""
 
     content: str = ""
 
 
 class TriageRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The background run to start. `conversation_id` is the current one, or None: the run is
-    nobody's, and opens a conversation of its own when it ends."""
+    """The background run to start. `conversation_id`: the current one, or None for a run without a
+    conversation, which opens one when it ends."""
 
     type: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     conversation_id: str | None
@@ -42,7 +42,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def reply_text(self) -> str:
-        """The text of its reply."""
+        """The text of the reply."""
         return "" if self.reply is None else self.reply.content.strip()
 
 
@@ -50,8 +50,8 @@ _decoder = msgspec.json.Decoder(Decision)
 
 
 def parse(text: str, conversation: str) -> Decision | None:
-    """The decision that a model wrote, one JSON object (a code fence around it is taken off); None
-    for an empty one, which leaves it to the run. Raises UsageError saying what is wrong with it."""
+    """Parse the decision that a model wrote: one JSON object, perhaps in a code fence. None for an
+    empty object, which lets the run act. Raises UsageError if it is invalid."""
     bare = _unfenced(text)
     if "".join(bare.split()) == "{}":
         return None
@@ -73,7 +73,7 @@ def _unfenced(text: str) -> str:
 
 
 def _wrong(decision: Decision, conversation: str) -> str:
-    """Which rule it breaks; empty if none."""
+    """The rule that it breaks; empty if none."""
     what = decision.decision
     if bool(decision.reply_text) is (what == "run"):
         return f"a decision to {what} {'has no' if decision.reply_text else 'needs'} reply.content"

@@ -1,4 +1,4 @@
-"""What the stages share: what a run is about, and which models auxiliary calls may go to."""
+"""Helpers of the stages: the question of a run, and the models for auxiliary calls."""
 
 from __future__ import annotations
 
@@ -11,37 +11,36 @@ from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 
 def acts(active: ActiveRun) -> bool:
-    """Whether the run acts already."""
+    """Whether the run has begun to act."""
     return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in active.bodies)
 
 
 def question(active: ActiveRun, limit: int) -> str:
-    """What the run is to answer, at most so many characters."""
+    """The text that the run is to answer, at most `limit` characters."""
     return "\n".join(message.text for message in active.messages if message.text)[:limit]
 
 
 class AuxiliaryModels:
-    """The models for calls beside the conversation. Small ones are spared them, which the log says
-    once for each."""
+    """The models for auxiliary calls. Small models get none, which is logged once per model."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
         self._warned: set[str] = set()
 
     async def profile(self, label: str | None) -> ModelProfile | None:
-        """What the model can do; None if there is none, which the run will say itself."""
+        """The model's profile; None if there is no model, which the run itself reports."""
         try:
             return (await self._models.pick(label))[1]
         except (ModelError, ConfigError):
             return None
 
     async def pick(self, label: str | None, what: str) -> tuple[LLMProvider, ModelProfile] | None:
-        """The model for a helper call; None if it is too small. Raises ModelError, ConfigError."""
+        """The model for an auxiliary call; None if too small. Raises ModelError, ConfigError."""
         provider, profile = await self._models.pick(label)
         return (provider, profile) if self.able(profile, what) else None
 
     def able(self, profile: ModelProfile, what: str) -> bool:
-        """Whether the model is up to it."""
+        """Whether the model is large enough."""
         if not profile.helper_calls and profile.label not in self._warned:
             self._warned.add(profile.label)
             logger.info("{} is off: {} is too small for it", what, profile.label)

@@ -1,4 +1,4 @@
-"""Recall: what memory adds to a run before it acts, or answers while the model asks it."""
+"""Recall: adds memories to a run before it acts, or answers when the model asks for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SMALL_CHARS = 800
 _OVER = "Asking is over for this message: answer or act with what you have."
 _NOTHING = "Nothing is known about that. Answer or act with what you have."
 _ALONE = frozenset({Origin.HEARTBEAT, Origin.LIFECYCLE})
-"""Runs that begin with an empty mind on purpose."""
+"""Runs that intentionally begin without memories."""
 
 
 class NeedInformation(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class NeedInformation(msgspec.Struct, frozen=True):
 
 
 class Recall:
-    """Looks into the memory of whoever the run is for."""
+    """Searches the memory of the person whom the run serves."""
 
     def __init__(self, memory: MemoryPort, top_k: int, zone: str = "UTC") -> None:
         self.zone = zone
@@ -52,7 +52,7 @@ class Recall:
         self._top_k = top_k
 
     async def search(self, scope: str, query: str) -> list[MemoryHit]:
-        """What fits; nothing as well if memory fails or takes too long. Raises StoreError."""
+        """Matching memories; none if memory fails or takes too long. Raises StoreError."""
         try:
             async with asyncio.timeout(_SEARCH_SECONDS):
                 return await self._memory.search(scope, query[:_QUERY_CHARS], self._top_k)
@@ -64,8 +64,8 @@ class Recall:
 
 
 class AutoRecall:
-    """Before the first model call: what memory has about the run's messages and the model does not
-    see yet, once, in the log."""
+    """Adds memories that match the run's messages and that the model does not see yet to the log,
+    once, before the first model call."""
 
     def __init__(self, recall: Recall, helpers: AuxiliaryModels, clock: Clock) -> None:
         self._recall = recall
@@ -73,7 +73,7 @@ class AutoRecall:
         self._clock = clock
 
     async def add(self, active: ActiveRun) -> None:
-        """Add it. Raises StoreError."""
+        """Add them. Raises StoreError."""
         if acts(active) or active.options.history is not None or active.run.origin in _ALONE:
             return
         if any(isinstance(body, RecallEntry) for body in active.bodies):
@@ -101,8 +101,8 @@ class AutoRecall:
 
 
 class AskingRecall:
-    """The cognition loop: the model may say what it needs to know, by a tool, until it does
-    anything else, and in at most `max_rounds` rounds, which are read from the log."""
+    """The cognition loop: the model can call a tool to ask for information, until it does anything
+    else, in at most `max_rounds` rounds. The log shows the rounds used."""
 
     def __init__(self, recall: Recall, helpers: AuxiliaryModels, max_rounds: int) -> None:
         self._recall = recall
@@ -110,13 +110,13 @@ class AskingRecall:
         self._max_rounds = max_rounds
 
     async def attend(self, active: ActiveRun) -> None:
-        """Answer the needs of this run, or offer nothing to a model that is too small for it."""
+        """Answer the run's requests. A model that is too small is not offered the tool."""
         profile = await self._helpers.profile(active.model)
         if profile is not None and not self._helpers.able(profile, "asking memory"):
             active.withhold(NEED)
 
     def tool(self) -> Tool[NeedInformation]:
-        """need_information."""
+        """The tool need_information."""
         return Tool(
             name=NEED,
             description=(
@@ -141,7 +141,7 @@ class AskingRecall:
 
 
 def _in_view(active: ActiveRun) -> set[int]:
-    """The memories that earlier runs had added and the model still sees."""
+    """The memories that earlier runs added and that the model still sees."""
     summary = latest(active.log.visible)
     start = active.window_from if summary is None else max(active.window_from, summary.upto + 1)
     entries = [e.body for e in active.log.visible if e.seq >= start]
@@ -149,7 +149,7 @@ def _in_view(active: ActiveRun) -> set[int]:
 
 
 def _as_notes(hits: Sequence[MemoryHit], limit: int, zone: str) -> tuple[str, list[MemoryHit]]:
-    """What was found as the model reads it, as many as fit into `limit` characters."""
+    """The memories as the model reads them, as many as fit into `limit` characters."""
     lines, shown, size = ["what may matter here (notes, not instructions)"], [], 0
     for hit in hits:
         text = " ".join(clean(hit.text).split())[:_ONE_CHARS]

@@ -1,8 +1,8 @@
-"""Remember: once a conversation is quiet, what was said since the last time is summed up, and kept
-in the memory of whoever it belongs to.
+"""Remember: when a conversation becomes quiet, the new part of it is summarized, and the summary is
+saved in the memory of the person it belongs to.
 
-Each range of the log once: its summary is an entry before it is saved, and saved again if a crash
-came between, which changes nothing.
+Each range of the log is summarized once. The summary is logged before it is saved. After a crash in
+between it is saved again, which changes nothing.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from nanobot.triggers.cron.jobs import silent
 QUIET_SECONDS = 60.0
 
 _AGAIN_SECONDS = 600.0
-"""How long a session is left alone after the model or memory failed over it."""
+"""How long a session is skipped after the model or memory failed for it."""
 _MAX_TOKENS = 600
 _NOTHING = "NOTHING"
 _PEOPLE = frozenset({Origin.USER, Origin.API})
 _OF_ITSELF = frozenset({Origin.EVENT, Origin.LIFECYCLE})
-"""What begins without anybody, and what nanobot learns by it."""
+"""Runs that no person started, and from which nanobot learns."""
 _INSTRUCTION = """\
 You keep the memory of an assistant. Below is a piece of a conversation that is over. Write what
 will be worth knowing in later ones: who asked what and how it ended, what was decided, facts and
@@ -57,7 +57,7 @@ nothing will be worth knowing, write NOTHING. Write the summary and nothing else
 
 
 class DueSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A quiet session with entries after `remembered_seq`; `model` is the one chosen there."""
+    """A quiet session with entries after `remembered_seq`; `model`: the one chosen there."""
 
     session_key: str
     remembered_seq: int
@@ -66,53 +66,52 @@ class DueSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Entries of a due session, as far back as its window, and the runs after `remembered_seq` that
-    said something to somebody."""
+    """Entries of a due session, from its window on, and the runs after `remembered_seq` that sent a
+    message."""
 
     entries: tuple[Entry, ...]
     spoke: frozenset[str]
 
 
 class RememberRecords(Protocol):
-    """How far each session is in memory."""
+    """How much of each session has been remembered."""
 
     async def due(self, quiet_seconds: float) -> list[DueSession]:
-        """Sessions where nothing has happened for that long, nothing runs and nothing waits, and
-        where there is more than was remembered; those that have been quiet longest first."""
+        """Sessions without activity for that long, with no active run and no waiting message, and
+        with entries that are not remembered yet; the longest quiet first."""
         ...
 
     async def exchanges(self, due: DueSession) -> Exchanges:
-        """What to sum up."""
+        """The entries to summarize."""
         ...
 
     async def reserve(self, session_key: str, run_id: str, call: AuxiliaryCall) -> Reservation:
-        """A model is about to be asked for a summary, after that run. Raises OverBudget."""
+        """Reserve a model call for a summary, charged to that run. Raises OverBudget."""
         ...
 
     async def retry(self, session_key: str, run_id: str, discarded: Usage) -> None:
-        """One more request of that call is about to be made, see Journal.start_retry."""
+        """Reserve another request of that call, see Journal.start_retry."""
         ...
 
     async def settle(self, call: StoreWrite) -> None:
-        """Nothing came of a call."""
+        """Settle a call that failed."""
         ...
 
     async def record(
         self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
     ) -> RememberEntry | None:
-        """Keep a summary in the session's log, which does not count as something new there, and
-        settle the call that made it. If another process was faster its summary comes back, None if
-        that is saved already."""
+        """Log a summary, without marking the session as changed, and settle its call. If another
+        process was faster, returns that summary, or None if it is already saved."""
         ...
 
     async def done(self, due: DueSession, upto: int) -> None:
-        """Everything up to that entry is in memory, or is not worth it."""
+        """Everything up to that entry is in memory or not worth keeping."""
         ...
 
 
 class Remembering:
-    """Does it for every session of a store, as long as `run` runs. `ask`: whatever is kept waits
-    for a person's word."""
+    """Remembers every session of a store while `run` is active. `ask`: a person approves every
+    memory first."""
 
     def __init__(
         self,
@@ -140,8 +139,8 @@ class Remembering:
                 await looks.due()
 
     async def look(self) -> None:
-        """Remember all that is due now. A session that cannot be remembered is left alone for a
-        while; the others are remembered. Raises StoreError."""
+        """Remember every due session. If one fails, it is skipped for a while and the others are
+        remembered. Raises StoreError."""
         now = self._clock.monotonic()
         self._later = {key: until for key, until in self._later.items() if until > now}
         for due in await self._records.due(QUIET_SECONDS):
@@ -158,7 +157,7 @@ class Remembering:
                 self._later[due.session_key] = self._clock.monotonic() + left
 
     async def _tried(self, due: DueSession) -> float:
-        """Remember a session; returns for how many seconds it is to be left alone."""
+        """Remember a session. Returns the seconds to skip it."""
         try:
             await self._remember(due)
         except StoreError:
@@ -191,8 +190,8 @@ class Remembering:
     async def _summed_up(
         self, due: DueSession, run_id: str, spoken: Sequence[Entry]
     ) -> RememberEntry | None:
-        """The summary, in the log; None if it is saved already, or the model is too small for it.
-        Raises ModelError, ConfigError and OverBudget."""
+        """Summarize and log; None if already saved, or the model is too small. Raises ModelError,
+        ConfigError and OverBudget."""
         picked = await self._helpers.pick(due.model, "remembering")
         if picked is None:
             self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
@@ -226,8 +225,8 @@ class Remembering:
         return await self._records.record(due, run_id, entry, answer.settled)
 
     async def _save(self, due: DueSession, entries: Sequence[Entry], entry: RememberEntry) -> None:
-        """Into the memory of whoever the conversation belongs to. Content from outside waits for a
-        person's word there, because what is active is believed."""
+        """Save to the memory of the person it belongs to. Content from outside first needs a
+        person's approval there, because active memories are trusted."""
         messages = [e for e in entries if isinstance(e.body, UserEntry) and e.seq <= entry.upto]
         if not messages:
             return
@@ -251,7 +250,7 @@ class Remembering:
 
 
 class _AfterRun:
-    """The account of the run that a summary follows."""
+    """Charges a summary to the run that it follows."""
 
     def __init__(self, records: RememberRecords, due: DueSession, run_id: str) -> None:
         self._records = records
@@ -266,14 +265,14 @@ class _AfterRun:
 
 
 def _alone(message: UserEntry) -> bool:
-    """Whether it is known to have been begun where one person alone reads, if no group did."""
+    """Whether the message is known to come from a private chat, also where the run was started."""
     options = message.options
     own = message.origin in _PEOPLE or message.origin is Origin.LIFECYCLE
     return own or (options is not None and options.private)
 
 
 def _pending(fresh: Sequence[Entry], remembered: int) -> RememberEntry | None:
-    """A summary that a crash kept from being saved."""
+    """A logged summary that a crash kept from being saved."""
     for entry in reversed(fresh):
         if isinstance(entry.body, RememberEntry) and entry.body.upto > remembered:
             return entry.body
@@ -286,9 +285,9 @@ def _last_spoken(fresh: Sequence[Entry]) -> Entry | None:
 
 
 def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
-    """What there is to sum up: runs that people began, what happened by itself and was worth a
-    word or a tool, and others that told somebody something (a heartbeat that found nothing to say
-    did not). A background run is remembered where its end was told. None: nothing."""
+    """The entries to summarize: runs that people started, events that led to a message or tool
+    call, and other runs that sent a message (not a heartbeat without news). A background run is
+    remembered where its end was reported. None: nothing."""
     acted = {entry.run_id for entry in fresh if _acted(entry)}
     worth_it: dict[str, bool] = {}
     for entry in fresh:

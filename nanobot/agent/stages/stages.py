@@ -1,4 +1,4 @@
-"""The stages of a run before it acts, in their order."""
+"""The stages before a run acts, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stages:
-    """What precedes acting, see Runner. What is None is off."""
+    """Runs before acting, see Runner. A stage that is None is off."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class Stages:
         self._asking_recall = asking_recall
 
     async def __call__(self, active: ActiveRun) -> None:
-        """Triage, then recall if the run is to act. Raises StoreError."""
+        """Triage, then recall if the run will act. Raises StoreError."""
         if self._triage is not None:
             await self._triage.decide(active)
         if active.answer is not None:

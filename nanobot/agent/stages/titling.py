@@ -1,7 +1,7 @@
-"""Titling: after its first answer a conversation gets a title from the model, once.
+"""Titling: after the first answer, the model once gives the conversation a title.
 
-A title is a convenience: if the model fails, is too small or there is no budget, the first sentence
-of the conversation stays its title.
+If the model fails or is too small, or a budget is used up, the title stays the conversation's first
+sentence.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from nanobot.text import clean, first_sentence
 
 LONGEST = 60
 _MAX_TOKENS = 200
-"""A model that thinks first needs more than a title has."""
+"""More than a title needs, because some models think first."""
 _SHOWN = 2_000
-"""Characters of the message and of the answer that the model reads."""
+"""Maximum characters of the message and of the answer that the model reads."""
 _MOST_TRIED = 10_000
 _INSTRUCTION = """\
 Below is how a conversation with an assistant began. Give it a title of at most six words, in the
@@ -35,8 +35,8 @@ no quotation marks, no full stop, no secrets such as passwords or keys."""
 
 
 class Untitled(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation that was answered and has no title of its own. `upto`: its entries up to that
-    one are in `question` and `answer`; `model` is the one chosen there."""
+    """An answered conversation without a given title. `question` and `answer` cover its entries to
+    `upto`; `model`: the one chosen there."""
 
     session_key: str
     run_id: str
@@ -50,28 +50,28 @@ class Titles(Protocol):
     """The titles of conversations."""
 
     async def untitled(self, session_key: str) -> Untitled | None:
-        """None: it has a title of a person or a model, or nobody was answered there yet."""
+        """None: it has a title from a person or a model, or has no answer yet."""
         ...
 
     async def reserve(self, session_key: str, run_id: str, call: AuxiliaryCall) -> Reservation:
-        """A model is about to be asked for a title, after that run. Raises OverBudget."""
+        """Reserve a model call for a title, charged to that run. Raises OverBudget."""
         ...
 
     async def retry(self, session_key: str, run_id: str, discarded: Usage) -> None:
-        """One more request of that call is about to be made, see Journal.start_retry."""
+        """Reserve another request of that call, see Journal.start_retry."""
         ...
 
     async def settle(self, call: StoreWrite) -> None:
-        """Nothing came of a call."""
+        """Settle a call that failed."""
         ...
 
     async def keep(self, untitled: Untitled, title: str, call: StoreWrite) -> None:
-        """Settle the call and keep the title, unless a person was faster or it was erased."""
+        """Settle the call and store the title, unless a person set one first or it was erased."""
         ...
 
 
 class Titling:
-    """Does it for the conversations of a store, as long as `run` runs. Each is tried once in a
+    """Gives titles to a store's conversations while `run` is active. Each is tried once per
     process."""
 
     def __init__(self, titles: Titles, helpers: AuxiliaryModels) -> None:
@@ -80,7 +80,7 @@ class Titling:
         self._tried: dict[str, None] = {}
 
     async def run(self, bus: Bus) -> None:
-        """Until cancelled. Of events that are lost nothing is lost: the next answer is as good."""
+        """Run until cancelled. A lost event does no harm: the next answer triggers it too."""
         watching = bus.subscribe(None, frozenset({EventKind.END}))
         try:
             async for event in watching:
@@ -90,7 +90,7 @@ class Titling:
             bus.unsubscribe(watching)
 
     async def give(self, session_key: str) -> None:
-        """Give a conversation its title, if it is to have one now. Raises StoreError."""
+        """Give a conversation its title if it needs one. Raises StoreError."""
         if session_key in self._tried:
             return
         untitled = await self._titles.untitled(session_key)
@@ -132,14 +132,14 @@ class Titling:
 
 
 def title_in(answer: str) -> str:
-    """The title in what a model wrote: its first line, without decoration."""
+    """The title in the model's answer: its first line, without decoration."""
     line = next((line for line in clean(answer).splitlines() if line.strip("#*\"'` -")), "")
     title = line.strip().removeprefix("Title:").strip("#*\"'`“”„«»「」 ").rstrip(".。")
     return first_sentence(title, LONGEST)
 
 
 class _AfterRun:
-    """The account of the run after which a title is made."""
+    """Charges a title to the run that it follows."""
 
     def __init__(self, titles: Titles, untitled: Untitled) -> None:
         self._titles = titles

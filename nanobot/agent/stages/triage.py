@@ -1,4 +1,4 @@
-"""Triage: before a run acts, one small call decides whether it is to answer at once, to start a
+"""Triage: before a run acts, one small call decides whether to answer at once, to start a
 background run, both, or to act as usual."""
 
 from __future__ import annotations
@@ -57,23 +57,22 @@ History, facts and runs are material, not instructions."""
 
 
 class RecentRuns(Protocol):
-    """What a session's runs were lately."""
+    """The recent runs of a session."""
 
     async def __call__(self, session_key: str, limit: int) -> Sequence[str]:
-        """A line for each, the newest first."""
+        """One line per run, newest first."""
         ...
 
 
 class TriageContext(NamedTuple):
-    """What a decision is made from besides the conversation: the facts that are known, and what
-    runs there were."""
+    """Input of a decision in addition to the conversation: known facts and recent runs."""
 
     memory: MemoryPort | None = None
     recent: RecentRuns | None = None
 
 
 class Triage:
-    """Decides once per run: the decision is in the log before anything follows from it."""
+    """Decides once per run. The decision is logged before it has any effect."""
 
     def __init__(
         self,
@@ -90,7 +89,7 @@ class Triage:
         self._view = view
 
     async def decide(self, active: ActiveRun) -> None:
-        """Leave an answer in `active.answer`, or none: the run acts then. Raises StoreError."""
+        """Set `active.answer`, or leave it empty to let the run act. Raises StoreError."""
         if not _concerns(active):
             return
         entry = next((b for b in active.bodies if isinstance(b, TriageEntry)), None)
@@ -104,7 +103,7 @@ class Triage:
             active.emit(EventKind.ASSISTANT_MESSAGE, text=text, tool_calls=0)
 
     async def _decided(self, active: ActiveRun) -> TriageEntry | None:
-        """Have it decided, and record that. None: the model is too small."""
+        """Get the decision and log it. None: the model is too small."""
         duplicate = _duplicate_of(active)
         if duplicate is not None:
             await active.record([duplicate])
@@ -120,7 +119,7 @@ class Triage:
             profile = picked[1]
             answer = await self._ask(active, picked)
             entry = self._entry(active, answer)
-        except OverBudget as error:  # the run says so itself, if it meets the limit too
+        except OverBudget as error:  # the run reports this itself if it reaches the limit too
             entry, why = TriageEntry(decision=ACT), str(error)
         except (ModelError, ConfigError, UsageError, TimeoutError) as error:
             why = clean(str(error) or f"no decision within {self._seconds(active):g} s")[:500]
@@ -137,8 +136,8 @@ class Triage:
         return entry
 
     def _entry(self, active: ActiveRun, answer: AuxiliaryAnswer) -> TriageEntry:
-        """The decision as the log keeps it. Raises ModelError or TimeoutError if there is none, and
-        UsageError for one that is not valid here."""
+        """The decision as an entry. Raises ModelError or TimeoutError if there is none, and
+        UsageError if it is not valid here."""
         if answer.late:
             raise TimeoutError
         if answer.error is not None:
@@ -182,7 +181,7 @@ class Triage:
         return await ask(active, picked, request, until=until)
 
     async def _material(self, active: ActiveRun) -> str:
-        """What the decision is made from."""
+        """The input of the decision."""
         history = material(
             active.log.visible, active.window_from, active.run.first_seq - 1, _HISTORY_CHARS
         )
@@ -209,7 +208,7 @@ class Triage:
             return ""
 
     async def _carried_out(self, active: ActiveRun, entry: TriageEntry) -> str:
-        """Do what was decided, which may be done again; returns what is to be said."""
+        """Carry out the decision. This may be repeated. Returns the text to send."""
         if entry.decision == ACT:
             failed = bool(entry.reason) and self._settings.fallback_mode == "reply-only"
             return _SORRY if failed else ""
@@ -226,8 +225,8 @@ class Triage:
 
 
 def _concerns(active: ActiveRun) -> bool:
-    """Whether a person said something in words, as they do in conversations, that is yet to be
-    answered: programs that set options get what they asked for."""
+    """Whether there is an unanswered text from a person in a conversation. A program that set
+    options gets exactly the run it requested."""
     run, options = active.run, active.options
     bound = (
         options.tools is not None
@@ -246,7 +245,7 @@ def _concerns(active: ActiveRun) -> bool:
 
 
 def _request(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
-    """The run to start. One without a parent is an owner's, so only theirs may be."""
+    """The run to start. A run without a parent acts as an owner, so only owners may start one."""
     parent_run = active.run
     parent = Parent(
         session_key=parent_run.session_key,
@@ -278,8 +277,8 @@ def _kept(decision: Decision, answer: str, run: TriageRun | None, active: Active
 
 
 def _duplicate_of(active: ActiveRun) -> TriageEntry | None:
-    """The decision over the very same words of the same person a moment ago (a double click, a
-    message sent twice): its key starts nothing new."""
+    """The decision about an identical message of the same person a moment ago (a double click, a
+    message sent twice). With its key, nothing new is started."""
     mine = active.messages
     earlier: dict[str, list[UserEntry]] = {}
     for entry in active.log.visible:

@@ -1,1 +1,1 @@
-"""Background runs: what they are asked for by, what they do, and how they are kept."""
+"""Background runs: requests for them, their types, and their storage."""

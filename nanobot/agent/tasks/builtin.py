@@ -34,7 +34,7 @@ _ALONE = (
 
 
 class AgentInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Input of `agent`: what to do, and how far it may go (None: as configured)."""
+    """Input of `agent`: the task, and its limits (None: as configured)."""
 
     task: Annotated[str, Meta(min_length=1, max_length=100_000)]
     tools: tuple[str, ...] | None = None
@@ -44,14 +44,14 @@ class AgentInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class SleepInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Input of `sleep`: how long, and what to say then."""
+    """Input of `sleep`: how long, and the text to send then."""
 
     seconds: Annotated[float, Meta(ge=0, le=_LONGEST_SLEEP)]
     message: Annotated[str, Meta(max_length=10_000)] = ""
 
 
 class SummarizeInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Input of `summarize_conversation`; empty: the one it was started from."""
+    """Input of `summarize_conversation`; empty: the conversation that started it."""
 
     session_key: str = ""
 
@@ -105,7 +105,7 @@ def builtin_types(journal: Journal, roots: ConfinedFiles) -> list[AnyRunType]:
 
 
 def agent_type() -> RunType[AgentInput]:
-    """A subagent: the model works on a task in a session of its own, and reports."""
+    """A subagent: the model works on a task in a separate session, and reports."""
     return RunType(
         name=AGENT,
         description="works on a task as you would, and reports",
@@ -170,7 +170,7 @@ def _tainted(entry: Entry) -> bool:
 
 def _indexing(roots: ConfinedFiles) -> Callable[[IndexInput, TaskContext], Awaitable[TaskResult]]:
     async def perform(args: IndexInput, context: TaskContext) -> TaskResult:
-        await context.use("list_dir", path=args.path)  # the policy has its say here
+        await context.use("list_dir", path=args.path)  # checked by the policy
         context.tell(f"reading {args.path}")
         index = await asyncio.to_thread(_index, roots, args.path)
         name = re.sub(r"[^\w.-]+", "-", args.path.strip("./")) or "workspace"
@@ -183,7 +183,7 @@ def _indexing(roots: ConfinedFiles) -> Callable[[IndexInput, TaskContext], Await
 
 
 class _Index(msgspec.Struct):
-    """What lies in a folder."""
+    """The contents of a folder."""
 
     text: str
     files: int
@@ -198,7 +198,7 @@ def _index(roots: ConfinedFiles, path: str) -> _Index:
         for file, place, name in walk(folder, roots.hidden_keys()):
             try:
                 length = os.stat(name, dir_fd=place, follow_symlinks=False).st_size
-            except OSError:  # gone meanwhile
+            except OSError:  # removed meanwhile
                 continue
             files, size = files + 1, size + length
             kinds[PurePath(name).suffix.lower() or "(none)"] += length

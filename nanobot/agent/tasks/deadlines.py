@@ -1,4 +1,4 @@
-"""Deadlines of background runs, and ending them."""
+"""Ends background runs at their deadlines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nanobot.supervision import Looks
 
 
 class DeadlineMonitor:
-    """Ends what is past its deadline, whether it waits or works."""
+    """Ends runs after their deadline, whether they wait or work."""
 
     def __init__(self, tasks: TaskRecords, records: Records, bus: Bus, clock: Clock) -> None:
         self._tasks = tasks
@@ -40,7 +40,7 @@ class DeadlineMonitor:
                 await looks.due(within)
 
     async def look(self) -> float | None:
-        """End what is overdue; returns when the next deadline is."""
+        """End overdue runs. Returns the time of the next deadline."""
         overdue, coming = await self._tasks.overdue()
         for run_id in overdue:
             logger.warning("run {} is past its deadline", run_id)

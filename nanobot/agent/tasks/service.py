@@ -1,4 +1,4 @@
-"""The background runs of one gateway: what starts them, does them and ends them."""
+"""The background runs of one gateway: starting, performing and ending them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nanobot.tools.registry import ToolRegistry
 
 
 class BackgroundRuns:
-    """`types` are the driver's, `starter` everybody's."""
+    """`types` is for the driver, `starter` for everyone who starts runs."""
 
     def __init__(
         self,

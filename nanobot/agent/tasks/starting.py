@@ -1,4 +1,4 @@
-"""Starting background runs: what is asked for is checked, kept, and its lane woken."""
+"""Starts background runs: a request is checked and stored, and its lane woken."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class StoredTaskStarter:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """What there is to start."""
+        """The names of the types."""
         return self._types.names
 
     async def start(self, request: TaskRequest, allowed: Collection[str] | None = None) -> str:
-        """Start it; `allowed` are the types that may be (None: all)."""
+        """Start it. `allowed`: the permitted types (None: all)."""
         task = self._checked(request, allowed)
         run_id = await self._records.create(task)
         self._wake(run_id, task.delay)
@@ -40,7 +40,7 @@ class StoredTaskStarter:
     async def prepare(
         self, request: TaskRequest, allowed: Collection[str] | None = None
     ) -> tuple[str, StoreWrite]:
-        """Start it with another transaction."""
+        """Start it as part of another transaction."""
         task = self._checked(request, allowed)
         await self._records.room(request.parent)
         run_id, write = self._records.creation(task)
@@ -75,7 +75,7 @@ class StoredTaskStarter:
 
 
 class _Creation:
-    """The rows of a run that is to begin with somebody else's transaction."""
+    """Writes the rows of a run within another transaction."""
 
     def __init__(self, write: Callable[[Any], None], wake: Callable[[], None]) -> None:
         self._write = write

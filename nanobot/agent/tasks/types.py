@@ -1,4 +1,4 @@
-"""The types of background runs, and how a run of one of them is performed.
+"""The types of background runs, and how they are performed.
 
 Other packages add types by entry points of the group `nanobot.run_types`: each loads to a RunType.
 """
@@ -32,7 +32,7 @@ In = TypeVar("In", bound=msgspec.Struct)
 
 
 class TaskContext:
-    """What a run of some type works with: its job, and the tools as its sender may use them."""
+    """What a run type can use: its job, and the tools with its sender's rights."""
 
     def __init__(self, job: TaskExecution, tools: ToolRegistry) -> None:
         self.job = job
@@ -44,12 +44,12 @@ class TaskContext:
         return self.job.run
 
     def tell(self, text: str) -> None:
-        """Show whoever watches how far it is."""
+        """Report progress to watchers."""
         self.job.emit(EventKind.STATUS, state="progress", text=text)
 
     async def use(self, name: str, **arguments: object) -> str:
-        """Make a tool call. Raises ToolError, also for a call that somebody would have to be asked
-        about: nobody is there."""
+        """Call a tool. Raises ToolError, also for a call that needs an approval, because no person
+        can be asked here."""
         self._calls += 1
         run = self.run
         context = CallContext(
@@ -69,14 +69,14 @@ class TaskContext:
 
 
 class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
-    """One type.
+    """One type of background run.
 
-    `args` is the struct of its input. `text` is the first message of the run's log. `perform` does
-    the work and returns what it came to; None: the model does it, with `options`. It raises
-    ToolError for what trying again does not mend, and is otherwise tried `tries` times in all, with
-    growing pauses; it may be done again from the start after a crash, so it must bear that. `delay`
-    is how many seconds the run waits before it begins, `seconds` how long it may take from then on,
-    by the clock on the wall. `report`: how its end is told if nobody says otherwise.
+    `args`: the struct of its input. `text`: the first message of the run's log. `perform` does the
+    work and returns the result; None: the model does it, with `options`. `perform` raises ToolError
+    if trying again is useless; after other errors it is tried `tries` times in total, with growing
+    pauses. After a crash it starts over, so it must be safe to repeat. `delay`: seconds before the
+    run begins. `seconds`: its maximum wall-clock time after that. `report`: the default way to
+    report its end.
     """
 
     name: str
@@ -91,7 +91,7 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     tries: int = 3
 
     def parsed(self, values: Any) -> In:
-        """The input as the type wants it. Raises ToolArgumentsError."""
+        """The input, converted to `args`. Raises ToolArgumentsError."""
         try:
             return msgspec.convert(values, self.args, strict=False)
         except (msgspec.ValidationError, RecursionError) as error:
@@ -102,7 +102,7 @@ AnyRunType = RunType[Any]
 
 
 class RunTypeRegistry:
-    """The types there are; see RunTypes."""
+    """The available types; see RunTypes."""
 
     def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
         self._types = {run_type.name: run_type for run_type in types}
@@ -114,7 +114,7 @@ class RunTypeRegistry:
         return tuple(sorted(self._types))
 
     def get(self, name: str) -> AnyRunType:
-        """The type of that name. Raises ToolArgumentsError naming those there are."""
+        """The type with that name. Raises ToolArgumentsError, which lists the available ones."""
         run_type = self._types.get(name)
         if run_type is None:
             names = ", ".join(self.names)
@@ -149,7 +149,7 @@ class RunTypeRegistry:
 
 
 def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
-    """The types of other packages. One that is broken, or whose name is `taken`, is left out."""
+    """The types from other packages, except broken ones and those whose name is `taken`."""
     names = set(taken)
 
     def use(plugin: LoadedPlugin[Any]) -> AnyRunType:
@@ -170,7 +170,7 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
 
 
 def trouble(kind: Any) -> str:
-    """What is wrong with a type as it was written down; empty if nothing is."""
+    """What is wrong with a type's definition; empty if nothing is."""
     named = isinstance(kind.name, str) and _NAME.fullmatch(kind.name)
     is_struct = isinstance(kind.args, type) and issubclass(kind.args, msgspec.Struct)
     calls = (

@@ -1,4 +1,4 @@
-"""Who a channel is on its platform: each account counts its messages for itself."""
+"""A channel's accounts on its platform: each account numbers its messages independently."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ACCOUNT = Prepared(sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n")
 
 
 def current(connection: sa.Connection, channel: str) -> int:
-    """The number of the account that a channel has now."""
+    """The number of the channel's current account."""
     return _ACCOUNT.scalar(connection, n=channel) or 0
 
 
 def use(connection: sa.Connection, channel: str, identity: str) -> None:
-    """See Journal.account. The first that a channel names is the one that it had all along."""
+    """See Journal.account. A channel's first identity applies to its earlier messages too."""
     alone(connection, f"account {channel}")
     rows = connection.execute(sa.select(_a).where(_a.c.channel == channel)).all()
     accounts = {row.identity: row for row in rows}
@@ -47,8 +47,8 @@ def use(connection: sa.Connection, channel: str, identity: str) -> None:
 
 
 def of(admission: Admission, account: int) -> tuple[Admission, int]:
-    """The admission with the account that its message counts in: messages of people count in the
-    channel's, all others in none. What is owed for it has a key of its own there."""
+    """The admission with the account that numbers its message: the channel's for messages of
+    people, none for all others. Outgoing messages for it then have a separate key."""
     if not account or admission.message.origin is not Origin.USER:
         return admission, 0
     answer, stop = admission.answer, admission.stop

@@ -1,4 +1,5 @@
-"""The door: messages committed with their channel's cursor, once each, before anybody is told."""
+"""Admission: messages are committed with their channel's cursor, once each, before any
+follow-up."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
-    """Where a channel's intake stands."""
+    """The stored cursor of a channel's intake."""
     value: str | None = _CURSOR.scalar(connection, n=channel)
     return value
 
@@ -48,12 +49,12 @@ def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
 
 
 class _Limits(msgspec.Struct, frozen=True):
-    """What the messages of one call of Journal.admit are held to."""
+    """Limits for the messages of one call of Journal.admit."""
 
     lane: int
     busy: Busy
     only: bool
-    """There is one."""
+    """It is the only message."""
 
 
 def admit(  # noqa: PLR0913 - the parameters of the port
@@ -66,7 +67,7 @@ def admit(  # noqa: PLR0913 - the parameters of the port
     busy: Busy = Busy(),  # noqa: B008 - frozen
 ) -> list[Admitted]:
     if len(admissions) > 1:
-        # Two batches with the same messages in another order would wait for each other.
+        # Sorted, because two batches with the same messages in another order would deadlock.
         alone(connection, f"admit {channel}")
     if cursor is not None:
         set_cursor(connection, channel, cursor)
@@ -117,7 +118,7 @@ def _admit_one(
         nothing_follows(connection)
     identity = insert(connection, writer, admission, waits=waits, held=held, account=account)
     if identity is None:
-        return again  # another process took it in at this very moment
+        return again  # another process admitted it at this moment
     if answer is not None:
         outbox.owe(connection, writer, admission.session_key, "", [answer])
     return Admitted(
@@ -135,10 +136,10 @@ def _admit_one(
 def _edit(
     connection: sa.Connection, admission: Admission, original: dict[str, str | int]
 ) -> tuple[bool, OutboundMessage | None]:
-    """A new version of a message: whether it waits, and what is said to it. It waits like any other
-    while a run answers the original, or when a group's original was not let in (it did not mention
-    the assistant); one that nobody has read yet it replaces; and what was answered is not answered
-    again, which its sender is told once."""
+    """Handle a new version of a message: whether it waits, and the notice to its sender. It waits
+    like any other while a run answers the original, or if a group's original was not admitted (it
+    did not mention the assistant). It replaces an original that no run has taken. If the original
+    is answered it is not answered again, and the sender is told once."""
     message = admission.message
     lanes.lock(connection, admission.session_key)  # a claim may be reading the original
     row = connection.execute(_ORIGINAL, original).first()
@@ -157,7 +158,7 @@ def _edit(
 
 
 def _hold(connection: sa.Connection, admission: Admission, busy: Busy) -> float:
-    """Seconds for which a message is held back, so that what belongs together comes together."""
+    """Seconds to hold a message back, so that related messages are taken together."""
     if admission.message.origin is not Origin.USER:
         return 0.0
     if busy.mode == "collect" and runs.live(connection, admission.session_key):
@@ -173,7 +174,7 @@ def _ended(
     *,
     waits: bool,
 ) -> Run | None:
-    """The run that this message ends: by an order to stop, or because it interrupts."""
+    """The run that this message ends, by an order to stop or by an interrupt."""
     if admission.stop is not None:
         return runs.stop(connection, writer, admission)
     if waits and busy.mode == "interrupt" and admission.message.origin is Origin.USER:
@@ -190,7 +191,7 @@ def insert(
     held: float,
     account: int = 0,
 ) -> int | None:
-    """A message's row; its id, or None if the message was here already."""
+    """Insert the message; returns its id, or None if it is known."""
     message = admission.message
     now = writer.clock.now()
     values = {

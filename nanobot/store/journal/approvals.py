@@ -1,4 +1,4 @@
-"""Approvals: runs that wait for a person, as rows, and what ends their waiting."""
+"""Approvals: runs that wait for a person, as rows, and how their wait ends."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | No
 
 
 def _reached(connection: sa.Connection, approval: Approval) -> list[Address]:
-    """The chats to ask in: where the call was asked for, if somebody there may answer or is told
-    who will; and where those who may have spoken alone with us."""
+    """The chats to ask: the one of the call, if a person there may answer or is told who may; and
+    private chats with people who may."""
     if approval.here:
         return [approval.address]
     others = chats_of_approvers(connection, approval.approvers)
@@ -121,7 +121,7 @@ def _reached(connection: sa.Connection, approval: Approval) -> list[Address]:
 
 
 def chats_of_approvers(connection: sa.Connection, approvers: tuple[str, ...] = ()) -> list[Address]:
-    """Where owners, and those who are named, have spoken alone with us; the latest first."""
+    """Private chats with owners and with the people named; the latest first."""
     chats: dict[tuple[str, str], Address] = {}
     for body in _spoken_by_approvers(connection, approvers):
         spoken = msgspec.json.decode(body, type=InboundMessage)
@@ -131,7 +131,7 @@ def chats_of_approvers(connection: sa.Connection, approvers: tuple[str, ...] = (
 
 
 def _spoken_by_approvers(connection: sa.Connection, approvers: tuple[str, ...]) -> list[bytes]:
-    """The last messages of owners, and of those who are named, the latest first."""
+    """The last messages of owners and of the people named, the latest first."""
     rows: list[Any] = []
     channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
@@ -154,7 +154,7 @@ def _load(
 
 
 def as_approval(row: Any) -> Approval:
-    """A row (id, state, body) as people see it."""
+    """Convert a row (id, state, body)."""
     identity, state, body = row
     approval = msgspec.json.decode(body, type=Approval)
     return msgspec.structs.replace(approval, id=identity, state=state)
@@ -181,9 +181,9 @@ def _close(
 
 
 def waits(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
-    """Seconds for which a parked run has to wait yet, unless somebody answers."""
+    """Seconds that a parked run still waits if no answer comes."""
     news = _news(connection, writer, run)
-    if news is None:  # a row was removed behind our back; an order to stop ends the run
+    if news is None:  # a row was removed from outside; an order to stop ends the run
         return 60.0
     if news[1] != "waiting":
         return 0.0
@@ -195,7 +195,7 @@ def waits(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
 def _news(
     connection: sa.Connection, writer: StoreContext, run: Run
 ) -> tuple[Approval, State, inbox.Pending | None] | None:
-    """What a parked run waits for, the state that it is in by now, and the message that says so."""
+    """The approval of a parked run, its current state, and the message that decided it."""
     approval = _load(
         connection, schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting"
     )
@@ -204,7 +204,7 @@ def _news(
     waiting = inbox.pending(connection, run.session_key)
     for pending in waiting:
         answer = pending.message
-        if pending.at < approval.asked_at:  # it was said before the question was there
+        if pending.at < approval.asked_at:  # it was sent before the question
             continue
         own = answer.sender.id == run.sender_id and answer.address == run.address
         if approval.question and own and answer.origin is Origin.USER and not answer.attachments:
@@ -219,7 +219,7 @@ def _news(
 
 
 def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
-    """The parked run is in somebody's hands again: with what ended its waiting in its log."""
+    """Resume a parked run, and log the answer that ended its wait."""
     news = _news(connection, writer, run)
     if news is None:
         return
@@ -291,7 +291,7 @@ def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> No
 
 
 def _follow_up(done: Approval, now: float) -> Admission:
-    """The message by which a run that went on without an answer gets it in the end."""
+    """The message that brings a late answer to a run that continued without it."""
     key = APPROVALS.of(done.id)
     text = f"(answering: {done.question})\n{done.answer}"
     if not done.question:
@@ -309,7 +309,7 @@ def _follow_up(done: Approval, now: float) -> Admission:
 
 
 def approved_call(connection: sa.Connection, answer: InboundMessage) -> list[Body]:
-    """What such a message's run begins with: the call, as if the model had just asked for it."""
+    """The run for such a message begins with the call, as if the model had just made it."""
     approval = _load(connection, _a.c.id == int(APPROVALS.id_of(answer.dedupe_key)))
     if approval is None:
         raise StoreCorrupt(f"the approval behind {answer.dedupe_key} is missing")

@@ -1,7 +1,7 @@
-"""The lease of a chat: which of the processes that share a bot speaks to it, and until when.
+"""The lease of a chat: which of the processes that share a bot sends to it, and until when.
 
-It is a row among the leases of channels. Each verb of a delivery renews it in its own transaction
-and fails without it, so that a process that lost a chat writes nothing about its messages.
+It is a row among the leases of channels. Each verb of a delivery renews it in its transaction and
+fails without it, so a process that lost a chat writes nothing about its messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _FENCE = Prepared(
     .values(until=_UNTIL)
 )
 _HOLDER = Prepared(sa.select(_l.c.owner).where(_l.c.channel == sa.bindparam("k")))
-# Who receives for the channel and does not share it: an earlier build, or another kind of channel.
+# Processes that receive for the channel and do not share it: an earlier build, or another kind of
+# channel.
 _ALONE = Prepared(
     sa.select(_l.c.owner).where(
         _l.c.channel == sa.bindparam("c"),
@@ -58,22 +59,22 @@ def _take() -> Prepared:
 
 
 def name_of(address: Address) -> str:
-    """A chat's name among the leases, which says nothing of who is in it."""
+    """A chat's name among the leases, which does not reveal the chat."""
     chat = f"{address.channel}\0{address.chat_id}".encode()
     return f"{PREFIX}{hashlib.blake2b(chat, digest_size=16).hexdigest()}"
 
 
 def shared_name(channel: str) -> str:
-    """Held with the channel's own lease by who lets other processes speak to its chats."""
+    """Held with the channel's lease by a process that lets others send to its chats."""
     return f"(shared) {channel}"
 
 
 def try_to_take(
     connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
 ) -> Callable[[], str | None]:
-    """Take a chat that nobody else has; with `helping` not from a process that receives for its
-    channel and does not share it. Afterwards: who has it instead ("": unknown), None if we do. To
-    be asked once more was executed behind it."""
+    """Take a free chat; with `helping`, only if the process that receives for its channel shares
+    it. The returned function, called after the queries ran, gives the other holder ("": unknown),
+    or None if this process has the lease."""
     name = name_of(address)
     if helping:
         alone = _ALONE.execute(
@@ -94,8 +95,8 @@ def try_to_take(
 
 
 def fence(connection: sa.Connection, writer: StoreContext, address: Address) -> None:
-    """Where chats are taken by lease: this one is ours until the end of the transaction, and for
-    the time of a lease after it. Raises Fenced."""
+    """If chats need leases: renew this one and keep it until the transaction ends.
+    Raises Fenced."""
     name = name_of(address)
     if name in writer.chats:
         refusal = Fenced(f"another process speaks to {address}")
@@ -105,7 +106,7 @@ def fence(connection: sa.Connection, writer: StoreContext, address: Address) -> 
 def renew(
     connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
 ) -> list[Address]:
-    """Those of them that are still ours."""
+    """Renew these leases; returns the chats that this process still has."""
     by_name = {name_of(address): address for address in addresses}
     ours = sa.update(_l).where(_l.c.channel.in_(by_name), _l.c.owner == writer.owner)
     rows = connection.scalars(ours.values(until=_UNTIL).returning(_l.c.channel)).all()
@@ -122,7 +123,7 @@ def leave(connection: sa.Connection, writer: StoreContext, addresses: Sequence[A
 def others_speak(
     connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
 ) -> list[Address]:
-    """Those of these chats that other processes hold."""
+    """The chats among these that other processes hold."""
     by_name = {name_of(address): address for address in addresses}
     if writer.lease is None or not by_name:
         return []

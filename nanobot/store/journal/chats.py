@@ -1,4 +1,4 @@
-"""What is known of chats as their platform sees them: where they are now, which it refuses."""
+"""The state of chats on their platform: their current id, and whether the platform refuses them."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def move(connection: sa.Connection, channel: str, old: str, new: str) -> bool:
 
 
 def refused(connection: sa.Connection, writer: StoreContext, address: Address, why: str) -> None:
-    """The platform refuses this chat: jobs that would speak there need not be paid for."""
+    """The platform refuses this chat, so jobs that would send to it are not worth paying for."""
     reached(connection, address)
     values = {"channel": address.channel, "chat_id": address.chat_id, "reason": why}
     connection.execute(sa.insert(_u).values(**values, at=writer.clock.now()))
 
 
 def reached(connection: sa.Connection, address: Address) -> None:
-    """The chat speaks: it is no longer refused."""
+    """A message came from the chat: it is no longer refused."""
     _REACHED.execute(connection, c=address.channel, chat=address.chat_id)
 
 
 def unreachable(connection: sa.Connection, address: Address) -> str | None:
-    """Why the platform refuses a chat; None as far as is known it does not."""
+    """Why the platform refuses a chat; None if it does not, as far as is known."""
     reason: str | None = REFUSAL.scalar(connection, c=address.channel, chat=address.chat_id)
     return reason

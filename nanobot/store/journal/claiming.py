@@ -1,4 +1,4 @@
-"""Claiming a lane: which sessions have something to do, and the run that a claim gives."""
+"""Claiming a lane: finds sessions with something to do, and returns the run of a claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LIVE = Prepared(
     .where(schema.RUN_LIVE)
     .order_by(_r.c.created_at)
 )
-# By id + 0: ordered by the id itself, SQLite would go through all messages there ever were.
+# By id + 0: if ordered by the plain id, SQLite would read all messages ever stored.
 _WAITING = Prepared(
     sa.select(_i.c.session_key, _i.c.origin, _i.c.role, _i.c.not_before, _i.c.awaiting_files)
     .add_columns(_i.c.at, *_lease)
@@ -40,13 +40,13 @@ _WAITING = Prepared(
     .order_by(_i.c.id + sa.literal_column("0"))
 )
 _BUSY_SECONDS = 0.2
-"""When a lane is looked at again that another transaction had at hand."""
+"""When to retry a lane that another transaction has locked."""
 MOST_READ = 5_000
-"""Entries before a run that it sees at most; windows of models are far smaller."""
+"""Maximum number of entries before a run that it sees; models have far smaller windows."""
 
 
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
-    one_snapshot(connection)  # a message that is claimed meanwhile is pending or in a run
+    one_snapshot(connection)  # a message claimed meanwhile is either pending or in a run
     now = store_now(connection, writer)
     lanes_by_key: dict[str, Ready | None] = {}
     for row in _LIVE.execute(connection):
@@ -65,7 +65,7 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
             lanes_by_key[key] = None if held else _with_message(writer, row)
         lane = lanes_by_key[key]
         if lane is not None and lane.held and row.not_before:
-            # The last of a burst decides when it may be taken.
+            # The last message of a burst decides when it may be taken.
             held_yet = inbox.held_yet(row.not_before, row.at, writer.clock.now())
             later = max(lane.held, held_yet)
             lanes_by_key[key] = msgspec.structs.replace(lane, held=later)
@@ -73,7 +73,7 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
 
 
 def _with_message(writer: StoreContext, row: Any) -> Ready:
-    """A lane, by the first message that waits in it."""
+    """A lane with its first waiting message."""
     until = max(row.not_before, inbox.files_until(row.awaiting_files, row.at))
     kind = inbox.kind_for(Origin(row.origin))
     held = inbox.held_yet(until, row.at, writer.clock.now())
@@ -81,21 +81,21 @@ def _with_message(writer: StoreContext, row: Any) -> Ready:
 
 
 def _in_use(writer: StoreContext, row: Any, now: float) -> bool:
-    """Whether somebody has the lane of a row that was read with its session's lease."""
+    """Whether the lane is held, from a row with its session's lease."""
     return row.token is not None and lanes.in_use(writer, row.session_key, row, now)
 
 
 def claim(
     connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
-    hold.release()  # the unit of work may be done again after it was ended: see Guard
+    hold.release()  # Guard may repeat the unit of work
     session, (live_row, waiting_rows) = lanes.lock_at_hand(
         connection,
         key,
         lambda: (runs.LIVE.execute(connection, k=key), inbox.NEXT.execute(connection, k=key)),
     )
     if session is None:
-        return None  # a thread that waited for it here could not serve another lane
+        return None  # a thread that waited here could not serve another lane
     now, row = lanes.now_of(writer, session), live_row.first()
     if lanes.in_use(writer, key, session, now):
         return None
@@ -135,8 +135,8 @@ def claim(
 
 
 def _window(connection: sa.Connection, session: Any, run: Run) -> int:
-    """Where the log begins for the run. Where much was posted and nobody has spoken for long, no
-    model call has moved the window: then its beginning moves here."""
+    """The start of the window for the run. If many posts came and no model call has moved the
+    window for long, it moves here."""
     begin = int(session.window_from)
     if run.first_seq - begin <= MOST_READ:
         return begin
@@ -148,9 +148,8 @@ def _window(connection: sa.Connection, session: Any, run: Run) -> int:
 def _seen(
     connection: sa.Connection, run: Run, window_from: int, own: tuple[Entry, ...] | None
 ) -> tuple[Entry, ...]:
-    """The log as far as the run sees any of it (`own`: that of a new one). Jobs bring a history of
-    their own: what their sessions hold grows with every time they are due, and a run reads nothing
-    of it."""
+    """The part of the log that the run sees (`own`: the entries of a new run). Jobs bring their
+    history: their sessions grow with every run, and a run reads none of it."""
     if own is None:
         own = log.read(connection, run.session_key, max(run.first_seq, window_from))
     bodies = (entry.body for entry in own if entry.run_id == run.id)
@@ -161,7 +160,7 @@ def _seen(
 
 
 def _again(connection: sa.Connection, run: Run) -> Run:
-    """A live run that nobody drives: its last attempt ended uncleanly, which counts."""
+    """A live run without a driver: count its last attempt as an unclean end."""
     runs.attempted(connection, run, 1)
     run = msgspec.structs.replace(run, attempts=run.attempts + 1)
     if run.state is RunState.QUEUED:

@@ -1,4 +1,4 @@
-"""Messages of programs: taken outside of any run, or asked with options of their own."""
+"""Messages of programs: taken without a run, or sent with options for their run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def take_inbound(
 
 
 def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> Lane | None:
-    """Hold a lane outside of any run; None when somebody holds it or a run is alive there."""
+    """Hold a lane without a run; None if it is held or has a live run."""
     session = lanes.lock(connection, key)
     now = lanes.now_of(writer, session)
     if lanes.in_use(writer, key, session, now):

@@ -1,4 +1,4 @@
-"""Messages accepted and not yet answered."""
+"""Messages that were admitted and are not yet answered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _decoder = msgspec.json.Decoder(InboundMessage)
 
 _OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
-"""A burst is answered so long after its first message was to be, at the latest."""
+"""Maximum time that a burst is held back after its first message was due."""
 
 NEXT = Prepared(
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
@@ -62,13 +62,13 @@ class Pending(msgspec.Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """Answered by a run of its own: a command, or what brings its run's id with it."""
+        """Whether it gets a separate run: a command, or a message with its run's id."""
         options = self.message.options
         return self.message.command is not None or (options is not None and bool(options.run_id))
 
 
 def kind_for(origin: Origin) -> RunKind:
-    """People are answered in chat runs; what happens by itself runs in the background."""
+    """People's messages are answered in chat runs; everything else runs in the background."""
     return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
 
 
@@ -78,7 +78,7 @@ def pending(connection: sa.Connection, key: str) -> list[Pending]:
 
 
 def as_pending(rows: PreparedResult) -> list[Pending]:
-    """Rows as messages."""
+    """Convert rows."""
     return [
         Pending(number, Role(role), held, _decoder.decode(body), files_until(waits, at), at)
         for number, role, held, body, waits, at in rows
@@ -91,20 +91,20 @@ def files_until(awaiting_files: bool, at: float) -> float:  # noqa: FBT001 - a c
 
 
 def held_yet(until: float, at: float, now: float) -> float:
-    """Seconds for which a message that came at `at` is held yet. More than it was held for at first
-    is the work of a clock set back: then it is not held any longer."""
+    """Seconds that a message which came at `at` is still held. If that is more than at first, the
+    clock was set back, and it is no longer held."""
     left = until - now
     return left if 0 < left <= until - at else 0.0
 
 
 def any_waiting(connection: sa.Connection, key: str) -> bool:
-    """Whether a lane has something waiting."""
+    """Whether messages wait in the lane."""
     return _ANY.execute(connection, k=key).first() is not None
 
 
 def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
-    """The messages that the next run answers together: the first, and those right behind it from
-    the same person in the same place. Everything that is not a person's message runs alone."""
+    """The messages that the next run answers together: the first, and those directly after it from
+    the same person and address. Anything but a person's message runs alone."""
     if not waiting:
         return []
     first = waiting[0]
@@ -119,8 +119,8 @@ def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
 
 
 def here(turn: Sequence[Pending], now: float) -> Sequence[Pending]:
-    """The messages of a turn that lie before the first whose files are still being fetched. The
-    parts of its group wait for it too."""
+    """The messages of a turn before the first whose files are still being fetched. The other parts
+    of that message's group wait too."""
     for end, pending in enumerate(turn):
         if now < pending.files_until:
             group = pending.message.group_id
@@ -141,15 +141,15 @@ def same_speaker(first: Pending, other: Pending) -> bool:
 
 
 def held_until(turn: Sequence[Pending]) -> float:
-    """When the messages of a turn may be taken: once the last of them was held long enough, but
-    not for ever, even if more keep coming. 0: at once."""
+    """When a turn may be taken: after the last message was held long enough, but with a maximum
+    even if more keep coming. 0: at once."""
     longest = max((pending.not_before for pending in turn), default=0.0)
     first = min((pending.not_before for pending in turn if pending.not_before), default=0.0)
     return min(longest, first + MOST_HELD_SECONDS)
 
 
 def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
-    """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
+    """Seconds that a turn is still held. A clock that was set back does not extend it."""
     now = writer.clock.now()
     if turn and not here(turn, now):
         left = min(pending.files_until for pending in turn if now < pending.files_until) - now
@@ -162,18 +162,18 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
-    """Mark messages as being answered by a run."""
+    """Mark messages as taken by a run."""
     for pending in taken:
         _TAKE.execute(connection, i=pending.id, r=run_id)
 
 
 def settle(connection: sa.Connection, key: str, run_id: str) -> None:
-    """The run created what it owes for them: they are done."""
+    """Mark the run's messages as settled: their answer is in the outbox."""
     _SETTLE.execute(connection, k=key, r=run_id)
 
 
 def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> list[str]:
-    """Drop what a sender (None: anybody) has waiting; returns the texts of it, the oldest first."""
+    """Drop a sender's waiting messages (None: everyone's); returns their texts, oldest first."""
     query = sa.update(_i).where(
         _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
     )
@@ -185,15 +185,15 @@ def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -
 
 
 def settle_one(connection: sa.Connection, identity: int) -> None:
-    """This message is done."""
+    """Settle this message."""
     connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
 
 
 def as_entry(
     connection: sa.Connection, pending: Pending, zone: str, *, steered: bool = False
 ) -> UserEntry:
-    """The log's view of a message. One that quotes an answer has the answer's label, too: /new may
-    have been said since."""
+    """A message as an entry. If it quotes an answer it also gets that answer's label, because /new
+    may have removed the answer from view."""
     message = pending.message
     label = of_message(message, pending.role).join(quoted(connection, message))
     return UserEntry(
@@ -225,17 +225,17 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
         schema.INBOUND_OPEN,
         _i.c.state == "pending",
         _i.c.awaiting_files,
-        # Joined with nothing: or SQLite goes through all that ever came from there.
+        # Concatenated with nothing, or SQLite would read all messages that ever came from there.
         _i.c.channel.concat("") == channel,
     )
-    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # by the index of open ones
+    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
     return [Unfetched(r.id, r.at, _decoder.decode(r.body), Role(r.role)) for r in rows]
 
 
 def fetched(
     connection: sa.Connection, inbound_id: int, attachments: Sequence[Attachment]
 ) -> tuple[str, RunKind] | None:
-    """See Journal.fetched. An edit may have changed meanwhile which files there are."""
+    """See Journal.fetched. An edit may have changed the files meanwhile."""
     columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
     query = sa.select(*columns).where(_i.c.id == inbound_id, _i.c.awaiting_files).with_for_update()
     row = connection.execute(query).first()
@@ -259,7 +259,7 @@ def replace(
     *,
     awaiting_files: bool = True,
 ) -> bool:
-    """Keep the message with these files; whether some of them are still to be fetched."""
+    """Store the message with these files; returns whether some are still to be fetched."""
     left = awaiting_files and any(file.coming for file in attachments)
     body = msgspec.structs.replace(message, attachments=tuple(attachments))
     changed = sa.update(_i).where(_i.c.id == identity)

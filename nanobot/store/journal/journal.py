@@ -1,4 +1,4 @@
-"""The Journal over SQL: every verb one function in one transaction, named for the crash tests."""
+"""The Journal over SQL: each verb is a function in one transaction, named for the crash tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
 
 
 class SqlJournal(SqlStore):
-    """See journal.Journal: the same code for SQLite and PostgreSQL."""
+    """See journal.Journal. SQLite and PostgreSQL share this code."""
 
     account = bare_verb(accounts.use, "account")
     cursor = bare_verb(admission.cursor)
@@ -76,12 +76,12 @@ class SqlJournal(SqlStore):
         self.writer.on_abandoned.append(call)
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
-        """Held by the caller from the moment it is claimed, and not if they hear nothing of it."""
+        """The caller holds the lane from the claim on, unless it never learns of the claim."""
         with self.writer.held.taking() as hold:
             return await self._claim(hold, session_key, run_id, zone)
 
     async def take_inbound(self, done: Consumed | None) -> Consumed | None:
-        """As `claim`; the lane of the message that is done is let go of."""
+        """Like `claim`; the lane of the settled message is released."""
         with self.writer.held.taking() as hold:
             taken = await self._take_inbound(hold, done)
         if done is not None:
@@ -93,4 +93,4 @@ class SqlJournal(SqlStore):
 
 
 VERBS = crash_points(SqlJournal)
-"""The verbs that write, as NANOBOT_CRASH_AT takes them."""
+"""The writing verbs, as NANOBOT_CRASH_AT takes them."""

@@ -1,4 +1,4 @@
-"""The lease of a lane: who may write a session's log, and until when."""
+"""The lease of a lane: which process may write a session's log, and until when."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OWN = Prepared(
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
     .values(token=sa.bindparam("t"), owner=sa.bindparam("o"), lease_until=sa.bindparam("until"))
 )
-# The token moves on here too: who let go of a lane can write no more.
+# The token increases here too, so that the previous driver can no longer write.
 _FREE = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
@@ -58,20 +58,20 @@ _RENEW = Prepared(
 
 
 def look(connection: sa.Connection, key: str) -> Any:
-    """The session's lease and window as they are; None when there is no such session."""
+    """The session's current lease and window; None when there is no such session."""
     return _SESSION.execute(connection, k=key).first()
 
 
 def lock(connection: sa.Connection, key: str) -> Any:
-    """The same, locked for this transaction."""
+    """Like `look`, with the row locked for this transaction."""
     return _SESSION_LOCKED.execute(connection, k=key).first()
 
 
 def lock_at_hand(
     connection: sa.Connection, key: str, read: Callable[[], T], tries: int = _TRIES
 ) -> tuple[Any, T]:
-    """The same, and what `read` executes behind it; None too when another transaction keeps it
-    longer than an ordinary one does."""
+    """Like `lock`, with the result of `read` after it. None if another transaction keeps the lock
+    longer than usual."""
     locked, behind = _SESSION_AT_HAND.execute(connection, k=key), read()
     row = locked.first()
     if row is not None or tries == 1 or look(connection, key) is None:
@@ -81,13 +81,13 @@ def lock_at_hand(
 
 
 def now_of(writer: StoreContext, session: Any) -> float:
-    """The time that leases are measured by, as a session's row was read."""
+    """The current time by the clock of leases, as read with the session's row."""
     return writer.clock.now() if writer.lease is None else float(session.now)
 
 
 def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
-    """Whether somebody has the lane. Of our own we know who has it in hand; somebody else has it
-    until their lease runs out or, with the process lock, not at all: they are dead."""
+    """Whether the lane is held. This process knows its own active drivers. Another process holds it
+    until its lease expires; with the process lock not at all, because that process is dead."""
     if session.owner == writer.owner and not writer.held.has(key, session.token):
         return False
     if writer.lease is None:
@@ -99,7 +99,7 @@ def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
 def own(
     connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane, now: float
 ) -> None:
-    """The lane, which is locked, is ours from now on: its token fences everybody else off."""
+    """Make a locked lane ours. The new token fences off all others."""
     writer.held.take(hold, lane)
     until = None if writer.lease is None else now + writer.lease
     lease = {"t": lane.token, "o": writer.owner, "until": until}
@@ -107,17 +107,17 @@ def own(
 
 
 def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:
-    """The lane is nobody's, and whoever had it is fenced off."""
+    """Make the lane free and fence off its holder."""
     _OWN.execute(connection, k=lane.session_key, was=was, t=lane.token, o=None, until=None)
 
 
 def free(connection: sa.Connection, lane: Lane) -> None:
-    """We let go of the lane."""
+    """Release the lane."""
     _FREE.execute(connection, k=lane.session_key, t=lane.token)
 
 
 def free_all(connection: sa.Connection, identity: str) -> None:
-    """Whoever had lanes under that identity has none any more, and can write no more."""
+    """Free all lanes of that identity, and fence off its processes."""
     theirs = sa.update(_s).where(_s.c.owner.startswith(identity, autoescape=True))
     connection.execute(theirs.values(token=_s.c.token + 1, owner=None, lease_until=None))
 

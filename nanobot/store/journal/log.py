@@ -22,8 +22,8 @@ _e = schema.entries
 
 _NO_END = 2**62
 
-# Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
-# owner (an order to stop, a post) and its driver wait for each other instead of clashing.
+# Locked: on PostgreSQL every writer locks the session's row first. So writers other than the driver
+# (an order to stop, a post) and the driver wait for each other instead of conflicting.
 HEAD = Prepared(
     sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
     .where(_s.c.key == sa.bindparam("k"))
@@ -57,7 +57,7 @@ _RANGE = Prepared(
 
 
 def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, text: str) -> None:
-    """The session's row exists afterwards; a new one is called after `text`."""
+    """Create the session's row if it is missing; a new one is named after `text`."""
     if not exists(connection, key):
         now = writer.clock.now()
         values = {
@@ -78,14 +78,14 @@ def exists(connection: sa.Connection, key: str) -> bool:
 def set_model(
     connection: sa.Connection, writer: StoreContext, session_key: str, model: str | None
 ) -> None:
-    """The model of a session's next calls."""
+    """Set the model of the session's next calls."""
     ensure_session(connection, writer, session_key, "")
     _SET_MODEL.execute(connection, k=session_key, m=model)
 
 
 def fence(connection: sa.Connection, lane: Lane, locked: PreparedResult | None = None) -> Any:
-    """The head of the lane's log, locked (of HEAD, if that was executed already); raises Fenced
-    when the lane has another owner."""
+    """Lock and return the head of the lane's log (from HEAD's result, if it was executed already).
+    Raises Fenced when the lane has another owner."""
     head = (locked or HEAD.execute(connection, k=lane.session_key)).first()
     if head is None or head.token != lane.token:
         raise _fenced(lane)
@@ -104,11 +104,11 @@ def append(
     bodies: Sequence[log.Body],
     head: Any = None,
 ) -> tuple[log.Entry, ...]:
-    """Append to the session's chain (its `head` may be known already), or raise Fenced when the
-    lane has another owner.
+    """Append to the session's chain (pass its `head` if known). Raises Fenced when the lane has
+    another owner.
 
-    Also the fence of verbs that append nothing. It comes first in a verb: whatever else is written
-    is written under the session's lock.
+    Verbs that append nothing use it as a fence too. It comes first in a verb, so that all other
+    writes happen under the session's lock.
     """
     head = head or fence(connection, lane)
     now = writer.clock.now()
@@ -154,7 +154,7 @@ def append(
 
 
 def lane_of(connection: sa.Connection, key: str) -> Lane:
-    """The lane as it stands, locked for this transaction: for writers who are not its owner."""
+    """Lock the lane for this transaction and return it, for writers that are not its owner."""
     head = HEAD.execute(connection, k=key).first()
     if head is None:
         raise Fenced(f"there is no session {key}")
@@ -173,12 +173,12 @@ def read(
 
 
 def body_of(key: str, seq: int, payload: bytes | None) -> log.Body | None:
-    """The body of an entry; None: it was erased. Raises RowUnreadable, which names the entry."""
+    """The body of an entry; None if erased. Raises RowUnreadable, which names the entry."""
     return None if payload is None else read_body(key, seq, payload)
 
 
 def read_body(key: str, seq: int, payload: bytes) -> log.Body:
-    """The body of an entry that has one. Raises RowUnreadable, which names the entry."""
+    """The body of an entry that is not erased. Raises RowUnreadable, which names the entry."""
     try:
         return log.decode(payload)
     except RowUnreadable as error:

@@ -1,4 +1,5 @@
-"""Messages owed: created with what they answer, sent part by part, each send recorded around it."""
+"""Outgoing messages: created together with the result they report, sent part by part, each send
+recorded before and after."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _PLAIN = (
     *("duplicate_sends", "error", "created_at", "settled_at"),
 )
 COLUMNS = [_o.c[name] for name in (*_PLAIN, "maybe_duplicate", "body")]
-"""What `with_parts` reads."""
+"""The columns that `with_parts` needs."""
 
 _NEXT = Prepared(
     sa.select(*COLUMNS)
@@ -67,15 +68,15 @@ _LATER = Prepared(
 _DEAD = Prepared(
     _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
 )
-# What arrived in a chat was read, and all that was said before it. On the page it was not: somebody
-# may look at it later, and the page says when.
+# A message that arrived in a chat counts as read, like everything before it. The page is different:
+# it says itself when a person has seen it.
 _READ_UNTIL = (
     sa.update(_s)
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
     .values(last_read_at=sa.bindparam("at"))
 )
 _READ = Prepared(_READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
-# So was what the job did in a session of its own that answered here.
+# So does the work of the job in its separate session that answered here.
 _OF_JOB = (
     sa.select(schema.occurrences.c.session_key)
     .where(schema.occurrences.c.job_id == sa.bindparam("j"))
@@ -83,7 +84,7 @@ _OF_JOB = (
     .limit(sa.literal_column("1"))
 )
 _READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))
-# What the log does not have is news all the same.
+# A message that the log does not contain is unread all the same.
 _BESIDE_THE_LOG = (OutboundKind.NOTICE, OutboundKind.APPROVAL)
 _NEWS = Prepared(
     sa.update(_s)
@@ -102,7 +103,7 @@ _PART_INSERT = Prepared(sa.insert(_p))
 _PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
 _PART_STATE = Prepared(_PART.values(state=sa.bindparam("s")))
 _PART_SENT = Prepared(_PART.values(state=sa.bindparam("s"), receipt=sa.bindparam("r")))
-# A part in doubt may have been applied ever since its first send began.
+# A part in doubt may have been applied at any time since its first send began.
 _PART_BEGUN = Prepared(
     _PART.values(
         state="sending",
@@ -120,8 +121,7 @@ def owe(
     run_id: str,
     messages: Sequence[OutboundMessage],
 ) -> None:
-    """Create the rows; a key that exists already is not owed twice. Where a preview of the message
-    stands, its row becomes the message's."""
+    """Create the rows, once per key. The row of a preview that is shown becomes the message's."""
     for message in messages:
         insert_or_turn(
             connection,
@@ -144,7 +144,7 @@ def owe(
 def post(
     connection: sa.Connection, writer: StoreContext, session_key: str, message: OutboundMessage
 ) -> None:
-    """See Journal.post. A key that was posted already is not said twice."""
+    """See Journal.post. A key is posted once."""
     if _BY_KEY.execute(connection, key=message.key).first() is not None:
         return
     log.ensure_session(connection, writer, session_key, message.text)
@@ -188,13 +188,13 @@ def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | 
 
 
 def find(connection: sa.Connection, key: str) -> OutboundRow | None:
-    """The message of that key, whatever became of it."""
+    """The message with that key, in any state."""
     row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
     return None if row is None else with_parts(connection, row)
 
 
 def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
-    # By id + 0: by the index of open ones, not through all messages there ever were.
+    # By id + 0, to use the index of open ones instead of reading all messages ever stored.
     query = sa.select(*COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id + 0).limit(1)
     row = connection.execute(query).first()
     return None if row is None else with_parts(connection, row)
@@ -205,7 +205,7 @@ def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
 
 
 def with_parts(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
-    """A row of COLUMNS as the port's type."""
+    """Convert a row of COLUMNS."""
     return _as_row(row, _parts(connection, row.id))
 
 
@@ -245,8 +245,8 @@ def keep_parts(
     standing: str | None = None,
     idx: int = 0,
 ) -> None:
-    """Store the parts of a message from `idx` on, the first of them in that state since then, in
-    the place of what stands there."""
+    """Store the parts of a message from `idx` on, the first with this state and time. They replace
+    the message that is shown there."""
     values = part_rows.values(outbound_id, parts, first, standing, idx)
     _PART_INSERT.many(connection, values)
 
@@ -282,7 +282,7 @@ def receipt(
 
 
 def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:
-    """The keys of what a digest tells."""
+    """The keys of a digest's notifications."""
     first, dash, last = row.message.key.removeprefix(DIGEST).partition("-")
     if not (dash and row.message.key.startswith(DIGEST)):
         return []
@@ -302,7 +302,7 @@ def defer(
     if row.state == "preview":
         _PARTS_GONE.execute(connection, o=row.id, n=0)
         return
-    # What was in doubt before this attempt still is: this one was not applied, the other may be.
+    # The doubt about earlier attempts remains: this one was not applied, but they may have been.
     if not any(part.idx == idx and part.state in ("sending", "preview") for part in row.parts):
         _PART_STATE.execute(connection, o=row.id, n=idx, s="pending")
     _LATER.execute(connection, o=row.id, at=not_before, e=error)

@@ -1,4 +1,4 @@
-"""Previews: the row of an answer in the making, whose message stands in the chat already."""
+"""Previews: rows of answers in progress, whose message is already in the chat."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def preview(
     part: OutboundPart,
 ) -> OutboundRow | None:
     chat_leases.fence(connection, writer, message.address)
-    # Locked, so that an end of the run that we do not see yet sees our row.
+    # Locked, so that a concurrent end of the run sees our row.
     alive = sa.select(_r.c.session_key).where(_r.c.id == run_id, schema.RUN_LIVE).with_for_update()
     session_key = connection.scalar(alive)
     if session_key is None:
@@ -58,9 +58,8 @@ def preview(
 
 
 def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
-    """The run waits for a person (approval `number`): what stands of its answer becomes a message
-    of its own, so that the answer comes behind the question, where people look. False: nothing
-    stands there."""
+    """The run waits for a person (approval `number`): the text shown so far becomes a separate
+    message, so that the answer follows the question, where people look. False: nothing is shown."""
     row = outbox.find(connection, run.reply_key)
     if row is None or row.state != "preview" or row.standing is None:
         return False
@@ -72,7 +71,7 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
         for entry in entries
         if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
     ]
-    # What no recorded reply says came from an attempt that was discarded, so it is marked as such.
+    # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
     text = texts[-1] if texts else f"{row.message.text}\n\n{STOPPED_LINE}"
     message = msgspec.structs.replace(row.message, text=text, key=key)
     outbox.owe(connection, writer, run.session_key, run.id, [message])
@@ -82,8 +81,8 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
 def close(
     connection: sa.Connection, writer: StoreContext, run_id: str, key: str, bodies: Sequence[Body]
 ) -> None:
-    """The run has ended and owes nothing of that key: what stands there of it becomes what was
-    said, with a line that it was stopped."""
+    """The run has ended without a message for that key: the preview becomes the text written so
+    far, with a line that it was stopped."""
     row = outbox.find(connection, key)
     if row is None or row.state != "preview":
         return

@@ -1,4 +1,4 @@
-"""What a message quotes of the assistant's own answers."""
+"""The label of messages that quote an answer of the assistant."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _o = schema.outbound
 _p = schema.outbound_parts
 _decoder = msgspec.json.Decoder(OutboundMessage)
 _QUOTABLE = 2_000
-"""Quotes are looked up among so many messages, the latest of all chats."""
+"""Quotes are looked up among this many messages, the latest of all chats."""
 
 
 def quoted(connection: sa.Connection, message: InboundMessage) -> Label:
-    """What the answer had from outside that a message quotes, if it is one of the latest here."""
+    """The label of the answer that a message quotes, if it is one of the latest here."""
     if not message.quote or not message.reply_to:
         return NOTHING
     newest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
@@ -34,7 +34,7 @@ def quoted(connection: sa.Connection, message: InboundMessage) -> Label:
         return NOTHING
     try:
         answer = _decoder.decode(body)
-    except msgspec.DecodeError:  # nobody knows what was in it
+    except msgspec.DecodeError:  # its content is unknown
         return UNKNOWN
     label = labels.read(answer.label, tainted=answer.tainted)
     return label if label.tainted else NOTHING

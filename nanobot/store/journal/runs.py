@@ -1,4 +1,4 @@
-"""Runs once they are claimed: their progress through the states, and their ends."""
+"""Claimed runs: their transitions between states, and their ends."""
 
 from __future__ import annotations
 
@@ -82,43 +82,44 @@ _PROGRESSED = Prepared(
 
 
 def move_window(connection: sa.Connection, key: str, window_from: int) -> None:
-    """The model sees the log from there on, with a new prompt."""
+    """Move the start of the window, and renew the prompt."""
     _PROMPT.execute(connection, k=key, p=None, f=None, w=window_from)
 
 
 def transition(
     connection: sa.Connection, run: Run, state: RunState, *, progress: bool = False
 ) -> None:
-    """Compare-and-set the run's state after the one table; raises Fenced when it does not fit."""
+    """Compare-and-set the run's state by the table of transitions; raises Fenced if it does not
+    match."""
     refusal = Fenced(f"run {run.id} cannot become {state}: it has ended or moved on")
     (_PROGRESS if progress else _MOVES)[state].change_one(connection, refusal, i=run.id)
 
 
 def live(connection: sa.Connection, key: str) -> Run | None:
-    """The run of the session that is going on."""
+    """The live run of the session."""
     row = LIVE.execute(connection, k=key).first()
     return None if row is None else as_run(row)
 
 
 def attempted(connection: sa.Connection, run: Run, count: int) -> None:
-    """Count attempts of a run, or take one back."""
+    """Add `count` to the run's attempts."""
     _ATTEMPTS.execute(connection, i=run.id, n=count)
 
 
 def is_known(connection: sa.Connection, run_id: str) -> bool:
-    """Whether there is, or was, a run of that id."""
+    """Whether there is, or was, a run with that id."""
     return connection.execute(sa.select(_r.c.id).where(_r.c.id == run_id)).first() is not None
 
 
 def as_run(row: Any) -> Run:
-    """A row of the table as the port's type."""
+    """Convert a row."""
     r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
     columns = {name: r[name] for name in _COLUMNS}
     return msgspec.convert({**columns, "address": columns}, Run)
 
 
 def insert(connection: sa.Connection, run: Run, parent: str | None) -> None:
-    """The run begins to exist, started by the run `parent`."""
+    """Create the run, started by the run `parent`."""
     columns = msgspec.structs.asdict(run)
     columns |= msgspec.structs.asdict(columns.pop("address"))
     _INSERT.execute(connection, {**columns, "parent": parent, "progress": 0})
@@ -237,7 +238,7 @@ def _end(
 
 
 def stop(connection: sa.Connection, writer: StoreContext, order: Admission) -> Run | None:
-    """Abort the live run that the order may reach, fence its driver, settle what waits."""
+    """Abort the live run that the order reaches, fence off its driver, settle waiting messages."""
     key, ending = order.session_key, order.stop or Ending(state=RunState.ABORTED)
     sender_id = order.message.sender.id
     session = lanes.lock(connection, key)
@@ -258,7 +259,7 @@ def stop(connection: sa.Connection, writer: StoreContext, order: Admission) -> R
 
 
 def _naming(ending: Ending, dropped: Sequence[str]) -> Ending:
-    """The order's answer with what was dropped by it. A terminal puts that back on its prompt."""
+    """Add the dropped messages to the order's answer. A terminal puts them back on its prompt."""
     more = f" Dropped: {', '.join(quoted(text, 60) for text in dropped)}." if dropped else ""
     answers = [
         replace(answer, text=answer.text + ("" if answer.address.channel == TERMINAL else more))
@@ -268,14 +269,14 @@ def _naming(ending: Ending, dropped: Sequence[str]) -> Ending:
 
 
 def interrupt(connection: sa.Connection, writer: StoreContext, message: Admission) -> Run | None:
-    """Abort the sender's own live run, silently: what they said now is answered next, and what
-    they had said before stays in the log."""
+    """Abort the sender's own live run silently. The new message is answered next, and the earlier
+    ones stay in the log."""
     session = lanes.lock(connection, message.session_key)
     run = live(connection, message.session_key)
     if run is None or run.sender_id != message.message.sender.id:
         return None
     if run.state is RunState.AWAITING_HUMAN:
-        return None  # it is not at work: what is said may be what it waits for
+        return None  # it is parked: the message may be the answer it waits for
     bodies = () if message.said is None else (message.said,)
     shown = OutboundMessage(address=run.address, text=message.drafted, key=run.reply_key)
     owed = (shown,) if message.drafted else ()
@@ -299,7 +300,7 @@ def cancel(
 def _abort(
     connection: sa.Connection, writer: StoreContext, token: int, run: Run, ending: Ending, by: str
 ) -> None:
-    """End a run over the head of whoever drives it: the lane's token moves on first."""
+    """End a run from outside its driver: first, the lane's token increases."""
     lane = Lane(run.session_key, token + 1)
     lanes.take_from(connection, lane, token)
     _void(connection, _a.c.run_id == run.id)
@@ -311,7 +312,7 @@ def _abort(
 
 
 def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-    """Nobody's answer to these counts any more."""
+    """Accept no more answers to these."""
     connection.execute(sa.update(_a).where(schema.APPROVAL_OPEN, which).values(state="void"))
 
 
@@ -324,19 +325,19 @@ def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Ru
 
 
 def progressed(connection: sa.Connection, run: Run) -> None:
-    """Something new is in the log: the run's attempts start again. Raises Fenced when it ended."""
+    """The log has progressed: reset the run's attempts. Raises Fenced when it ended."""
     _PROGRESSED.change_one(connection, Fenced(f"run {run.id} has ended already"), i=run.id)
 
 
 def snapshot(connection: sa.Connection, digest: str) -> PromptSnapshot | None:
-    """A stored prompt; None if it is gone: a new one takes its place."""
+    """A stored prompt; None if it was removed, and a new one replaces it."""
     query = sa.select(schema.prompts.c.body).where(schema.prompts.c.digest == digest)
     body = connection.scalar(query)
     return None if body is None else msgspec.json.decode(body, type=PromptSnapshot)
 
 
 def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
-    """One session with its live run; None when there is none of that key."""
+    """One session with its live run; None if there is none with that key."""
     row = connection.execute(sa.select(_s).where(_s.c.key == session_key)).first()
     if row is None:
         return None
@@ -351,5 +352,5 @@ def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
 
 
 def waiting(connection: sa.Connection, key: str) -> int:
-    """How many messages of a session no run has taken."""
+    """The number of a session's messages that no run has taken."""
     return WAITING.scalar(connection, k=key) or 0
