@@ -1,4 +1,4 @@
-"""Activity: the runs in progress for the chats of one channel, as far as events tell."""
+"""The active runs for the chats of one channel, as known from events."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TOOL_LINE = 80
 
 
 class RunInProgress(msgspec.Struct, kw_only=True):
-    """A run in progress, since when by the monotonic clock. `reply_key`: the key that its answer
-    will have, empty when its caller takes the answer; `reply_to` the message that it answers;
-    `tool` the call it is making, for people; `steps` what it has said and called so far."""
+    """An active run, with its start by the monotonic clock. `reply_key`: the key of its future
+    answer, empty if its caller takes the answer. `reply_to`: the message that it answers. `tool`:
+    its current call, as text for people. `steps`: its texts and calls so far."""
 
     run_id: str
     address: Address
@@ -31,7 +31,7 @@ class RunInProgress(msgspec.Struct, kw_only=True):
     calls: dict[str, int] = {}
 
     def called(self, key: str, line: str) -> None:
-        """A tool is at work."""
+        """A tool call has begun."""
         self.tool = line
         self.calls[key] = len(self.steps)
         self.steps.append(Step(tool=line))
@@ -43,7 +43,7 @@ class RunInProgress(msgspec.Struct, kw_only=True):
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is over, with the messages it was to answer."""
+    """A run that has ended, with the messages that it answered."""
 
     address: Address
     message_ids: tuple[str, ...]
@@ -51,7 +51,7 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Activity:
-    """The runs in progress on one channel. Nothing may depend on it: events can be lost."""
+    """The active runs of one channel. Events can be lost, so nothing may depend on this."""
 
     def __init__(self, channel: str, bus: Bus, clock: Clock) -> None:
         self.runs: dict[str, RunInProgress] = {}
@@ -84,7 +84,7 @@ class Activity:
         if event.kind is EventKind.STATUS:
             if payload.get("state") == "running":
                 self._began(event)
-            elif payload.get("state") == "waiting":  # for a person: nobody works on it
+            elif payload.get("state") == "waiting":  # for a person, so no one works on it
                 self.runs.pop(event.run_id, None)
         elif run is None:
             return
@@ -115,10 +115,10 @@ class Activity:
 
 
 def _tool_line(payload: RunPayload) -> str:
-    """`exec: ls -la`: the tool, and the first text it is arguments."""
+    """`exec: ls -la`: the tool, and the first text among its arguments."""
     try:
         arguments = msgspec.json.decode(payload["arguments"], type=dict[str, Any])
-    except msgspec.DecodeError:  # cut short, or not what it should be
+    except msgspec.DecodeError:  # truncated or invalid
         arguments = {}
     texts = [value for value in arguments.values() if isinstance(value, str)]
     line = " ".join(f"{payload['name']}: {texts[0]}".split()) if texts else str(payload["name"])

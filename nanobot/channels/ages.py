@@ -1,4 +1,4 @@
-"""How old things are on a machine whose clock may be set while they wait."""
+"""Ages that stay correct when the machine's clock is set."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ _KEPT = 16
 
 
 class Ages:
-    """The age of what was stamped with this machine's clock, in seconds as they passed. The clock
-    was set whenever it has moved against the monotonic one: a stamp from before is read by the
-    clock of then. Of two readings the younger counts, so that nothing is given up too early."""
+    """The age of a timestamp of this machine's clock, in elapsed seconds. A jump relative to the
+    monotonic clock means that the clock was set; an earlier timestamp is then read by the earlier
+    setting. If both readings are possible, the younger age counts, so nothing is given up too
+    early."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._now = clock.now()
         self._monotonic = clock.monotonic()
-        # Until which stamp each setting of the clock was in use, and how far it stood from the
-        # monotonic one.
+        # For each clock setting: the last timestamp of its use, and its offset to the monotonic
+        # clock.
         self._before: list[tuple[float, float]] = []
 
     def of(self, stamp: float) -> float:
-        """Seconds since then; never below zero."""
+        """Elapsed seconds since then; never below zero."""
         self._look()
         offsets = [offset for until, offset in self._before if stamp <= until]
         offsets.append(self._now - self._monotonic)

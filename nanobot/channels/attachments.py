@@ -1,7 +1,7 @@
-"""Fetching: the files that came with the messages of one channel, before anybody takes these.
+"""Fetches the files of one channel's messages before a run takes these messages.
 
-A message is on disk and waits in its lane; here its files are fetched and kept, and then committed
-with it. What does not come is said in the attachment.
+A message is on disk and waits in its lane. Its files are fetched and stored here, and then
+committed with it. If a file cannot be fetched, its attachment says so.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.system import Backoff, until_stored
 from nanobot.workspace.received import Received
 
-# Messages whose files are fetched at a time, and those of one person among them.
+# Messages whose files are fetched at a time, and the maximum of one person among them.
 _AT_ONCE = 8
 _OF_ONE_PERSON = 2
-# What transcribing may take, and then some.
+# Longer than a transcription may take.
 _MARGIN_SECONDS = 70.0
 _ATTEMPT_SECONDS = 120.0
 _AFTER_FAILURE_SECONDS = 30.0
@@ -36,13 +36,13 @@ T = TypeVar("T")
 
 
 class _GivenUp(Exception):
-    """A file will not come; the text says why."""
+    """A file cannot be fetched, as the text explains."""
 
 
 class AttachmentFetcher:
-    """The files of one channel's messages, each of at most `limit` bytes. Messages are served side
-    by side, so that a slow file keeps only its own lane waiting, and the slow files of one person
-    only that one's."""
+    """Fetches the files of one channel's messages, each of at most `limit` bytes. Messages are
+    served in parallel, so a slow file delays only its own lane, and one person's slow files only
+    that person."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class AttachmentFetcher:
         self._backoff = Backoff(1.0, 30.0, rng=random.Random())  # noqa: S311 - jitter, nothing secret
 
     async def run(self) -> None:
-        """Fetch until cancelled, beginning with what was left by an earlier process, or by this one
-        when it was cancelled before."""
+        """Fetch until cancelled, starting with files that an earlier process or an earlier call of
+        this left."""
         self._busy.clear()
         async with asyncio.TaskGroup() as tasks:
             while True:
@@ -89,8 +89,8 @@ class AttachmentFetcher:
                 tasks.create_task(self._serve(message), name=f"files of {message.inbound_id}")
 
     async def _serve(self, waiting: Unfetched) -> None:
-        """Fetch the files of one message. Should that fail for an unforeseen reason, the message
-        goes on without them after its 5 minutes."""
+        """Fetch the files of one message. After an unforeseen failure, the message continues
+        without them when its 5 minutes are over."""
         sender_id = waiting.message.sender.id
         own_slots = self._slots_of.get(sender_id) or asyncio.Semaphore(_OF_ONE_PERSON)
         self._slots_of[sender_id] = own_slots
@@ -101,10 +101,10 @@ class AttachmentFetcher:
         if caught.error is not None:
             await self._clock.sleep(_AFTER_FAILURE_SECONDS)
         self._busy.discard(waiting.inbound_id)
-        self._came.set()  # an edit may have brought others
+        self._came.set()  # an edit may have added files
 
     async def _here(self, file: Attachment, waiting: Unfetched) -> Attachment:
-        """The attachment with its content here, or with the reason why it is not."""
+        """The attachment with its content stored, or with the reason why it is missing."""
         if not file.coming:
             return file
         at = waiting.at
@@ -152,5 +152,5 @@ class AttachmentFetcher:
         )
 
     async def _stored(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What was fetched is not to be fetched again."""
+        """Repeat a store operation until it succeeds, so that the file is not fetched again."""
         return await until_stored(ask, self._clock, f"{self._name}: a file")

@@ -1,4 +1,4 @@
-"""Live messages and missed ones of one channel on their way to its intake: in order, once each."""
+"""Brings live and missed messages of one channel to its intake in order, once each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from loguru import logger
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import History, Intake
 
-# The cursor is one for all chats, and what came in another chat just before it may be missing: a
-# look begins this much earlier, and what was seen before is dropped by its dedupe_key.
+# All chats share one cursor, and messages that arrived in another chat just before it may be
+# missing. So a look-up begins this much earlier, and known messages are dropped by their
+# dedupe_key.
 _MARGIN_SECONDS = 60
 _RECENT = 4096
 
 
 class _Held(msgspec.Struct):
-    """A live message that waits for a place to be looked up."""
+    """A live message that waits for the look-up of its chat or thread."""
 
     message: InboundMessage
     at: int
@@ -27,8 +28,8 @@ class _Held(msgspec.Struct):
 
 
 class CatchingUp:
-    """See ports.CatchUp. The cursor moves only while nothing is being looked up: wherever a process
-    dies, the next one looks up from there."""
+    """See ports.CatchUp. The cursor moves only while no look-up is active, so after a crash at any
+    point the next process looks up from there."""
 
     def __init__(self, intake: Intake, history: History) -> None:
         self.kept = 0
@@ -83,11 +84,11 @@ class CatchingUp:
         round_ = self._outstanding[place]
         missed = await self._history.missed(place, self._oldest)
         if self._outstanding.get(place) != round_:
-            return  # the connection broke meanwhile: once more
+            return  # the connection broke meanwhile: try again
         for other in missed.places:
             self._outstanding.setdefault(other, self._round)
         del self._outstanding[place]
-        # What waits here for its thread's look-up waits on there.
+        # Messages that wait for their thread's look-up keep waiting.
         held = [waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)]
         messages = [*missed.messages, *(waiting.message for waiting in held)]
         latest = max([missed.latest, *(waiting.at for waiting in held)])
@@ -105,7 +106,7 @@ class CatchingUp:
 
     async def admit(self, message: InboundMessage, at: int = 0) -> None:
         async with self._admitting:
-            # A platform may tell of the same edit again, whenever it adds something of its own.
+            # A platform may report the same edit again, whenever it adds data itself.
             known = message.edit_of is not None and not self._new([message])
             await self._admit([] if known else [message], at)
 
@@ -117,9 +118,9 @@ class CatchingUp:
         return not self._outstanding and not self._held
 
     def _hold(self, waiting: _Held) -> bool:
-        """Keep a live message until what was missed before it is admitted, if anything may be."""
+        """Hold a live message until earlier missed messages are admitted, if there may be any."""
         address = waiting.message.address
-        # The chat's own first: it may turn out that the thread has news.
+        # The chat first: its result may show that the thread has news.
         for place in (msgspec.structs.replace(address, thread_id=None), address):
             if place in self._outstanding:
                 self._held.setdefault(place, []).append(waiting)
@@ -127,7 +128,7 @@ class CatchingUp:
         return False
 
     async def _admit(self, messages: Sequence[InboundMessage], at: int) -> None:
-        if self._text is None:  # a connection that was resumed begins nothing anew
+        if self._text is None:  # a resumed connection starts no new catch-up
             await self.begin()
         moves, latest = not self._outstanding, max(self._latest, at)
         text = self._history.cursor(latest, self._first) if moves else self._text
@@ -141,14 +142,14 @@ class CatchingUp:
             self._recent.popitem(last=False)
 
     def _new(self, messages: Sequence[InboundMessage]) -> list[InboundMessage]:
-        """Those that this process did not admit before, each once."""
+        """The messages that this process has not admitted before, each once."""
         unique: dict[str, InboundMessage] = {}
         for message in messages:
             unique.setdefault(_key(message), message)
         return [
             message
             for key, message in unique.items()
-            if message.reaction or key not in self._recent  # the same reaction may come again
+            if message.reaction or key not in self._recent  # the same reaction may be repeated
         ]
 
 

@@ -1,4 +1,4 @@
-"""The delivery to one chat: its messages in order, each send recorded before and after it."""
+"""Delivers to one chat: its messages in order, each send recorded before and after it."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ from nanobot.session.outbox import OutboundRow, PartRow
 from nanobot.system import STORE_RETRY_SECONDS, until_stored
 
 MAX_AGE_SECONDS = 24 * 3600.0
-"""An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
+"""A message fails by age, never by its number of attempts, because an outage is not its fault."""
 
-# What a process that ended was told to wait is by a clock that may have been set since.
+# An ended process stored its waiting time by a clock that may have been set since.
 _LONGEST_INHERITED_WAIT = 60.0
 
 T = TypeVar("T")
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A message on its way: its row, the parts in hand, and what is known besides."""
+    """A message being delivered: its row, its parts, and what this process knows about it."""
 
     row: OutboundRow
     parts: tuple[OutboundPart, ...]
     memory: Memory
 
     def with_memory(self, **changes: Any) -> Work:
-        """The same with these changes of the memory."""
+        """A copy with these changes of the memory."""
         memory = msgspec.structs.replace(self.memory, failure=None, **changes)
         return Work(self.row, self.parts, memory)
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Nothing more is done about the message for now; `row` is what the chat is owed next."""
+    """Nothing can be done about the message now; `row` is the chat's next message."""
 
     row: OutboundRow | None
 
@@ -75,7 +75,7 @@ _Step: TypeAlias = Work | Left
 
 
 class ChatDelivery:
-    """What one chat is owed, as long as it is owed anything. `next_move` decides, this acts."""
+    """Delivers one chat's messages until none is left. `next_move` decides; this class acts."""
 
     def __init__(self, address: Address, parts: DeliveryParts) -> None:
         self.address = address
@@ -90,15 +90,15 @@ class ChatDelivery:
         self._failures = 0
         self._recovered = False
         self.elsewhere: str | None = None
-        """Set when another process is to speak to the chat: which ("": the one that receives)."""
+        """Set when another process must send to the chat: which one ("": the one that receives)."""
 
     async def drain(self) -> None:
-        """Send what is owed, oldest first, until nothing is or another process speaks to the chat.
-        Raises NobodyThere when it has to wait for somebody to attach."""
+        """Send messages, oldest first, until none is left or another process sends to the chat.
+        Raises NobodyThere when it has to wait until a client attaches."""
         row = await self._next()
         while row is not None:
             if self._helping and row.message.only_for and self._confiding:
-                await self._hand_over()  # what it takes to tell one person came with their message
+                await self._hand_over()  # messages to one person need data that came with theirs
                 return
             try:
                 row = await self._deliver(row)
@@ -126,7 +126,7 @@ class ChatDelivery:
     # One message
 
     async def _deliver(self, row: OutboundRow) -> OutboundRow | None:
-        """One message from where its delivery stands. Returns the next one of the chat."""
+        """Continue the delivery of one message. Returns the chat's next one."""
         step = await self._taken_up(row)
         while isinstance(step, Work):
             move = next_move(step.row, step.parts, step.memory)
@@ -190,13 +190,13 @@ class ChatDelivery:
         return Work(row, parts, work.memory).with_memory(begun=0)
 
     async def _shows_mark(self, message: OutboundMessage) -> bool:
-        """Whether the line that says that it may be a repeat can be at the end of the message."""
-        if message.replaces:  # what is marked stays so
+        """Whether the message has room at its end for the line that says it may be a repeat."""
+        if message.replaces:  # the mark stays
             return len(await self._sender.render(marked(message))) == 1
         return not perhaps_several(message, self._can)
 
     async def _place(self, work: Work, move: Send | Edit) -> _Step:
-        """Send one part, or put it in the place of what stands there."""
+        """Send one part, or replace the message in the chat with it."""
         row, parts = work.row, work.parts
         idx, edit = (0, True) if isinstance(move, Edit) else (move.idx, False)
         if isinstance(move, Send) and move.anew is not None:
@@ -221,7 +221,7 @@ class ChatDelivery:
         return await self._keep(work, idx, receipt)
 
     async def _keep(self, work: Work, idx: int, receipt: str) -> _Step:
-        """Record what a part became; the next one is about to be sent."""
+        """Record the receipt of a part; the next one is about to be sent."""
         row, following = work.row, idx + 1
         if following == len(work.parts) or row.message.replaces:
             return Left(await self._receipt(row, idx, receipt, None))
@@ -250,9 +250,9 @@ class ChatDelivery:
     async def _older(
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, error: FormRefused
     ) -> tuple[OutboundPart, ...]:
-        """The message in the form that its chat takes, where it did not take part `idx`: those
-        before it stand there as they are. Empty if there is no other form."""
-        if idx == 0 and not (row.duplicate_sends and error.instead):  # what is marked stays so
+        """The message in a format that the chat accepts, after it refused part `idx`. Earlier parts
+        stay unchanged. Empty if there is no other format."""
+        if idx == 0 and not (row.duplicate_sends and error.instead):  # the mark stays
             rendered = await self._sender.render(row.message)
             if [part.payload for part in rendered] != [part.payload for part in parts]:
                 return tuple(rendered)
@@ -269,7 +269,7 @@ class ChatDelivery:
         if not self._can.reconciles:
             await self._parts.outage.clear(self.address.chat_id)
 
-    # What did not work
+    # Failures
 
     async def _failed(
         self, work: Work, idx: int, error: DeliveryError, *, edit: bool = False
@@ -317,7 +317,7 @@ class ChatDelivery:
                 self._parts.leases.rest()
                 await self._hand_over()
                 return Left(None)
-        # By the monotonic clock: whoever sets the other one changes nothing about it.
+        # By the monotonic clock, so setting the wall clock changes nothing.
         if move.requested is None and not self._recovered:
             harmless = self._can.reconciles or not move.doubtful
             await self._wait_with_others(delay, harmless=harmless)
@@ -327,25 +327,25 @@ class ChatDelivery:
         return Left(await self._next())
 
     async def _wait_with_others(self, seconds: float, *, harmless: bool) -> None:
-        """Wait for the end of an outage. What fails after that is this chat's own trouble, about
-        which the success of others says nothing any more."""
+        """Wait for the end of an outage. A later failure concerns only this chat, and success in
+        other chats says nothing about it."""
         if await self._parts.outage.wait(self.address.chat_id, seconds, harmless=harmless):
             self._recovered, self._failures = True, 0
 
     async def _has_moved(self, error: ChatMoved) -> bool:
-        """Whether the chat is somewhere that was not known; what it is owed is sent there then."""
+        """Whether the chat's new id was not known before; its messages are then sent there."""
         moved = self._parts.moved
         old = moved.there(self.address).chat_id
         if await self._stored(lambda: moved.moved(old, error.chat_id)):
             return True
-        await moved.load()  # another process may have been told
+        await moved.load()  # another process may know it
         return moved.there(self.address).chat_id != old
 
-    # What is in doubt
+    # Doubt
 
     async def _look_up(self, work: Work, idx: int) -> Work:
-        """A part was about to be sent when the answer, or this process, was lost: ask the platform
-        where it can tell."""
+        """The reply of a send, or the process, was lost: look the part up on the platform if
+        possible."""
         try:
             answer = Answer(await self._look_ups.receipt(work.row, idx))
         except Uncertain as uncertain:
@@ -356,7 +356,7 @@ class ChatDelivery:
         return work.with_memory(answer=answer)
 
     async def _repeat(self, work: Work, move: Repeat) -> Work:
-        """Record that a part may be a repeat, and make it say so."""
+        """Record that a part may be a repeat, and mark it so."""
         row, idx = work.row, move.idx
         await self._journal.begin_send(row, (), idx, duplicate=True)
         row = msgspec.structs.replace(row, duplicate_sends=row.duplicate_sends + 1)
@@ -373,8 +373,8 @@ class ChatDelivery:
     async def _marked(
         self, message: OutboundMessage, parts: Sequence[OutboundPart], idx: int
     ) -> OutboundPart:
-        """The part with a last line that says it may be a repeat; where that line does not fit in,
-        or the part is perhaps several messages there, it is sent ahead on its own."""
+        """The part with a last line that says it may be a repeat. If the line does not fit, or the
+        part may be several messages on the platform, the line is sent before it as a message."""
         alone = len(parts) == 1 and parts[0].file is None
         if alone and not perhaps_several(message, self._can):
             rendered = await self._sender.render(marked(message))
@@ -385,8 +385,8 @@ class ChatDelivery:
         return parts[idx]
 
     async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
-        """What came of a send is known to this process alone: without its row the message would
-        have to be repeated."""
+        """Repeat until stored: only this process knows the result of the send, and without its row
+        the message would have to be repeated."""
         return await until_stored(write, self._clock, f"delivery to {self.address}")
 
     def __str__(self) -> str:
@@ -394,6 +394,6 @@ class ChatDelivery:
 
 
 def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:
-    """The row as it is once its first part is being put in the place of that message."""
+    """The row while its first part replaces that message."""
     first = PartRow(idx=0, part=OutboundPart(text=""), state="pending", receipt=receipt)
     return msgspec.structs.replace(row, parts=(first,))

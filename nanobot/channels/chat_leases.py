@@ -1,7 +1,7 @@
-"""The chats of one channel that this process speaks to, where several share the bot.
+"""Leases of the chats that this process sends to, when several processes share a bot.
 
-A chat is taken when something is to be shown there, and let go of a while after: answers, previews
-and drafts of one chat come from one process at a time.
+A chat's lease is acquired before anything is shown there, and released some time later. So at any
+time the answers, previews and drafts of a chat come from one process.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from nanobot.session.lease import CHAT
 from nanobot.session.outbox import Taken
 
 KEPT_SECONDS = 30.0
-"""So long after the last use a chat is let go of: one that was used a moment ago is ours still."""
+"""A lease is released this long after its last use."""
 REST_SECONDS = 30.0
-"""So long a process that cannot reach the platform leaves its chats to the one that receives."""
+"""A process that cannot reach the platform leaves its chats this long to the one that receives."""
 
 
 class _Chat(msgspec.Struct):
-    """Since when the lease lasts, how many use it, and whether it was lost while they did."""
+    """When the lease was renewed, how many use it, and whether it was lost meanwhile."""
 
     renewed: float = -CHAT.seconds
     uses: int = 0
@@ -36,8 +36,8 @@ class _Chat(msgspec.Struct):
 
 
 class ChatLeases:
-    """`shared`: other processes may speak to these chats, so that each is taken by lease. `helping`
-    says whether another process receives for the channel."""
+    """`shared`: other processes may send to these chats, so each needs a lease. `helping`: tells
+    whether another process receives for the channel."""
 
     def __init__(self, channel: str, journal: Journal, clock: Clock, *, shared: bool) -> None:
         self.helping = False
@@ -50,17 +50,17 @@ class ChatLeases:
         self._rested = 0.0
 
     def ours(self, chat_id: str) -> bool:
-        """Whether nobody else speaks to the chat for certain; else it has to be taken."""
+        """Whether the chat certainly belongs to this process; otherwise call `take`."""
         if not self._shared:
             return True
         chat = self._chats.get(chat_id)
         return chat is not None and self._clock.monotonic() - chat.renewed < CHAT.give_up
 
     async def take(self, address: Address) -> Taken:
-        """The oldest message that a chat is owed, if it is ours to speak to. Raises StoreError.
+        """Acquire the lease and return the chat's oldest message. Raises StoreError.
 
-        Of several that use a chat here none takes it again once it was lost: what the others are
-        about belongs to the time before.
+        If several tasks here use a chat and its lease is lost, none of them acquires it again,
+        because their work belongs to the time before.
         """
         if self.ours(address.chat_id):
             return Taken(await self._journal.next_outbound(address))
@@ -75,13 +75,12 @@ class ChatLeases:
         return taken
 
     async def speaks(self, address: Address) -> bool:
-        """Whether a chat is ours to speak to, now that something is to be shown there. Raises
-        StoreError."""
+        """Acquire the lease to show something; whether that succeeded. Raises StoreError."""
         return self.ours(address.chat_id) or (await self.take(address)).ours
 
     @contextmanager
     def using(self, chat_id: str) -> Iterator[None]:
-        """Within, a chat that is ours stays ours, unless the store fails."""
+        """Keep the lease of a chat while inside, unless the store fails."""
         chat = self._chats.setdefault(chat_id, _Chat())
         chat.uses += 1
         self._some.set()
@@ -93,7 +92,7 @@ class ChatLeases:
                 self._chats.pop(chat_id, None)
 
     async def give(self, address: Address) -> None:
-        """Let go of a chat that nobody else here uses."""
+        """Release a chat that no other task here uses."""
         chat = self._chats.get(address.chat_id)
         if self._shared and chat is not None and chat.uses <= 1:
             chat.renewed = -CHAT.seconds
@@ -101,11 +100,11 @@ class ChatLeases:
                 await self._journal.leave_chats([address])
 
     def rest(self) -> None:
-        """The platform cannot be reached from here: while another process receives, it speaks."""
+        """This process cannot reach the platform: if another one receives, let it send."""
         self._rested = self._clock.monotonic() + REST_SECONDS
 
     async def keep(self) -> None:
-        """Renew what is in use, let go of what is not, until cancelled."""
+        """Renew leases in use and release the others, until cancelled."""
         while self._shared:
             if not self._chats:
                 self._some.clear()
@@ -136,7 +135,7 @@ class ChatLeases:
             await self._journal.leave_chats([Address(self._channel, key) for key in idle])
 
     async def leave(self) -> None:
-        """Let go of all that nobody uses: this process ends."""
+        """Release all leases that are not in use, because this process ends."""
         idle = [key for key, chat in self._chats.items() if not chat.uses and chat.renewed >= 0]
         if self._shared and idle:
             with suppress(StoreError):

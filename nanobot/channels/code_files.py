@@ -1,4 +1,4 @@
-"""Long code in an answer: a file with all of it, and its first lines in the text."""
+"""Moves long code of an answer into files; its first lines stay in the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nanobot.messages import Attachment
 from nanobot.text import pattern
 
 SHOWN_LINES = 15
-"""Lines that stay in the text, of at most `SHOWN_CHARACTERS` in all."""
+"""Maximum number of lines that stay in the text, of at most `SHOWN_CHARACTERS` together."""
 SHOWN_CHARACTERS = 1_000
 
 _OPENING = pattern(
@@ -21,7 +21,7 @@ _MARGIN = " \t>"
 _LINE_END = pattern(r"\r\n?|\n")
 _LANGUAGE = pattern(r"[\w+#-]*")
 _SHORT = pattern(r"[a-z0-9]{1,5}")
-# Of languages that are not called as their files end.
+# Languages whose file extension differs from their name.
 _NAMES = {
     "py": "python",
     "js": "javascript",
@@ -46,8 +46,8 @@ _ENDINGS = {name: ending for ending, names in _NAMES.items() for name in names.s
 
 
 class _Block(msgspec.Struct):
-    """A fenced block from the line `begin` up to before `end`: in a list or a quote too. Its lines
-    are looked at once, whatever they are: a parser would take seconds for some texts."""
+    """A fenced block from line `begin` to before `end`, also in a list or a quote. Each line is
+    looked at once: a full parser would take seconds for some texts."""
 
     begin: int
     margin: str
@@ -57,23 +57,23 @@ class _Block(msgspec.Struct):
     lines: list[str] = msgspec.field(default_factory=list)
 
     def ended_by(self, line: str) -> bool:
-        """Whether it is the closing fence."""
+        """Whether the line is the closing fence."""
         text = line.strip(_MARGIN)
         return text.startswith(self.fence) and not text.strip(self.fence[0])
 
     def left_by(self, line: str) -> bool:
-        """Whether the quote around it is over."""
+        """Whether the line ends the quote around the block."""
         return ">" in self.margin and not line.lstrip().startswith(">")
 
     def take(self, line: str) -> None:
-        """One more line of it, without the margin."""
+        """Add a line without the margin."""
         indent = len(line) - len(line.lstrip(_MARGIN))
         self.lines.append(line[min(indent, len(self.margin)) :])
 
 
 def with_code_files(text: str, limit: int) -> tuple[str, tuple[Attachment, ...]]:
-    """The Markdown with each fenced block of more than `limit` characters cut to its first lines,
-    and the blocks as files, whose content is their `text`."""
+    """Cut each fenced block of more than `limit` characters to its first lines. Returns the
+    Markdown and the blocks as files, with their content in `text`."""
     if len(text) <= limit:
         return text, ()
     lines = _LINE_END.split(text)
@@ -105,7 +105,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             block = None
         else:
             block.take(line)
-    if block is not None:  # the answer ends in it
+    if block is not None:  # not closed
         block.end = len(lines)
         if block.lines and not block.lines[-1]:
             del block.lines[-1]
@@ -113,7 +113,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
 
 
 def _excerpt(opening: str, block: _Block, file: Attachment) -> list[str]:
-    """The block's first lines in the place where it stood."""
+    """The block's first lines, at its position in the text."""
     inside = re.sub(r"[^>\s]", " ", block.margin)
     shown = "\n".join(block.lines[:SHOWN_LINES])[:SHOWN_CHARACTERS].split("\n")
     lines = "a line" if len(block.lines) == 1 else f"{len(block.lines):,} lines"

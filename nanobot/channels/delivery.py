@@ -1,6 +1,6 @@
-"""Delivery: what is owed to the chats of one channel.
+"""Delivers outgoing messages to the chats of one channel.
 
-One task for each chat that is owed something, so that a chat in trouble keeps only itself waiting.
+Each chat with unsent messages has its own task, so trouble in one chat delays no other.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from nanobot.troubles import TROUBLES
 
 
 class Delivery:
-    """The delivery of one channel. `release_preview` is asked before the message of a preview is
-    sent: it returns once nothing is done about the preview any more. Of chats that are `shared`
-    with other processes those are served that somebody attends here."""
+    """The delivery of one channel. `release_preview` is called before the message of a preview is
+    sent and returns when the preview is no longer changed. Of chats that are `shared` with other
+    processes, only those with a client attached here are served."""
 
     def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
@@ -58,8 +58,8 @@ class Delivery:
             outage=Outage(clock, channel.probe if isinstance(channel, Probing) else None),
             release_preview=release_preview,
             backoff=Backoff(0.5, 30.0, rng=rng),
-            # So steep that a platform which applies every send and never answers shows a message
-            # some ten times in its 24 hours.
+            # So steep that a platform which applies every send but never replies shows a message
+            # about ten times in 24 hours.
             doubtful_backoff=Backoff(0.5, MAX_AGE_SECONDS, 3.0, rng=rng),
             shared=shared,
             leases=leases,
@@ -70,7 +70,7 @@ class Delivery:
         self._quiet.set()
 
     async def run(self) -> None:
-        """Send what is owed until cancelled, beginning with what an earlier process left."""
+        """Send messages until cancelled, starting with those of an earlier process."""
         journal, what = self._bus.journal, f"{self._name}: delivery"
         owed = self._bus.owed_chats(self._name)
         for address in await until_stored(
@@ -91,7 +91,7 @@ class Delivery:
                 tasks.create_task(self._serve(chat), name=f"delivery {self._name}:{chat}")
 
     async def flush(self, seconds: float) -> None:
-        """Wait until nothing is being sent, at most `seconds`."""
+        """Wait at most `seconds` until no send is in progress."""
         try:
             async with asyncio.timeout(seconds):
                 await self._quiet.wait()
@@ -100,11 +100,11 @@ class Delivery:
 
     @property
     def parked(self) -> frozenset[str]:
-        """Chats whose messages wait for somebody to attach."""
+        """Chats whose messages wait until a client attaches."""
         return frozenset(self._parked)
 
     async def _serve(self, chat_id: str) -> None:
-        """Everything owed to one chat, oldest first; ends when nothing is left."""
+        """Deliver one chat's messages, oldest first, until none is left."""
         again, shared = self._chats[chat_id], self._parts.shared
         chat = ChatDelivery(Address(self._name, chat_id), self._parts)
         try:
@@ -120,7 +120,7 @@ class Delivery:
                         TROUBLES.over(f"messages to {chat}")
                     except NobodyThere as error:
                         self._parked.add(chat_id)
-                        if not self._waits:  # the platform does not take it yet
+                        if not self._waits:  # the platform does not accept it yet
                             TROUBLES.note(f"messages to {chat}", error, certain=True)
                 if chat.elsewhere is not None:
                     self._bus.peers.passed_on(chat.address, chat.elsewhere)

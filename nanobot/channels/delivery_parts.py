@@ -1,4 +1,4 @@
-"""What the deliveries to all chats of a channel share."""
+"""Dependencies that the deliveries to all chats of a channel share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nanobot.system import Backoff
 
 
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all chats of a channel share. `shared`: other processes serve them, too."""
+    """Dependencies shared by all chats of a channel. `shared`: other processes serve them, too."""
 
     sender: PartSender
     journal: Journal

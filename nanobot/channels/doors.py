@@ -1,4 +1,4 @@
-"""The door of a channel: requests of its platform, taken one after another."""
+"""Receives HTTP requests from a channel's platform, one after another."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NOT_KEPT = PlatformReply(status=503, body=b"It could not be stored; deliver it 
 
 
 class DoorIntake(ChannelIntake):
-    """An intake whose messages say nothing about `run`, which may be in another process."""
+    """An intake that says nothing about the channel's `run`, which may be in another process."""
 
     def alive(self) -> None:
-        """The state of a channel is about its `run`."""
+        """Do nothing: the channel's state is about its `run`."""
 
 
 class Door:
-    """Where the requests of one channel's platform come in. `intake` gives the intake of now."""
+    """Receives the requests of one channel's platform. `intake` returns the current intake."""
 
     def __init__(
         self, name: str, channel: Receiving, intake: Callable[[], Intake], clock: Clock
@@ -35,13 +35,13 @@ class Door:
         self._channel = channel
         self._intake = intake
         self._clock = clock
-        self._turn = asyncio.Lock()  # those who wait get it in the order in which they came
+        self._turn = asyncio.Lock()  # waiting tasks get it in the order of their arrival
         self._waiting = 0
         self._say_at = 0.0
 
     async def take(self, request: PlatformRequest) -> PlatformReply:
-        """Let the channel answer a request once those before it are answered. What it commits may
-        be kept although the answer says otherwise; the platform then delivers it again."""
+        """Let the channel answer a request after the earlier ones. Even if the reply is an error,
+        the channel may have committed messages; the platform then delivers them again."""
         if self._waiting >= _MOST_WAITING:
             self._say("too many requests wait")
             return _BUSY
@@ -63,7 +63,7 @@ class Door:
         return reply
 
     def _say(self, what: str) -> None:
-        """Log it, at most once a minute: anybody can send requests that are refused."""
+        """Log it at most once a minute, because anyone can send requests that are refused."""
         now = self._clock.monotonic()
         if now >= self._say_at:
             self._say_at = now + _SAY_SECONDS

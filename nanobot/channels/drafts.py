@@ -1,6 +1,6 @@
-"""Drafts: while a run works, its chat sees how far it is, in something that is no message.
+"""Drafts: while a run works, its chat shows its progress in a draft, which is not a message.
 
-Where a platform has drafts no preview is made: there is no row, no receipt and nothing to edit.
+On platforms with drafts no preview is made: there is no row, no receipt and nothing to edit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nanobot.session import keys
 DRAFT_EVERY = 1.0
 """Seconds between two versions of a draft."""
 DRAFT_KEPT = 20.0
-"""A draft that has not changed for so long is shown again: platforms drop it after 30 s."""
+"""A draft without changes is shown again after this time: platforms drop it after 30 s."""
 
 _LOOK_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
@@ -31,7 +31,7 @@ _NOTHING = OutboundPart(text="")
 
 
 class _Draft:
-    """What is shown of one run. `busy` is held while the platform is being told."""
+    """The draft of one run. `busy` is held during a call to the platform."""
 
     def __init__(self, run: RunInProgress) -> None:
         self.run = run
@@ -43,9 +43,9 @@ class _Draft:
 
 
 class Drafts:
-    """The drafts of one channel, which must be Drafting. `text_of` gives what a run has said so
-    far, None once it is not driven here. A refused draft ends those of its run; where drafts are
-    refused for good previews take their place."""
+    """The drafts of one channel, which must be Drafting. `text_of` returns a run's text so far,
+    None once it is not driven here. A refused draft ends the drafts of its run. If drafts are
+    refused permanently, previews replace them."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class Drafts:
         self._drafts: dict[str, _Draft] = {}
 
     def shown_in(self, address: Address) -> bool:
-        """Whether runs of this chat are shown as drafts."""
+        """Whether this chat shows runs as drafts."""
         return self._sender.drafts(address)
 
     def text(self, address: Address) -> str:
-        """What the draft says that stands in a chat, "" if there is none: where the answer has
-        come already, or is on its way, it would be said twice."""
+        """The text of the draft shown in a chat. "" if there is none, or if the answer has come or
+        is on its way, because the text would then appear twice."""
         for draft in self._drafts.values():
             if draft.run.address == address and draft.shown is not None and self._lives(draft):
                 return self._text_of(draft.run.run_id) or draft.text
@@ -78,7 +78,7 @@ class Drafts:
         return not draft.over and self._activity.runs.get(draft.run.run_id) is draft.run
 
     async def run(self) -> None:
-        """Show what is worked on, until cancelled."""
+        """Show active runs, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._activity.any()
@@ -90,7 +90,8 @@ class Drafts:
                         tasks.create_task(self._follow(draft), name=f"draft {run.run_id}")
 
     async def release(self, key: str) -> None:
-        """The message of that key is to be delivered: returns once its draft is left alone."""
+        """The message with that key is about to be delivered: return when its draft is no longer
+        changed."""
         draft = self._drafts.get(key) or self._drafts.get(keys.answer_of(key))
         if draft is not None:
             draft.over = True
@@ -115,9 +116,9 @@ class Drafts:
             del self._drafts[run.reply_key]
 
     async def _refresh(self, draft: _Draft) -> None:
-        """Show what is new, or what would go away."""
+        """Show new text, or repeat a draft that would disappear."""
         run = draft.run
-        # A run whose end waits for the store is not driven any more, and not over either.
+        # A run that waits for the store to record its end is no longer driven, but not over.
         draft.text = self._text_of(run.run_id) or draft.text
         if draft.over or not self.shown_in(run.address):
             return
@@ -138,8 +139,8 @@ class Drafts:
             draft.shown, draft.at = part, self._clock.monotonic()
 
     async def _part(self, run: RunInProgress, text: str) -> OutboundPart:
-        """What is to be seen: of a long text its end, and the tool at work. Nothing yet is an empty
-        part, for which the platform has words."""
+        """The text to show: the end of a long text, and the current tool. An empty part means
+        nothing yet; the platform has a text for it."""
         lines = [line for line in (text.strip(), f"`{run.tool}`" if run.tool else "") if line]
         if not lines:
             return _NOTHING

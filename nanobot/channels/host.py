@@ -1,4 +1,5 @@
-"""The host of one channel: supervises intake, delivers what is owed, shows that work is done."""
+"""The host of one channel: supervises its intake, delivers its messages, shows that
+work goes on."""
 
 from __future__ import annotations
 
@@ -50,11 +51,11 @@ from nanobot.supervision import Work, begin_all
 from nanobot.system import Backoff
 
 TYPING_AFTER = 1.0
-"""Seconds until typing is shown: an answer that comes at once should cost no call for it."""
+"""Seconds until typing is shown, so that a quick answer needs no extra call."""
 TYPING_EVERY = 4.0
-"""Platforms clear the sign by themselves after about five seconds."""
+"""Platforms hide the sign after about five seconds."""
 MISSED_HEARTBEATS = 2
-"""So many without a sign of life, and a channel that believes to be up is started again."""
+"""After this many missed signs of life a channel that is up is restarted."""
 
 _LONGEST_BACKOFF = 60.0
 _INTAKE = "intake"
@@ -62,16 +63,15 @@ _SERVED = frozenset({"up", "down", "wedged"})
 
 
 class _Silent(ChannelDown):
-    """The platform was not heard of for too long."""
+    """The platform has been silent for too long."""
 
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
-    here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
-    `menus` are for the platform's menus of commands, `arrived` tells which messages of a platform
-    are known to be ours. Where other processes work on the same store there are `beats`;
-    `attended`: they serve this channel, too, and this says whether somebody is in the chat of that
-    id here."""
+    """How a channel is hosted. `text_of` returns a run's text so far (None: it is not driven here);
+    `blobs` has the contents of files; `fetcher` gets the files of messages; `menus` sets the
+    platform's command menus; `arrived` tells which messages of a platform are known to be ours.
+    `beats`: set if other processes use the same store. `attended`: set if they serve this channel
+    too; tells whether a client is attached here to the chat with that id."""
 
     preview: bool = True
     show_tools: bool = False
@@ -86,9 +86,9 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelHost:
-    """One channel, supervised on its own: its failure is nobody else's.
+    """One supervised channel. Its failure affects no other channel.
 
-    `state` is starting, up, down (tried again), wedged (silent for too long, being started again),
+    `state` is starting, up, down (will be retried), wedged (silent for too long, restarting),
     failed (its credentials are refused) or standby (another process serves it).
     """
 
@@ -178,8 +178,8 @@ class ChannelHost:
         self._bus.peers.here_changed()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, deliver and show work until cancelled. Of processes that share a store the one
-        with the channel's lease does, or receives if the channel is `shared`."""
+        """Receive, deliver and show work until cancelled. If processes share a store, only the one
+        with the channel's lease does; if the channel is `shared`, only that one receives."""
         try:
             if self._hosting.beats is None or self._channel.capabilities.waits:
                 await self._serve(intake)
@@ -196,16 +196,16 @@ class ChannelHost:
 
     @property
     def shares(self) -> bool:
-        """Whether several processes speak for it, each in chats of its own."""
+        """Whether several processes send for it, each in different chats."""
         return self._hosting.beats is not None and self._channel.capabilities.shared
 
     @property
     def speaks(self) -> bool:
-        """Whether chats are answered from here."""
+        """Whether this process sends to the channel's chats."""
         return self.state in _SERVED or (self.shares and self.state == "standby")
 
     async def _in_turn(self, beats: Beats, serve: Callable[[], Awaitable[None]]) -> None:
-        """Serve while the channel's lease is ours, and wait for it in between."""
+        """Serve while this process has the channel's lease, and wait for it in between."""
         lease = ChannelLease(self.name, beats, self._clock, shares=self.shares)
         while True:
             self._leases.helping = self.shares
@@ -231,7 +231,7 @@ class ChannelHost:
         self._receiving = begun.get(_INTAKE, self._receiving)
 
     def _speaking(self) -> dict[str, Work]:
-        """What delivers and shows work, by name."""
+        """The tasks that deliver and show work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
         if self._hosting.beats is not None:
             works["outbox of other processes"] = self._others.outbox
@@ -247,7 +247,7 @@ class ChannelHost:
         return works
 
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
-        """What receives, and belongs to it."""
+        """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
         if self._fetcher is not None:
             works["files"] = self._fetcher.run
@@ -264,7 +264,7 @@ class ChannelHost:
         return works
 
     def drafted(self, address: Address) -> str:
-        """What stands in a chat as a draft; see intake.Host."""
+        """The text of the chat's draft; see intake.Host."""
         if self._drafts is None:
             return ""
         elsewhere = self._bus.peers.draft_in(address) if self._drafts.shown_in(address) else ""
@@ -281,17 +281,17 @@ class ChannelHost:
             self._reactions.ended(ended)
 
     async def _show_menus(self, menus: Menus) -> None:
-        """Tell the platform our commands, once it can be told."""
+        """Set the platform's command menus when it is reachable."""
         await self._first_up.wait()
         await menus.run()
 
     def stop_intake(self) -> None:
-        """Take nothing more from the platform; delivery goes on."""
+        """Stop receiving; delivery continues."""
         if self._receiving is not None:
             self._receiving.cancel()
 
     async def flush(self, seconds: float) -> None:
-        """Wait until nothing is being sent, at most `seconds`; no preview is begun any more."""
+        """Wait at most `seconds` for sends in progress. No new preview begins."""
         if self._previews is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -299,7 +299,7 @@ class ChannelHost:
         await self._delivery.flush(seconds)
 
     async def close(self) -> None:
-        """Let go of the platform."""
+        """Disconnect from the platform."""
         with boundary(f"closing {self.name}"):
             await self._channel.close()
 
@@ -322,7 +322,7 @@ class ChannelHost:
             await self._clock.sleep(delay)
 
     async def _run_channel(self, intake: ChannelIntake) -> Exception | None:
-        """One life of the adapter; returns what ended it."""
+        """Run the adapter once; returns the error that ended it."""
         error: Exception | None = None
         scope = asyncio.timeout(None)
         self._heard = self._clock.monotonic()
@@ -342,8 +342,7 @@ class ChannelHost:
         return error or caught.error
 
     async def _watch_heart(self, seconds: float) -> None:
-        """End a life of the adapter in which the platform was not heard of for too long: whatever
-        it hangs in, it starts afresh."""
+        """End the adapter's run if the platform is silent for too long, wherever it hangs."""
         while True:
             await self._clock.sleep(seconds)
             silent = self._clock.monotonic() - self._heard
@@ -371,7 +370,7 @@ class ChannelHost:
                         await self._typing(run)
 
     def _seen_at_work(self, run: RunInProgress) -> bool:
-        """Whether something better than typing shows it."""
+        """Whether a draft or preview shows the run better than typing would."""
         if self._drafts is not None and self._drafts.shown_in(run.address):
             return True
         return self._previews is not None and self._previews.grows(run)

@@ -1,4 +1,5 @@
-"""The intake of one channel: from what a platform delivered to what the journal admits."""
+"""The intake of one channel: turns deliveries of a platform into messages that the
+journal admits."""
 
 from __future__ import annotations
 
@@ -37,25 +38,25 @@ _MOST_FAILURES = 3
 
 
 class Host(Protocol):
-    """Who hears what comes in: whenever the platform has answered, and of every message once it is
-    in the journal. `moved`: where the chats are."""
+    """Is told when the platform responds, and of each message that is in the journal. `moved`: the
+    chats' current ids."""
 
     moved: MovedChats
 
     def alive(self) -> None:
-        """The platform answered."""
+        """The platform responded."""
         ...
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
-        """A message is in the journal, or was there before; of somebody in that role."""
+        """A message is in the journal, now or already before; its sender has that role."""
         ...
 
     def drafted(self, address: Address) -> str:
-        """What stands in that chat as a draft of an answer, "" if nothing does."""
+        """The draft of an answer shown in that chat, "" if there is none."""
         ...
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether a person of that chat can be told what nobody else sees."""
+        """Whether a person in that chat can get messages that no one else sees."""
         ...
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
@@ -64,8 +65,8 @@ class Host(Protocol):
 
 
 class ChannelIntake:
-    """See ports.Intake. `operations` are what its people may ask for. Without a host nobody hears
-    of it, and chats stay where they are."""
+    """See ports.Intake. `operations`: the commands for the channel's people. Without a host, no one
+    is told of messages, and chats do not move."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class ChannelIntake:
             self._host.alive()
 
     async def account(self, identity: str) -> None:
-        """Who the adapter is on the platform; see ports.Intake."""
+        """The adapter's identity on the platform; see ports.Intake."""
         await self._bus.journal.account(self._name, identity)
 
     async def cursor(self) -> str | None:
@@ -98,7 +99,7 @@ class ChannelIntake:
         return await self._bus.journal.cursor(self._name)
 
     async def chats(self) -> list[Address]:
-        """Where people have spoken before; see ports.Intake."""
+        """The chats where people have written before; see ports.Intake."""
         chats = await self.operations.engine.records.chats(self._name)
         return chats if self._moved is None else [self._moved.there(chat) for chat in chats]
 
@@ -107,7 +108,7 @@ class ChannelIntake:
         return CatchingUp(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        """A chat goes on under another id; see ports.Intake."""
+        """A chat has a new id; see ports.Intake."""
         if self._moved is not None:
             await self._moved.moved(old_chat_id, new_chat_id)
 
@@ -118,8 +119,8 @@ class ChannelIntake:
     async def take(
         self, messages: Sequence[InboundMessage], cursor: str | None = None, session: str = ""
     ) -> list[Admitted]:
-        """As `admit`, into a session other than the address's own if one is given. What is not
-        for the assistant is dropped unread, but the cursor moves over it."""
+        """As `admit`, optionally into a session other than the address's. Messages that are not for
+        the assistant are dropped unread, but the cursor moves past them."""
         judged = [await self._judged(message, session) for message in messages]
         admissions = [admission for admission in judged if admission is not None]
         if not admissions and cursor is None:
@@ -131,8 +132,8 @@ class ChannelIntake:
         return admitted
 
     async def _judged(self, message: InboundMessage, session: str) -> Admission | None:
-        """As `_admission`, of a message that may hold anything. One that no store can keep is
-        skipped, and one that failed three times: the platform gives no other message before."""
+        """As `_admission`, for a message with any content. It is skipped if no store can hold it or
+        after three failures, because the platform sends nothing else before."""
         admission: Admission | None = None
         refusal: NanobotError | None = None
         with boundary(f"a message in {message.address}") as caught:
@@ -187,7 +188,7 @@ class ChannelIntake:
         return await self._settled(text, invocation)
 
     async def _settled(self, text: str, invocation: Invocation) -> Admission:
-        """A command or a decision with its answer; else the message as it waits to be answered."""
+        """A command or decision with its answer; otherwise the message, waiting for an answer."""
         message, key = invocation.message, invocation.session_key
         order = unordered if self._host is None else self._host.is_after
         command = self.operations.find(text) or await self.operations.decided(invocation, order)
@@ -208,14 +209,13 @@ class ChannelIntake:
         )
 
     async def _react(self, message: InboundMessage) -> None:
-        """What it decides is kept by itself, and nothing else of it is."""
+        """Only the decision that a reaction makes is stored."""
         role = await self._role(message)
         if role is not None:
             await self.operations.reacted(message, role)
 
     def _with_draft(self, admission: Admission) -> Admission:
-        """An order to stop: the draft of the answer goes away, so that the word about the stop says
-        what stood there."""
+        """For an order to stop: the draft disappears, so the notice includes its text."""
         text = self._drafted(admission.message.address)
         if admission.stop is None or not text:
             return admission
@@ -229,12 +229,12 @@ class ChannelIntake:
         return msgspec.structs.replace(admission, stop=stop)
 
     def _drafted(self, address: Address) -> str:
-        """What stands in a chat as a draft, as what was stopped; "" if nothing does."""
+        """The text of the chat's draft, marked as stopped; "" if there is none."""
         text = "" if self._host is None else self._host.drafted(address)
         return f"{text}\n\n{STOPPED_LINE}" if text else ""
 
     def _problem(self, text: str, message: InboundMessage) -> str:
-        """Why nothing can become of a message, for its sender; empty if something can."""
+        """Why the message cannot be processed, for its sender; empty if it can."""
         if len(text) > MAX_TEXT:
             return _too_long(len(text))
         if not text.strip() and not message.attachments:
@@ -242,8 +242,8 @@ class ChannelIntake:
         return "" if self.operations.find(text) else self.operations.unknown(text)
 
     def _orders(self, text: str) -> bool:
-        """Whether it is one of our commands, though nobody said for whom: members need not mention
-        the assistant to stop it. `/stop@another_bot` is another's."""
+        """Whether it is one of our commands without a mention: members need not mention the
+        assistant to stop it. `/stop@another_bot` is for another bot."""
         command = self.operations.find(text)
         return command is not None and "@" not in text.split(maxsplit=1)[0]
 
@@ -255,14 +255,13 @@ class ChannelIntake:
         return self._gate.role(sender_id, self._settings_id(message.address), paired)
 
     def _settings_id(self, address: Address) -> str:
-        """The chat by the id that the configuration has of it, be it the one from before it moved
-        or the one of now."""
+        """The chat's id in the configuration: from before it moved, or its current one."""
         there = address if self._moved is None else self._moved.there(address)
         return there.chat_id if there.chat_id in self._gate.groups.chats else address.chat_id
 
     async def _entry(self, message: InboundMessage, key: str) -> Role | Admission | None:
-        """As what they come in; else what becomes of the message: in a group nothing that others
-        would see, and guests may not give orders unasked there either."""
+        """The sender's role, or what to do with the message. In a group, others see no refusal, and
+        guests cannot give commands without a mention."""
         role, person = await self._role(message), message.sender.id
         if role is not None and (message.addressed or role is not Role.GUEST):
             return role
@@ -273,8 +272,8 @@ class ChannelIntake:
         return await self._stranger(message, key)
 
     async def _stranger(self, message: InboundMessage, key: str) -> Admission | Role | None:
-        """A stranger's message is settled unread, with a word on how to be let in. The role is of
-        somebody who is let in at this very moment."""
+        """Settle a stranger's message unread, with instructions how to be let in. Returns a role if
+        they were let in at this moment."""
         address, sender = message.address, message.sender
         if self._gate.pairing:
             notice = await self.operations.engine.pairing.ask(address, sender)
@@ -289,7 +288,7 @@ class ChannelIntake:
             if self._gate.discreet:
                 return None
         if message.group:
-            # By a key of its own: whether they see it here is not known.
+            # With a separate key: it is unknown whether they see it here.
             answer = msgspec.structs.replace(
                 answer,
                 key=f"{answer.key}:{address.chat_id}",
@@ -301,7 +300,7 @@ class ChannelIntake:
         return Admission(message=unread, session_key=key, role=Role.GUEST, answer=answer)
 
     def _private(self, message: InboundMessage) -> OutboundMessage:
-        """What a stranger is told, once a day, where nobody is paired."""
+        """The notice that a stranger gets once a day where pairing is off."""
         address, sender = message.address, message.sender
         logger.warning(
             "{}: {} ({}) is not allowed to speak here; to let them in, add {!r} to "

@@ -1,4 +1,4 @@
-"""The lease of a channel: of several processes over one store, one serves it."""
+"""The lease of a channel: among processes over one store, its holder serves the channel."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from nanobot.store.beats import Beats
 
 
 class ChannelLease:
-    """The right to serve one channel: waited for, kept, and given back. `shares`: who has it lets
-    other processes speak to the chats."""
+    """The right to serve one channel. `shares`: the holder lets other processes send to the
+    channel's chats."""
 
     def __init__(self, channel: str, beats: Beats, clock: Clock, *, shares: bool = False) -> None:
         self._shares = shares
@@ -25,19 +25,19 @@ class ChannelLease:
         self._clock = clock
 
     async def take(self) -> bool:
-        """Whether the channel is ours now; False while another process has it, and while the store
-        cannot tell."""
+        """Whether this process has the lease now; False if another one has it or the
+        store fails."""
         with suppress(StoreError):
             return await self._beats.leases.hold_channel(self._channel, shares=self._shares)
         return False
 
     async def wait(self) -> None:
-        """Return once the channel is ours."""
+        """Return when this process has the lease."""
         while not await self.take():
             await self._over()
 
     async def _over(self) -> None:
-        """Return once nobody has it, as far as a beat shows."""
+        """Return when a beat shows that no process has it."""
         number = self._beats.last.number
         while True:
             number, _, found = await self._beats.after(number)
@@ -47,12 +47,12 @@ class ChannelLease:
                     return
 
     async def keep(self) -> None:
-        """Return once it is lost; each beat renews it."""
+        """Renew it with each beat; return when it is lost."""
         since, number = self._clock.monotonic(), self._beats.last.number
         renewed = since
         while self._clock.monotonic() - renewed < CHANNEL.give_up:
             number, began, found = await self._beats.after(number)
-            if found is None or began < since:  # what was under way may not have seen it
+            if found is None or began < since:  # a query in progress may not have seen it
                 continue
             if not found.alone and self._channel not in found.ours:
                 break
@@ -60,7 +60,7 @@ class ChannelLease:
         logger.error("{}: another process may serve it now", self._channel)
 
     async def holding(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do that for as long as the lease is ours, which it is now; then give it back."""
+        """Do the work while this process keeps the lease, which it has now; then release it."""
 
         async def doing() -> None:
             await work()
@@ -74,5 +74,5 @@ class ChannelLease:
             await self.give_back()
 
     async def give_back(self) -> None:
-        """Nobody has to wait until it runs out."""
+        """Release it, so that no process has to wait for its expiry."""
         await self._beats.leave(self._channel)

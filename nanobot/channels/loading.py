@@ -1,4 +1,4 @@
-"""Channel adapters: plugin by their entry points, and what they are told of our commands."""
+"""Loads channel adapters by their entry points, and builds their command menus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METHODS = ("run", "render", "send", "find", "typing", "close")
 
 
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
-    """What somebody in this role may write in a chat, for a platform's menu of commands."""
+    """The commands for a person with this role, for a platform's menu."""
     return tuple(
         MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
         for operation in operations.listed
@@ -26,10 +26,10 @@ def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
 
 
 def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None = None) -> Channel:
-    """The adapter of a configured channel, plugin by entry point `nanobot.channels`.
+    """Create the adapter of a configured channel, found by entry point `nanobot.channels`.
 
-    Raises ConfigError naming the known types, and for settings that the adapter refuses;
-    PluginBroken for an adapter that is broken in itself, whatever it does.
+    Raises ConfigError, which names the known types, for an unknown type or settings that the
+    adapter refuses, and PluginBroken for any failure inside the adapter.
     """
     plugins = plugins or Plugins()
     types = plugins.names(CHANNELS)
@@ -43,21 +43,21 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
 
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
-    """What adapters have to know of the keys that all channels have: who is named there, to follow
-    them into a room (who may speak is not theirs to decide), and that links show previews."""
+    """Keys of all channels that adapters need: the people named there (the adapter follows them
+    into rooms but does not decide who may speak), and whether links show previews."""
     shared: dict[str, object] = {
         "owners": settings.owners,
         "members": settings.members,
         "guests": settings.guests,
         "pairing": settings.pairing,
     }
-    # Not unless it is wanted: adapters from before refuse keys that they do not know.
+    # Passed only if set: older adapters refuse unknown keys.
     return shared | ({"link_previews": True} if settings.link_previews else {})
 
 
 def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
-    """What has to be known before a channel of that type can be opened; one without questions for
-    adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
+    """What to ask before a channel of that type can be opened; without questions if the adapter
+    defines none. Raises PluginBroken, and KeyError for an unknown type."""
 
     def read(plugin: LoadedPlugin[Any]) -> Setup:
         check_opener(plugin.what, "a channel")
@@ -70,7 +70,7 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
 
 
 def _whole(opened: Any) -> Channel:
-    """Raises PluginBroken naming what it lacks of nanobot.ports.Channel."""
+    """Raises PluginBroken, which names the missing parts of nanobot.ports.Channel."""
     lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")

@@ -1,4 +1,4 @@
-"""Asking a platform about parts in doubt, of one chat: how often, and until when."""
+"""Look-ups of parts in doubt of one chat: how often, and for how long."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from nanobot.session.outbox import OutboundRow
 
 LOOKUPS = 10
 LOOKUP_SECONDS = 120.0
-"""So often and so long a part in doubt is looked up where that fails; then it is repeated with a
-line that says so."""
+"""A look-up that fails is retried this often and this long. Then the part is repeated, with a line
+that says so."""
 
 
 class LookUps:
-    """The look-ups of one chat; those that failed in a row count together."""
+    """The look-ups of one chat, with the number of failures in a row."""
 
     def __init__(self, parts: DeliveryParts) -> None:
         self._sender = parts.sender
@@ -26,11 +26,11 @@ class LookUps:
         self._first = 0.0
 
     async def receipt(self, row: OutboundRow, idx: int) -> str | None:
-        """The message id of a part in doubt, None if it was not applied. Raises Uncertain when
-        nobody can tell, NotSent when it is to be asked again, or why the chat is refused."""
+        """The message id of a part in doubt, None if it was not applied. Raises Uncertain if it
+        cannot be known, NotSent to ask again later, or the reason why the chat is refused."""
         if not self._reconciles:
             await self._outage.clear(row.message.address.chat_id)
-        # No history shows what one person alone was told.
+        # No history shows messages that only one person could see.
         if not self._reconciles or (row.message.only_for and self._confiding):
             raise Uncertain("the platform cannot be asked")
         part = row.parts[idx]

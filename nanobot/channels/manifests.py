@@ -1,4 +1,4 @@
-"""What adapters say of themselves: the `manifest.toml` in the package of each."""
+"""The manifests of adapters: the `manifest.toml` in each adapter's package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The menus of commands that a platform shows: everybody's, those of groups, and single chats'."""
+"""A platform's command menus: the default, the one for groups, and those of single chats."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _MOST_CHATS = 10_000
 
 
 class MenuSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands in the menus. `everybody`: whose commands all see who have no menu of their own;
-    `persons`: whose role the configuration says."""
+    """The menus' contents. `everybody`: the role of the default menu; `persons`: people whose role
+    is in the configuration."""
 
     by_role: Mapping[Role, tuple[MenuCommand, ...]] = {}
     everybody: Role = Role.GUEST
     persons: Mapping[str, Role] = {}
 
     def own(self, role: Role) -> tuple[MenuCommand, ...]:
-        """The menu of a chat with somebody in that role; empty if it is everybody's."""
+        """The menu of a chat with a person in that role; empty if it is the default."""
         commands = self.by_role.get(role, ())
         return () if commands == self.by_role.get(self.everybody, ()) else commands
 
 
 class Menus:
-    """The menus of one channel. A person's own can be set once they have written to the bot; it is
-    renewed when they write in another role than before."""
+    """The menus of one channel. A person's menu can be set after they have written to the bot; it
+    is renewed when their role changes."""
 
     def __init__(self, name: str, channel: Commanding, settings: MenuSettings) -> None:
         self._name = name
@@ -49,7 +49,7 @@ class Menus:
             self._wrote.put_nowait((chat, role))
 
     async def run(self) -> None:
-        """Set everybody's and that of groups, then each chat's own, until cancelled."""
+        """Set the default and group menus, then those of chats, until cancelled."""
         settings, channel = self._settings, self._channel
         await self._set("everybody", channel.register(settings.by_role[settings.everybody]))
         if not isinstance(channel, CommandingByChat):
@@ -77,7 +77,7 @@ class Menus:
             try:
                 await setting
                 done = True
-            except ChannelError as error:  # of a chat: they have never written to the bot, mostly
+            except ChannelError as error:  # of a chat: usually they have never written to the bot
                 level = "DEBUG" if whose.lstrip("-").isdecimal() else "WARNING"
                 logger.log(level, "{}: no menu for {}: {}", self._name, whose, error)
         return done

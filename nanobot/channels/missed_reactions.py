@@ -1,4 +1,4 @@
-"""Reactions that people put to open questions while nobody listened, looked up and decided by."""
+"""Looks up reactions to open questions that were made while the channel was down."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from nanobot.ports import Clock, Recalling
 from nanobot.session.keys import APPROVALS
 
 MOST_QUESTIONS = 50
-"""Of so many open questions, the latest, the messages are looked at."""
+"""Maximum number of open questions, the latest, whose messages are checked."""
 LOOK_SECONDS = 1.0
-"""Between two of them."""
+"""Pause between two of them."""
 AGAIN_SECONDS = 60.0
-"""A connection that breaks again and again is no reason to look more often."""
+"""Even if a connection breaks repeatedly, checks are at least this far apart."""
 _LONGEST_WAIT = 60.0
 
 
 class MissedReactions:
-    """Looks at the open questions of one channel whenever it has come up. What stands there goes
-    the way of a reaction that is made now: whoever may not decide decides nothing."""
+    """Checks one channel's open questions each time it comes up. The reactions found are handled
+    like new ones: those of people who may not decide have no effect."""
 
     def __init__(
         self, name: str, channel: Recalling, intake: ChannelIntake, moved: MovedChats, clock: Clock
@@ -40,11 +40,11 @@ class MissedReactions:
         self._up = asyncio.Event()
 
     def up(self) -> None:
-        """The platform answers, perhaps after a time in which it did not."""
+        """The platform responds, perhaps after an interruption."""
         self._up.set()
 
     async def run(self) -> None:
-        """Look, until cancelled."""
+        """Check until cancelled."""
         while True:
             await self._up.wait()
             self._up.clear()
@@ -61,7 +61,7 @@ class MissedReactions:
             await self._clock.sleep(LOOK_SECONDS)
 
     async def _questions(self) -> list[tuple[Address, str]]:
-        """Where open ones stand, by the ids of their messages."""
+        """The chats with open questions, and the ids of these messages."""
         engine = self._intake.operations.engine
         waiting = await engine.records.approvals(session="", state="open", limit=MOST_QUESTIONS)
         places: list[tuple[Address, str]] = []
@@ -76,7 +76,7 @@ class MissedReactions:
         return places[:MOST_QUESTIONS]
 
     async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:
-        """A no before every yes: in which order they were made nobody knows any more."""
+        """A no before every yes, because their order is unknown."""
         try:
             messages = await self._channel.reactions(there, message_id)
         except (ChannelError, DeliveryError) as error:

@@ -1,4 +1,4 @@
-"""Chats that go on under another id on their platform, as a Telegram group that grows does."""
+"""Chats that got a new id on their platform, such as a Telegram group that grows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from nanobot.system import until_stored
 
 
 class MovedChats:
-    """Which id the chats of one channel have over there. Here each keeps the id by which it was
-    first known: its sessions, jobs, rules, settings and outbox rows are under that, and nothing of
-    them has to be moved. Only what goes to the platform and what comes from it is translated.
-    """
+    """The platform's current ids of one channel's chats. Sessions, jobs, rules, settings and outbox
+    rows keep the id by which a chat was first known, so none of them has to move. Ids are
+    translated only in what goes to the platform and comes from it."""
 
     def __init__(self, channel: str, journal: Journal, clock: Clock) -> None:
         self._channel = channel
@@ -25,7 +24,7 @@ class MovedChats:
         self._there: dict[str, str] = {}
 
     async def load(self) -> None:
-        """Read what an earlier process was told; to be called before anything is translated."""
+        """Read the stored moves. Call this before translating anything."""
         what = f"{self._channel}: where its chats are"
         moves = await until_stored(
             lambda: self._journal.chat_moves(self._channel), self._clock, what
@@ -34,7 +33,7 @@ class MovedChats:
             self._know(platform_id, chat_id)
 
     async def moved(self, old: str, new: str) -> bool:
-        """On the platform a chat goes on as `new`. False: that was known. Raises StoreError."""
+        """A chat has the new id `new`. False: that was known. Raises StoreError."""
         if not await self._journal.move_chat(self._channel, old, new):
             return False
         logger.info("{}: the chat {} goes on as {}", self._channel, old, new)
@@ -42,16 +41,16 @@ class MovedChats:
         return True
 
     def there(self, address: Address) -> Address:
-        """Our address of a chat as the platform has it now."""
+        """The platform's current address of one of our chats."""
         return _at(address, self._there.get(address.chat_id))
 
     def address(self, address: Address) -> Address:
-        """The platform's address of a chat as it is known here."""
+        """Our address of a chat, from the platform's."""
         return _at(address, self._here.get(address.chat_id))
 
     def message(self, message: InboundMessage) -> InboundMessage:
-        """A message as from the chat that is known here. Its identities get the new chat's id: the
-        platform may number the messages there from one again."""
+        """A message with our address of its chat. Its keys include the new chat's id, because the
+        platform may number messages there from one again."""
         chat_id = message.address.chat_id
         if chat_id not in self._here:
             return message

@@ -1,5 +1,5 @@
-"""What the delivery of one message does next: a pure function of its row and of what this process
-knows besides. `ChatDelivery` makes the moves. The promise "once, or marked" is kept here."""
+"""The next move in delivering one message: a pure function of its row and of this process's
+knowledge. `ChatDelivery` makes the moves. The promise "once, or marked" is kept here."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
     (Refused, "message"),
     (ThreadGone, "thread"),
     (ChatGone, "chat"),
-    (ChatMoved, "chat"),  # to where it was before
+    (ChatMoved, "chat"),  # to its earlier id
 )
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a look-up told of a part in doubt: its `receipt`, or None if it was not applied.
-    `unknown`: why nobody can tell."""
+    """The result of looking up a part in doubt: its `receipt`, or None if it was not applied.
+    `unknown`: why it cannot be known."""
 
     receipt: str | None = None
     unknown: str = ""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last move failed, at part `idx`. `edit`: it was one. `moved`: the chat is known by
-    another id since. `too_old`: the message has waited for as long as messages may."""
+    """How the last move failed, at part `idx`. `edit`: it was an edit. `moved`: the chat now has
+    another id. `too_old`: the message has reached the maximum age."""
 
     idx: int
     error: DeliveryError
@@ -50,11 +50,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What this process knows beyond the row that it read. `begun`: the part that was recorded
-    since as about to be sent; it is not in doubt. `answer`: of the look-up of the part in doubt.
-    `replaced`: the message in the chat that the whole message is to replace, and `repeated` whether
-    that one says that it may be a repeat. `failures` in a row were this chat's own if `recovered`.
-    """
+    """This process's knowledge in addition to the row it read. `begun`: the part recorded since
+    then as about to be sent, which is not in doubt. `answer`: result of looking up the part in
+    doubt. `replaced`: the message in the chat that the whole message replaces; `repeated`: whether
+    that one says that it may be a repeat. `recovered`: the `failures` in a row concern only this
+    chat."""
 
     begun: int | None = None
     answer: Answer | None = None
@@ -66,23 +66,23 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Render(msgspec.Struct, frozen=True):
-    """Render the message and record that its first part is about to be sent, in the place of the
-    message `standing`. `repeat`: it says that it may be a repeat."""
+    """Render the message and record that its first part is about to be sent, to replace the message
+    `standing`. `repeat`: it says that it may be a repeat."""
 
     standing: str | None = None
     repeat: bool = False
 
 
 class Reform(msgspec.Struct, frozen=True):
-    """Render the message in the form that its chat takes, which did not take part `idx`."""
+    """Render the message in a format that the chat accepts, after it refused part `idx`."""
 
     idx: int
     refused: FormRefused
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Send part `idx`. `begin`: record first that it is about to be sent. `anew`: in the place of
-    this message, which cannot be edited and is deleted where that is possible."""
+    """Send part `idx`. `begin`: first record that it is about to be sent. `anew`: it replaces this
+    message, which cannot be edited and is deleted if possible."""
 
     idx: int
     begin: bool = False
@@ -90,7 +90,7 @@ class Send(msgspec.Struct, frozen=True):
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """Make the message `standing` the first part. An edit may be done again, so it is never in
+    """Edit the message `standing` into the first part. An edit can be repeated, so it is never in
     doubt. `begin`: as in Send."""
 
     standing: str
@@ -104,27 +104,27 @@ class LookUp(msgspec.Struct, frozen=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """Record that part `idx` may be a repeat, and make it say so."""
+    """Record that part `idx` may be a repeat, and mark it so."""
 
     idx: int
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """Record the receipt of part `idx`, which is there already."""
+    """Record the receipt of part `idx`, which has already arrived."""
 
     idx: int
     receipt: str
 
 
 class Bury(msgspec.Struct, frozen=True):
-    """Give up the message, or everything owed to its thread or chat."""
+    """Give up the message, or all messages to its thread or chat."""
 
     scope: BuryScope
     why: str
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """Try again later: after the `requested` seconds, else by the backoff after so many `tries`.
+    """Try again after `requested` seconds, or else after the backoff of this many `tries`.
     `doubtful`: the part may have been applied, and stays in doubt."""
 
     idx: int
@@ -135,14 +135,14 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Follow(msgspec.Struct, frozen=True):
-    """The chat has moved: try again at once, there."""
+    """The chat has moved: try again there at once."""
 
     idx: int
     why: str
 
 
 class Park(msgspec.Struct, frozen=True):
-    """Wait for somebody to attach."""
+    """Wait until a client attaches."""
 
     idx: int
     error: NobodyThere
@@ -154,9 +154,8 @@ Move: TypeAlias = (
 
 
 def next_move(row: OutboundRow, parts: Sequence[OutboundPart], memory: Memory) -> Move:
-    """The next move of a message. `row` is as it was read, but that a message which its first part
-    is to replace is there with state pending; `parts` are those in hand, none before they were
-    rendered."""
+    """The next move of a message. `row` is as read, except that a message to be replaced by the
+    first part has state pending. `parts`: the rendered parts, none before rendering."""
     if memory.failure is not None:
         return _after_failure(row, memory, memory.failure)
     if memory.begun is not None:
@@ -171,7 +170,7 @@ def next_move(row: OutboundRow, parts: Sequence[OutboundPart], memory: Memory) -
 def _begun(row: OutboundRow, parts: Sequence[OutboundPart], idx: int) -> Move:
     """A part was recorded as about to be sent."""
     if row.message.replaces and (row.standing is None or len(parts) != 1):
-        return Keep(0, row.standing or "")  # it replaces in one piece, or not at all
+        return Keep(0, row.standing or "")  # it replaces the whole message, or nothing
     return _place(row, idx, begin=False)
 
 
@@ -182,8 +181,8 @@ def _place(row: OutboundRow, idx: int, *, begin: bool) -> Move:
 
 
 def _after_preview(row: OutboundRow, answer: Answer | None) -> Move:
-    """A preview of the message was shown: the message takes its place. Where it is unknown whether
-    the preview arrived, it is looked up, or the message says that it may be a repeat."""
+    """Replace the preview with the message. If it is unknown whether the preview arrived, look it
+    up, or mark the message as a possible repeat."""
     if row.standing is not None:
         return Render(row.standing)
     if answer is None:
@@ -192,7 +191,7 @@ def _after_preview(row: OutboundRow, answer: Answer | None) -> Move:
 
 
 def _resumed(row: OutboundRow, answer: Answer | None) -> Move:
-    """The message was rendered before, and perhaps sent in part."""
+    """The message was rendered before, and perhaps partly sent."""
     doubt = next((part.idx for part in row.parts if part.state == "sending"), None)
     if doubt is not None:
         return _in_doubt(row, doubt, answer)
@@ -203,7 +202,7 @@ def _resumed(row: OutboundRow, answer: Answer | None) -> Move:
 
 
 def _in_doubt(row: OutboundRow, idx: int, answer: Answer | None) -> Move:
-    """A part was about to be sent when the answer, or a process, was lost."""
+    """A part was about to be sent when the reply, or a process, was lost."""
     if idx == 0 and row.standing is not None:
         return Edit(row.standing, begin=True)
     if answer is None:
@@ -212,12 +211,12 @@ def _in_doubt(row: OutboundRow, idx: int, answer: Answer | None) -> Move:
         return Repeat(idx)
     if answer.receipt is not None:
         return Keep(idx, answer.receipt)
-    # What may have been sent with the line looks different, so that it was not found.
+    # A part sent with the mark looks different, so it was not found.
     return Repeat(idx) if row.duplicate_sends else Send(idx, begin=True)
 
 
 def _after_failure(row: OutboundRow, memory: Memory, failure: Failure) -> Move:
-    """It is tried in another way, if there is one."""
+    """Try another way, if there is one."""
     idx, error = failure.idx, failure.error
     if isinstance(error, FormRefused):
         return Reform(idx, error)
@@ -231,7 +230,7 @@ def _after_failure(row: OutboundRow, memory: Memory, failure: Failure) -> Move:
 
 
 def _given_up(row: OutboundRow, memory: Memory, failure: Failure) -> Bury | Wait:
-    """For good, or for now."""
+    """Give up permanently, or wait."""
     idx, error = failure.idx, failure.error
     for kind, scope in _FINAL:
         if isinstance(error, kind):

@@ -1,4 +1,4 @@
-"""What other processes over the same store leave to this one, which serves a channel."""
+"""Work that other processes over the same store leave to this one, which serves a channel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from nanobot.ports import Clock
 
 
 class OtherProcesses:
-    """Not each of their notices arrives, so the store is read as often as `Peers.look_due` says."""
+    """Their notifications can be lost, so the store is also read as often as
+    `Peers.look_due` says."""
 
     def __init__(self, name: str, bus: Bus, clock: Clock) -> None:
         self._name = name
@@ -16,7 +17,7 @@ class OtherProcesses:
         self._clock = clock
 
     async def outbox(self) -> None:
-        """Deliver what they came to owe our chats."""
+        """Deliver messages that they created for our chats."""
         while True:
             await self._bus.peers.look_due(self._clock)
             with boundary(f"looking into the outbox of {self._name}"):

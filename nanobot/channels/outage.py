@@ -1,4 +1,4 @@
-"""Outages: failures of a platform itself, which end for all its chats at once."""
+"""Outages: failures of the platform itself, which end for all chats at once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from nanobot.ports import Clock
 
 _CHATS_COUNTED = 20
 _PROBE_SECONDS = 1.0
-"""How long the result of a failed probe counts."""
+"""How long the result of a failed probe is used."""
 _FIRST_GAP = 2.0
 _OUTAGE_CHATS = 2
-"""Sends of so many chats in doubt, with none that arrived since, are no trouble of one chat's."""
+"""If sends to this many chats are in doubt and none has arrived since, the platform has
+an outage."""
 
 
 class Outage:
-    """When the chats of one channel try again after a failure of the platform's.
+    """Decides when the chats of one channel try again after the platform failed.
 
-    Each waits by its own backoff, but not alone: some try earlier, a try every second or two at
-    first and rarer the longer it lasts, and with the first that succeeds everybody's waiting ends.
+    Each chat waits by its backoff, but they share attempts: some try earlier, at first one every
+    second or two, later less often. The first success ends the wait of all.
 
-    Where the platform cannot tell what it applied, only the sends that were in flight when an
-    outage began end in doubt: `clear` holds the others back. `probe` asks the platform something
-    harmless; it raises ChannelDown while no usable answer comes.
+    If the platform cannot tell what it applied, only sends in flight at the beginning of an outage
+    end in doubt: `clear` holds the others back. `probe` sends the platform a harmless request; it
+    raises ChannelDown while there is no usable response.
     """
 
     def __init__(self, clock: Clock, probe: Callable[[], Awaitable[None]] | None = None) -> None:
@@ -39,7 +40,7 @@ class Outage:
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def succeeded(self) -> None:
-        """Something has arrived: the platform works."""
+        """A send has arrived: the platform works."""
         self._since = None
         self._doubted.clear()
         for sleeping in self._waiting.values():
@@ -53,10 +54,10 @@ class Outage:
         self._doubted.setdefault(chat, now)
 
     async def clear(self, chat: str) -> None:
-        """Return when a send to this chat may be tried. Raises NotSent while its outcome would most
-        likely be unknown: the platform does not answer a probe, or it answers, and sends to several
-        other chats are in doubt. In the second case one chat after another is let through, at
-        intervals that double, so that chats with trouble of their own hold up nobody for long.
+        """Return when a send to this chat may be tried. Raises NotSent while its outcome would
+        probably be unknown: the platform does not respond to a probe, or it does but sends to
+        several other chats are in doubt. In the second case one chat at a time may try, at
+        intervals that double, so that chats with individual trouble delay the others only briefly.
         """
         if not self._doubted:
             return
@@ -86,8 +87,8 @@ class Outage:
             self._probe_failed = None
 
     async def wait(self, chat: str, seconds: float, *, harmless: bool) -> bool:
-        """Wait before the next try of this chat, `seconds` at most. `harmless`: a try leaves no
-        doubt about what it did. True: something has arrived elsewhere meanwhile."""
+        """Wait before this chat's next attempt, at most `seconds`. `harmless`: an attempt's outcome
+        is always known. True: a send to another chat has arrived meanwhile."""
         sleep = self._clock.sleep(self._share(seconds, harmless=harmless))
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -97,11 +98,11 @@ class Outage:
         return sleeping.cancelled()
 
     def _share(self, seconds: float, *, harmless: bool) -> float:
-        """Seconds until this chat is to try, earlier than by its own backoff if nobody else will.
+        """Seconds until this chat tries, earlier than its backoff if no other chat will.
 
-        Tries that leave no doubt come after a tenth of the outage's duration, 1 to 15 s. A try
-        whose outcome may stay unknown can show the message once more, so that each chat makes no
-        more of them than it would alone: their gaps triple for one chat and grow by a tenth for 20.
+        Attempts with a known outcome come after a tenth of the outage's duration, 1 to 15 s. An
+        attempt with an unknown outcome can show the message again, so each chat makes no more of
+        them than it would alone: the gaps triple for one chat and grow by a tenth for 20.
         """
         now = self._clock.monotonic()
         if self._since is None:

@@ -1,7 +1,8 @@
-"""Previews: while a model writes, the chat sees what it has so far, in what becomes the answer.
+"""Previews: while a model writes, the chat shows its text so far in a message that becomes the
+answer.
 
-Where messages can grow the preview is one that does, with the tools at work between the words;
-elsewhere, and once it can grow no more, it is edited.
+Where the platform has growing messages, the preview grows and shows tool calls between the texts.
+Elsewhere, or when it can grow no more, it is edited.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 
 PREVIEW_AFTER = 1.0
-"""Seconds of work until a preview is shown: an answer that comes at once should cost nothing."""
+"""Seconds of work until a preview is shown, so that a quick answer costs nothing extra."""
 FIRST_INTERVAL = 1.5
 LAST_INTERVAL = 6.0
-"""Seconds between two versions of a preview: at first, and where it grows to in a long answer."""
+"""Seconds between two versions of a preview: at first, and after growing in a long answer."""
 CURSOR = "▌"
 
 _REFUSED_EDITS = 2
@@ -37,7 +38,7 @@ _GROWTH = 1.1
 
 
 class _Preview:
-    """What is shown of one run. `busy` is held while the platform is being told."""
+    """The preview of one run. `busy` is held during a call to the platform."""
 
     def __init__(self) -> None:
         self.busy = asyncio.Lock()
@@ -52,10 +53,10 @@ class _Preview:
 class Previews:
     """The previews of one channel, which must be Editing.
 
-    Each is a row of the journal before it is sent, and its receipt is kept before it is edited, so
-    that the answer finds it, after a crash too. Whatever the platform refuses ends the previews of
-    that run, and two refused edits in a row those of that chat, of which each would stay there.
-    `text_of` gives what a run has said so far, None once it is not driven here.
+    Each has a row in the journal before it is sent, and its receipt is stored before it is edited.
+    So the answer finds it, also after a crash. Any refusal ends the previews of that run. Two
+    refused edits in a row end those of the chat, because each preview would stay there. `text_of`
+    returns a run's text so far, None once it is not driven here.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of the host
@@ -81,7 +82,7 @@ class Previews:
         self._refused_edits: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Show what is worked on, until cancelled."""
+        """Show active runs, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._activity.any()
@@ -89,13 +90,13 @@ class Previews:
                 due = self._clock.monotonic() - PREVIEW_AFTER
                 for run in list(self._activity.runs.values()):
                     if self._sender.drafts(run.address) or self._stays(run.address):
-                        continue  # shown as a draft, or never to become the answer
+                        continue  # shown as a draft, or will not become the answer
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
                         tasks.create_task(self._used(run, preview), name=f"preview {run.run_id}")
 
     def _stays(self, address: Address) -> bool:
-        """Whether a preview there would stand beside the answer: no edits are taken."""
+        """Whether a preview would stay next to the answer, because edits are refused."""
         refused = self._refused_edits.get(address.chat_id, 0) >= _REFUSED_EDITS
         return refused and not self._sender.streams(address)
 
@@ -116,7 +117,8 @@ class Previews:
         self._refused_edits.pop(chat, None)
 
     async def release_preview(self, key: str) -> None:
-        """The message of that key is to be delivered: returns once its preview is left alone."""
+        """The message with that key is about to be delivered: return when its preview is no longer
+        changed."""
         before_a_question = keys.answer_of(key)
         preview = self._previews.get(key) or self._previews.get(before_a_question)
         if preview is not None:
@@ -125,7 +127,7 @@ class Previews:
                 pass
 
     async def rest(self) -> None:
-        """Begin nothing any more, and wait for what is being shown."""
+        """Begin no more previews, and wait for calls in progress."""
         self._resting = True
         for preview in list(self._previews.values()):
             async with preview.busy:
@@ -136,7 +138,7 @@ class Previews:
             await self._follow(run, preview)
 
     async def _follow(self, run: RunInProgress, preview: _Preview) -> None:
-        """Show one run until it ends or the platform says no."""
+        """Show one run until it ends or the platform refuses."""
         interval = FIRST_INTERVAL
         try:
             while True:
@@ -150,18 +152,18 @@ class Previews:
                     interval = min(interval * _GROWTH, LAST_INTERVAL)
                 if self._activity.runs.get(run.run_id) is not run:
                     break
-            while self._activity.runs.get(run.run_id) is run:  # refused: none of this run any more
+            while self._activity.runs.get(run.run_id) is run:  # refused: no more in this run
                 await self._clock.sleep(LAST_INTERVAL)
         finally:
             del self._previews[run.reply_key]
 
     def grows(self, run: RunInProgress) -> bool:
-        """Whether the chat sees the run at work in a message that grows."""
+        """Whether the chat shows the run in a growing message."""
         preview = self._previews.get(run.reply_key)
         return preview is not None and preview.grows and not preview.over and bool(preview.row)
 
     async def _refresh(self, run: RunInProgress, preview: _Preview) -> bool:
-        """Show what is new, if there is and no answer needs the rate. True: it was shown."""
+        """Show new text, unless answers need the rate. True: it was shown."""
         text = self._text_of(run.run_id)
         if text is None or preview.over or self._resting:
             return False
@@ -192,7 +194,7 @@ class Previews:
         return True
 
     async def _may_show(self, run: RunInProgress, preview: _Preview) -> bool:
-        """Whether nothing was owed before that comes before, and the chat is ours to speak to."""
+        """Whether no earlier message is unsent, and this process may send to the chat."""
         if preview.row is None:
             taken = await self._leases.take(run.address)
             return taken.ours and taken.row is None
@@ -200,7 +202,7 @@ class Previews:
         return not preview.over  # or another process may have sent the answer
 
     def _steps(self, run: RunInProgress, text: str) -> list[Step]:
-        """What the run has done, with what its model says now at the end."""
+        """The run's steps, with the model's current text at the end."""
         steps, text = list(run.steps), text.strip()
         recorded = steps[-1].text.strip() if steps else ""
         if text and not recorded.startswith(text):
@@ -208,7 +210,7 @@ class Previews:
         return steps
 
     async def _part(self, run: RunInProgress, preview: _Preview) -> OutboundPart:
-        """What is to be seen, within one part; empty while there is nothing to see."""
+        """The text to show, within one part; empty if there is none yet."""
         text = preview.text if preview.text.strip() else ""
         cursor = "" if preview.grows else f" {CURSOR}"
         lines = [f"{text}{cursor}"] if text else []
@@ -223,8 +225,7 @@ class Previews:
     async def _show(
         self, run: RunInProgress, preview: _Preview, part: OutboundPart, steps: list[Step]
     ) -> bool | None:
-        """Make the preview that part. False: not now; None: there is nothing to be shown for this
-        run."""
+        """Make the preview show that part. False: not now; None: this run cannot be shown."""
         row = preview.row
         if row is None:
             message = _message(run, preview.text)
@@ -245,7 +246,7 @@ class Previews:
     async def _grown(
         self, run: RunInProgress, preview: _Preview, message_id: str, steps: list[Step]
     ) -> bool:
-        """Show more of a message that grows. False: not now, or from now on it is edited."""
+        """Show more in a growing message. False: not now, or it is edited from now on."""
         try:
             await self._sender.grow(run.address, message_id, steps)
         except Refused as refused:
@@ -265,7 +266,7 @@ class Previews:
         part: OutboundPart,
         steps: list[Step],
     ) -> OutboundRow:
-        """Show the first of it; its receipt is kept before anything else is."""
+        """Show the first version; its receipt is stored before anything else happens."""
         address = row.message.address
         try:
             receipt = await self._started(run, preview, part, steps)
@@ -282,7 +283,7 @@ class Previews:
     async def _started(
         self, run: RunInProgress, preview: _Preview, part: OutboundPart, steps: list[Step]
     ) -> str:
-        """The id of a message that grows, "" where none can be begun."""
+        """The id of a new growing message, "" if none can be started."""
         if preview.grows:
             try:
                 return await self._sender.start(run.address, part, steps, run.reply_to)

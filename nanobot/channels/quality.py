@@ -1,4 +1,5 @@
-"""The quality scale of channels: its rules, and what an adapter's manifest says of each."""
+"""The quality scale of channels: its rules, and the adapter's statement about each in
+its manifest."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import msgspec
 
 
 class Grade(StrEnum):
-    """The steps of the scale, the lowest first. A channel has a grade when every rule of that grade
-    and of the grades below is done or exempt."""
+    """The grades, lowest first. A channel has a grade if every rule of it and of lower grades is
+    done or exempt."""
 
     BRONZE = "bronze"
     SILVER = "silver"
@@ -74,12 +75,12 @@ RULES: dict[Grade, dict[str, str]] = {
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter says of itself: `manifest.toml` in its package.
+    """An adapter's description of itself: `manifest.toml` in its package.
 
-    `platform`: what people call it. `api`: the version of the platform's API that it was built to,
-    `source` the documentation and `read_on` when that was last read. `owner`: who looks after it.
+    `platform`: its name for people. `api`: the version of the platform's API that it was built for;
+    `source`: that API's documentation; `read_on`: when it was last read. `owner`: the maintainer.
     Each rule is in one of three tables: `done` names the tests that show it, `exempt` the reason
-    why it cannot apply, `open` what is missing. A rule in none of them is open.
+    why it does not apply, `open` what is missing. A rule in none of them is open.
     """
 
     platform: str
@@ -93,7 +94,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def grade(self) -> Grade | None:
-        """The highest grade whose rules, with those of all grades below, are done or exempt."""
+        """The highest grade whose rules, with those of all lower grades, are done or exempt."""
         reached = None
         for grade, rules in RULES.items():
             if not rules.keys() <= self.done.keys() | self.exempt.keys():
@@ -102,7 +103,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return reached
 
     def problems(self) -> Iterator[str]:
-        """What contradicts the scale: unknown rules, a rule in several tables, one without a test
+        """Contradictions to the scale: unknown rules, a rule in several tables, one without a test
         or a reason."""
         known = {rule for rules in RULES.values() for rule in rules}
         tables: dict[str, Mapping[str, object]] = {

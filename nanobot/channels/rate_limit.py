@@ -1,4 +1,4 @@
-"""Rates: as fast as a platform allows, slower for a while once it complained, answers first."""
+"""Rate limits: as fast as the platform allows, slower after a complaint, answers first."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from nanobot.errors import NotSent
 from nanobot.ports import Capabilities, Clock, Rate
 
 MEMORY_SECONDS = 60.0
-"""For so long after a wait that a platform asked for, sends keep to its documented rate."""
+"""After a wait that a platform requested, sends keep to its documented rate for this long."""
 
 
 LEFT_TO_ANSWERS = 3
-"""Of the messages and edits that a chat takes at once: an answer may be as many."""
+"""Reserved for answers, of the messages and edits that a chat takes at once."""
 
 
 class RatePeers(msgspec.Struct, frozen=True):
-    """The other processes that send for the same bot: how many there are, and how they are told
-    that the platform wants the bot to be left alone for some seconds."""
+    """Other processes that send for the same bot: their number, and how to tell them that the
+    platform wants no requests for some seconds."""
 
     count: Callable[[], int] = lambda: 0
     tell: Callable[[float], None] = lambda _seconds: None
 
 
 class _Bucket:
-    """What may be sent somewhere: nothing before `closed`, and at a rate until `slow`. `blamed`:
-    until when the platform's complaint was about this very place. `waiting`: who waits for it."""
+    """The limit of one chat or bot: nothing before `closed`, and a fixed rate until `slow`.
+    `blamed`: until when the platform's complaint was about exactly this one. `waiting`: tasks that
+    wait."""
 
     def __init__(self, rate: Rate | None) -> None:
         self._gap = rate.seconds / max(rate.count, 1) if rate is not None else 0.0
@@ -62,15 +63,14 @@ class _Bucket:
 
 
 class RateLimiter:
-    """When the chats of one channel may be sent something.
+    """Decides when something may be sent to the chats of one channel.
 
-    A chat that the platform complained about waits as long as it says, and keeps to `chat_rate` for
-    a minute after. A complaint about the whole bot, or complaints about two chats within that
-    minute, slow all of them down to `bot_rate`. Nobody who may send at once is kept waiting. `free`
-    says whether previews and typing would take what answers need: where several messages go in the
-    period of a chat's rate, edited previews leave the last three of them. Where other processes
-    send for the same bot, each keeps to its share of what the whole bot may, and hears of a
-    complaint about it.
+    A chat that the platform complained about waits as long as requested, and keeps to `chat_rate`
+    for a minute after that. A complaint about the whole bot, or about two chats within that minute,
+    slows all chats down to `bot_rate`. Otherwise nothing waits. `free` says whether previews and
+    typing would use up capacity that answers need: if a chat takes several messages per period,
+    edited previews leave the last three of them. If other processes send for the same bot, each
+    keeps to its share of the bot's limit and hears of complaints about it.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class RateLimiter:
         self._recent: dict[str, deque[float]] = {}
 
     async def turn(self, chat: str, *, edit: bool = False) -> None:
-        """Wait until something may go to this chat; it counts as sent then."""
+        """Wait until something may be sent to this chat, and count it as sent."""
         with self._queued(chat):
             while (wait := self._wait(chat)) > 0:
                 await self._clock.sleep(wait)
@@ -104,9 +104,9 @@ class RateLimiter:
             self._note(chat, now, self._shared)
 
     def free(self, chat: str, *, edit: bool = False) -> bool:
-        """Whether a preview or a sign of typing may go there now: nobody waits, the platform has
-        not complained of it within a minute, half of all edits are left to answers, and one of
-        those in this chat."""
+        """Whether a preview or typing sign may be sent there now: nothing waits, the platform has
+        not complained within a minute, and half of all edits and one of those in this chat are left
+        for answers."""
         now = self._clock.monotonic()
         buckets = self._buckets(chat)
         if any(bucket.waiting or bucket.blamed(now) or bucket.wait(now) for bucket in buckets):
@@ -120,7 +120,7 @@ class RateLimiter:
         )
 
     def complained(self, chat: str, error: NotSent) -> None:
-        """The platform asked to be left alone, for a while if it did not say for how long."""
+        """The platform requested a pause; a default length is used if it gave none."""
         if error.retry_after is None:
             return
         now = self._clock.monotonic()
@@ -139,8 +139,8 @@ class RateLimiter:
         self._chats.setdefault(chat, _Bucket(self._chat_rate)).complained(now, error.retry_after)
 
     def heard(self, seconds: float) -> None:
-        """Another process that sends for this bot was asked to leave it alone for so long (0: to be
-        slower)."""
+        """Another process that sends for this bot was told to pause for so long (0: to
+        slow down)."""
         now = self._clock.monotonic()
         if seconds > 0:
             self._bot.complained(now, seconds)
@@ -149,11 +149,11 @@ class RateLimiter:
 
     @property
     def _senders(self) -> int:
-        """The processes that share what the bot may send."""
+        """The number of processes that share the bot's limit."""
         return 1 + self._others.count()
 
     def _note(self, chat: str, now: float, rate: Rate) -> None:
-        """Something went to this chat; where nothing did for a while is forgotten."""
+        """Count a send to this chat, and forget chats without a recent one."""
         since = now - rate.seconds
         for name in [name for name, times in self._recent.items() if times[-1] <= since]:
             del self._recent[name]

@@ -1,4 +1,4 @@
-"""Reactions to people's messages that say what became of them."""
+"""Reactions to people's messages that show the state of the message."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SECONDS = 10.0
 
 
 class Reactions:
-    """The reactions of one channel, put one after another and never waited for: when there are too
-    many to put, or the platform does not take them, messages go without."""
+    """The reactions of one channel, set one after another. Nothing waits for them: if there are too
+    many, or the platform refuses them, messages get none."""
 
     def __init__(self, name: str, channel: Reacting, moved: MovedChats) -> None:
         self._name = name
@@ -29,12 +29,13 @@ class Reactions:
         self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 
     def received(self, message: InboundMessage, admitted: Admitted) -> None:
-        """A message was let in. What was answered at once, or seen before, gets none."""
+        """A message was admitted. One that was answered at once, or seen before, gets
+        no reaction."""
         if admitted.fresh and admitted.owes is None:
             self._put(message.address, message.message_id, Reaction.RECEIVED)
 
     def ended(self, ended: RunEnded) -> None:
-        """The run of some messages is over."""
+        """The run of some messages has ended."""
         for identity in ended.message_ids:
             self._put(
                 ended.address, identity, Reaction.DONE if ended.completed else Reaction.FAILED
@@ -45,7 +46,7 @@ class Reactions:
             self._waiting.put_nowait((address, message_id, reaction))
 
     async def run(self) -> None:
-        """Put what waits, until cancelled."""
+        """Set waiting reactions, until cancelled."""
         while True:
             address, message_id, reaction = await self._waiting.get()
             with boundary(f"a reaction in {address}"):

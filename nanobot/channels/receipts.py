@@ -1,4 +1,4 @@
-"""What became of a message that a run has just sent: the model hears more than that it waits."""
+"""The delivery result of a message that a run has just sent, for the model."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nanobot.ports import Clock
 from nanobot.session.journal import Journal
 
 WAIT_SECONDS = 10.0
-"""How long a run waits for the platform. What takes longer is told to the conversation later."""
+"""How long a run waits for the platform. Later results are reported to the conversation."""
 _FIRST_LOOK = 0.05
 _LOOK = 0.5
 
 
 class Receipts:
-    """Looks at what is owed until it has arrived. `served` tells which channels are served here:
-    for others nobody waits."""
+    """Waits until a message has arrived. `served`: the channels served here; for others it does not
+    wait."""
 
     def __init__(self, journal: Journal, clock: Clock, served: Callable[[str], bool]) -> None:
         self._journal = journal
@@ -25,7 +25,7 @@ class Receipts:
         self._served = served
 
     async def of(self, message: OutboundMessage) -> str:
-        """The receipt in words; "" if there is none yet. Raises ToolError when it will not
+        """The receipt as text; "" if there is none yet. Raises ToolError if the message will not
         arrive."""
         if not self._served(message.address.channel):
             return ""

@@ -1,4 +1,4 @@
-"""Messages that may be repeats: how they say so."""
+"""How messages that may be repeats are marked."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def marked(message: OutboundMessage) -> OutboundMessage:
 
 
 def perhaps_several(message: OutboundMessage, can: Capabilities) -> bool:
-    """Whether a part of it may be several messages: where that can be, nothing is looked up."""
+    """Whether one of its parts may be several messages; if so, nothing is looked up."""
     return len(message.text) > _ONE_MESSAGE and not can.reconciles

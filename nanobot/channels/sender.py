@@ -1,4 +1,4 @@
-"""Sending: one part of a message onto a platform, in whatever form it takes it."""
+"""Sends one part of a message to a platform, in a format that it accepts."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ Arrived: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[list[str]]]
 
 
 class PartSender:
-    """Renders messages for one channel, and sends their parts at the pace the platform allows.
+    """Renders messages for one channel, and sends their parts at the rate that the platform allows.
 
-    Whatever goes out here has been recorded as about to; what came of it is the caller's to record.
+    The caller records that a part is about to be sent, and afterwards the result.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class PartSender:
     # Rendering
 
     async def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The adapter's parts for the text, then one for each file, or for those that go together,
-        each with a key that is unique for ever. A rendering that fails must not eat the message: it
-        goes out as plain text.
+        """The adapter's parts for the text, then one for each file or group of files, each with a
+        permanently unique key. If rendering fails, the message is sent as plain text.
 
-        A long text is rendered on a thread: Markdown can be made to cost its length squared, and
-        no chat waits for another one's."""
+        A long text is rendered on a thread: some Markdown costs its length squared, and no chat may
+        wait for another's.
+        """
         parts: list[OutboundPart] = []
         with boundary(f"rendering {message.key}"):
             if len(message.text) > _LONG:
@@ -104,8 +104,8 @@ class PartSender:
         return [*rendered, *self._grouped((*code, *files))]
 
     def _grouped(self, files: tuple[Attachment, ...]) -> Iterator[OutboundPart]:
-        """A part for each file, or for those that follow each other and may go together. Files
-        whose content is known to be missing go with none."""
+        """A part for each file, or for adjacent files that can be sent together. Files whose
+        content is known to be missing are not grouped."""
         channel = self._channel
         while files:
             here = tuple(takewhile(_has_content, files))
@@ -117,7 +117,7 @@ class PartSender:
     # Sending
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether a person of that chat can be told what nobody else sees."""
+        """Whether a person in that chat can get messages that no one else sees."""
         there, channel = self.moved.there(address), self._channel
         return isinstance(channel, Confiding) and channel.confides(there, person)
 
@@ -129,8 +129,8 @@ class PartSender:
         return channel.is_after(message, receipt, shown_at)
 
     async def send_of(self, message: OutboundMessage, part: OutboundPart) -> str:
-        """Send one part of a message, where that can be to the one whom alone it concerns; returns
-        its message id, "" if it is discreet and others would have seen it. Raises as `send`."""
+        """Send one part, if possible only to the person it concerns. Returns its message id, or ""
+        if it is discreet and others would have seen it. Raises as `send`."""
         address, person, channel = message.address, message.only_for, self._channel
         there = self.moved.there(address)
         if person and part.file is None and isinstance(channel, Confiding):
@@ -145,9 +145,9 @@ class PartSender:
         return await self.send(address, part)
 
     async def send(self, address: Address, part: OutboundPart) -> str:
-        """Send one part; returns its message id. What is refused as formatted goes out as plain
-        text, a file that is refused as a line that says so. Raises DeliveryError: FormRefused where
-        it is to be rendered anew, or where files cannot be one message."""
+        """Send one part; returns its message id. If its format is refused it is sent as plain text,
+        and a refused file as a line that says so. Raises DeliveryError: FormRefused if it must be
+        rendered differently, or if files cannot be one message."""
         if part.file is None:
             return await self._paced(address, lambda: self._text(address, part))
         if part.others:
@@ -158,8 +158,8 @@ class PartSender:
     async def _together(
         self, address: Address, part: OutboundPart, files: Sequence[Attachment]
     ) -> str:
-        """Send files as one message. Raises FormRefused where that is refused: the files one by
-        one, of which each is recorded then."""
+        """Send files as one message. Raises FormRefused if that is refused: the files are then sent
+        and recorded one by one."""
         try:
             return await self._paced(address, lambda: self._album(address, part, files))
         except Refused as error:
@@ -170,9 +170,9 @@ class PartSender:
             raise refused from error
 
     async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
-        """Make a message of ours this part; returns its id. Raises Refused when that is not
-        possible (the message is gone, the part is a file) and it is to be sent instead; and
-        NotSent, because it may be done again, where the outcome is unknown."""
+        """Edit a message of ours into this part; returns its id. Raises Refused if that is not
+        possible (the message is gone, or the part is a file) and it must be sent instead; and
+        NotSent, because an edit can be repeated, if the outcome is unknown."""
         try:
             await self._paced(address, lambda: self._edit(address, message_id, part), edit=True)
         except OutcomeUnknown as error:
@@ -180,8 +180,8 @@ class PartSender:
         return message_id
 
     async def discard(self, address: Address, message_id: str) -> None:
-        """Delete a message of ours that its answer cannot replace. One that cannot be deleted stays
-        in the chat."""
+        """Delete a message of ours that its answer cannot replace. If that fails, it stays in the
+        chat."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Deleting):
             return
@@ -191,44 +191,45 @@ class PartSender:
             logger.info("{}: {} stays there: {}", address, message_id, error)
 
     def drafts(self, address: Address) -> bool:
-        """Whether drafts are shown in that chat."""
+        """Whether that chat shows drafts."""
         channel = self._channel
         return isinstance(channel, Drafting) and channel.drafts(self.moved.there(address))
 
     async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
-        """Show a draft, see ports.Drafting. It is for the caller to keep to the rate."""
+        """Show a draft, see ports.Drafting. The caller must keep to the rate."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Drafting):
             raise Refused("there are no drafts here")
         await self._contained(address, lambda: channel.draft(there, key, part))
 
     def streams(self, address: Address) -> bool:
-        """Whether messages grow in that chat."""
+        """Whether that chat has growing messages."""
         channel = self._channel
         return isinstance(channel, Streaming) and channel.streams(self.moved.there(address))
 
     async def start(
         self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
     ) -> str:
-        """Begin a message that grows; see ports.Streaming."""
+        """Start a growing message; see ports.Streaming."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Streaming):
             raise Refused("messages do not grow here")
         return await self._paced(address, lambda: channel.start(there, part, steps, reply_to))
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
-        """Show more of one; see ports.Streaming. It is for the caller to keep to the rate."""
+        """Extend one; see ports.Streaming. The caller must keep to the rate."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Streaming):
             raise Refused("messages do not grow here")
         await self._contained(address, lambda: channel.grow(there, message_id, steps))
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """Look a part up, see ports.Channel. Raises OutcomeUnknown for whatever an adapter raises
-        that is no DeliveryError.
+        """Look a part up, see ports.Channel. Raises OutcomeUnknown for any error of an adapter that
+        is not a DeliveryError.
 
-        Of messages that the platform cannot tell from it, those that other parts became are none:
-        it is the one that is left, or was not applied if none is."""
+        If the platform cannot tell several messages apart, those that are receipts of other parts
+        are excluded. The remaining one is this part; if none remains, it was not applied.
+        """
         there = self.moved.there(address)
         try:
             return await self._contained(address, lambda: self._channel.find(there, part, since))
@@ -249,7 +250,7 @@ class PartSender:
         return await self._contained(address, work)
 
     async def _contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
-        """Whatever an adapter raises that is no DeliveryError leaves the outcome unknown."""
+        """Turn any error of an adapter that is not a DeliveryError into OutcomeUnknown."""
         failure: DeliveryError | None = None
         with boundary(f"sending to {address}") as caught:
             try:
@@ -330,7 +331,7 @@ class PartSender:
         return await self._channel.send(there, line, plain=True)
 
     async def _code(self, address: Address, part: OutboundPart, file: Attachment) -> str:
-        """Code that may be no file is text after all, in as many messages as it takes."""
+        """Send code that may not be a file as text, in as many messages as needed."""
         fence, receipt = "`" * (_longest_run(file.text) + 3), ""
         text = f"`{file.name}`:\n\n{fence}\n{file.text}\n{fence}"
         message = OutboundMessage(address=address, text=text, key=part.key)
@@ -364,7 +365,7 @@ def _name(file: Attachment) -> str:
 
 
 def _with_files_named(message: OutboundMessage) -> OutboundMessage:
-    """For a channel that takes no files: a line for each says where it is."""
+    """For a channel without files: add a line for each that says where it is."""
     if not message.attachments:
         return message
     lines = [

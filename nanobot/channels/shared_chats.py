@@ -1,5 +1,5 @@
-"""Chats that several processes over one store serve at once: whoever is there is there at one of
-them, and what one of them is about to show is not in doubt for the others."""
+"""Chats that several processes over one store serve at once. A client is attached to one of the
+processes, and the others do not treat a part that it is about to show as in doubt."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from nanobot.ports import Clock
 from nanobot.session.outbox import PartRow
 
 SHOWING_SECONDS = 5.0
-"""So long another process may take to show a part before it is taken for ended."""
+"""After this time, another process that was about to show a part counts as ended."""
 
 
 class SharedChats:
-    """Those of one channel. `attended`: whether somebody is in the chat of that id here."""
+    """Shared chats of one channel. `attended`: whether a client is attached to that chat here."""
 
     def __init__(self, clock: Clock, attended: Callable[[str], bool]) -> None:
         self._clock = clock
         self.attended = attended
 
     async def waited_for(self, part: PartRow) -> bool:
-        """Whether a part that was begun a moment ago was given the time to be shown elsewhere, so
-        that its row has to be read again."""
+        """Wait if another process began to show a part a moment ago. True: it waited, so the row
+        must be read again."""
         left = part.began_at + SHOWING_SECONDS - self._clock.now()
         if not 0 < left <= SHOWING_SECONDS:  # or the clock was set
             return False

@@ -1,4 +1,4 @@
-"""The terminal as a chat: replies go to whoever is attached, and wait while nobody is."""
+"""The terminal as a chat: messages go to attached clients, and wait while there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nanobot.ports import Capabilities, Intake, OutboundPart
 
 
 class TerminalMessage(msgspec.Struct, frozen=True):
-    """A message as an attached client gets it; it answers with the key."""
+    """A message for an attached client, which acknowledges the key."""
 
     key: str
     kind: OutboundKind
@@ -22,14 +22,14 @@ class TerminalMessage(msgspec.Struct, frozen=True):
 
 
 class TerminalClient(Protocol):
-    """Somebody attached."""
+    """An attached client."""
 
     def tell(self, shown: TerminalMessage) -> None:
-        """Show a message, whether it is seen or not."""
+        """Show a message without waiting for an acknowledgement."""
         ...
 
     async def show(self, shown: TerminalMessage) -> bool:
-        """Show a message. False: the client left before it said that it had."""
+        """Show a message. False: the client left before it acknowledged it."""
         ...
 
 
@@ -42,11 +42,11 @@ class Terminal:
         self._clients: dict[str, list[TerminalClient]] = {}
 
     def attach(self, chat_id: str, client: TerminalClient) -> None:
-        """From now on messages of the chat go to this client too."""
+        """Send the chat's messages to this client too, from now on."""
         self._clients.setdefault(chat_id, []).append(client)
 
     def attended(self, chat_id: str) -> bool:
-        """Whether somebody is attached to the chat."""
+        """Whether a client is attached to the chat."""
         return chat_id in self._clients
 
     def detach(self, chat_id: str, client: TerminalClient) -> None:
@@ -57,18 +57,18 @@ class Terminal:
             self._clients.pop(chat_id, None)
 
     async def run(self, intake: Intake) -> None:
-        """Nothing is polled: clients come by the control socket."""
+        """Polls nothing: clients connect through the control socket."""
         intake.alive()
         await asyncio.Event().wait()
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """One part, Markdown as it is; the client draws it."""
+        """One part with unchanged Markdown; the client draws it."""
         text = message.text or "(empty message)"
         shown = TerminalMessage(message.key, message.kind, text, message.choices)
         return [OutboundPart(text=shown.text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Show a part to all who are attached; the last of them says that it was seen. Raises
+        """Show a part to all attached clients; the last one's acknowledgement counts. Raises
         NobodyThere or OutcomeUnknown."""
         clients = self._clients.get(address.chat_id)
         if not clients:
@@ -84,11 +84,11 @@ class Terminal:
         return shown.key
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """A terminal that went away cannot tell."""
+        """A terminal that left cannot be asked."""
         return None
 
     async def typing(self, address: Address) -> None:
         """Clients watch the run itself."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Has nothing to close."""

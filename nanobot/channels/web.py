@@ -1,4 +1,4 @@
-"""The page as a chat: whoever looks reads the log, so what is sent has arrived."""
+"""The page as a chat: it reads the log, so a sent message counts as arrived."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nanobot.ports import Capabilities, Intake, OutboundPart
 
 
 class WebMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as a page shows it. `choices` are answers the person may give. A reply repeats what
-    the log has."""
+    """A message as the page shows it. `choices`: the person's possible answers. A reply repeats
+    text from the log."""
 
     key: str
     kind: OutboundKind
@@ -31,12 +31,12 @@ class WebChannel:
         self._show = show
 
     async def run(self, intake: Intake) -> None:
-        """Nothing is polled: people come by HTTP."""
+        """Polls nothing: people connect by HTTP."""
         intake.alive()
         await asyncio.Event().wait()
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """One part, Markdown as it is; the page draws it."""
+        """One part with unchanged Markdown; the page draws it."""
         text = message.text or "(empty message)"
         shown = WebMessage(
             key=message.key,
@@ -48,7 +48,7 @@ class WebChannel:
         return [OutboundPart(text=text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Show a part to whoever looks; whoever comes later finds it in the log."""
+        """Show a part on open pages; pages opened later read it from the log."""
         shown = WebMessage(key=part.key, kind=OutboundKind.NOTICE, text=part.text)
         if part.payload and not plain:
             shown = msgspec.json.decode(part.payload, type=WebMessage)
@@ -63,4 +63,4 @@ class WebChannel:
         """Pages watch the run itself."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Has nothing to close."""
