@@ -1,4 +1,4 @@
-"""Which session is shown at an address, who reads there, and what they are called."""
+"""Which session an address shows, who reads it, and how people are called."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nanobot.messages import TERMINAL, WEB, Address
 
 _FOREIGN = "="
 OWNER_ID = "local"
-"""The id of an owner at this machine, or on the page: no platform says who that is."""
+"""The id of an owner at this machine or on the page, where no platform gives one."""
 THE_OWNER = "the owner"
 _NO_NAMES = ("", "you")
 MEMBERS_CHAT = "~"
@@ -17,16 +17,16 @@ MEMBERS_CHAT = "~"
 
 
 def called(name: str, person_id: str) -> str:
-    """What people and the model are told of who somebody is: the name; without one "the owner" for
-    somebody at this machine, and the id for others. Earlier versions kept "you" as a name."""
+    """A person's name for people and the model. Without a name it is "the owner" for a person at
+    this machine, and the id for others. Earlier versions stored "you" as a name."""
     if name not in _NO_NAMES:
         return name
     return THE_OWNER if person_id == OWNER_ID else person_id
 
 
 def chat_of(session_key: str) -> str:
-    """The chat of the page in which a session's answers are shown: that of a session of its own has
-    its name. Raises UsageError for a name that no session of the page can have."""
+    """The chat of the page that shows a session's answers. A session that is not of the page has a
+    chat with its name. Raises UsageError for a name that no session of the page can have."""
     channel, _, name = session_key.partition(":")
     if channel != WEB:
         return _FOREIGN + session_key
@@ -36,20 +36,19 @@ def chat_of(session_key: str) -> str:
 
 
 def session_of(chat_id: str) -> str:
-    """The session whose answers are shown in a chat."""
+    """The session whose answers a chat shows."""
     if chat_id.startswith(_FOREIGN):
         return chat_id.removeprefix(_FOREIGN)
     return f"{WEB}:{chat_id}"
 
 
 def session_at(address: Address) -> str:
-    """The session that keeps what is said in a chat without being asked for."""
+    """The session that logs messages sent to a chat unasked."""
     return session_of(address.chat_id) if address.channel == WEB else str(address)
 
 
 def is_within(session_key: str, names: Sequence[str]) -> bool:
-    """Whether a session has one of these names, or begins with one of them that ends with a
-    colon."""
+    """Whether a session has one of these names, or begins with one that ends with a colon."""
     return any(
         session_key.startswith(name) if name.endswith(":") else session_key == name
         for name in names

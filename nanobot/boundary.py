@@ -1,5 +1,5 @@
-"""Where errors end: the one broad except, so that somebody else's failure does not become
-everybody's, and the way out of groups."""
+"""The one broad except, which keeps a failure in one part from affecting the others, and a helper
+to get errors out of exception groups."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from nanobot.troubles import TROUBLES
 
 
 class WantedToExit(RuntimeError):
-    """Something called sys.exit, which is nobody's to do in a process that serves others."""
+    """Code called sys.exit, which is not allowed in a process that serves others."""
 
 
 class Caught:
-    """What came out of a boundary; `error` is None when nothing went wrong."""
+    """The result of a boundary; `error` is None if nothing failed."""
 
     error: Exception | None = None
 
 
 @contextmanager
 def ungrouped() -> Iterator[None]:
-    """Raise what comes out of task groups within as the first error in them: a person can read one
-    error, and a caller can catch it by its type."""
+    """Raise the first error of an exception group instead of the group, so that a person can read
+    it and a caller can catch it by its type."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -36,11 +36,11 @@ def ungrouped() -> Iterator[None]:
 
 @contextmanager
 def boundary(what: str) -> Iterator[Caught]:
-    """Contain any failure within, logged with its trace under `what`; sys.exit is one. It is a
-    trouble of that name until the same work succeeds.
+    """Catch any failure, including sys.exit, and log it with its traceback under `what`. It counts
+    as a trouble with that name until the same work succeeds.
 
-    Used around a run, a tool call, a channel and a trigger, and around what other packages bring.
-    Cancellation and an interruption by the keyboard pass through.
+    Used around a run, a tool call, a channel and a trigger, and around code from other packages.
+    Cancellation and keyboard interrupts pass through.
     """
     caught = Caught()
     try:

@@ -54,7 +54,7 @@ from typing import Any, Literal
 
 
 class NanobotError(Exception):
-    """Root of the tree. `exit_code` is what the command line ends with."""
+    """Root of the tree. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
@@ -66,7 +66,7 @@ class UsageError(NanobotError):
 
 
 class RunFailed(NanobotError):
-    """A run ended without an answer of its own: `reason` is limit_..., internal or unclean."""
+    """A run ended without an answer: `reason` is limit_..., internal or unclean."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -78,25 +78,25 @@ class NotServed(NanobotError):
 
 
 class Disconnected(NanobotError):
-    """The nanobot on the other side of the control socket is gone; what was asked is kept."""
+    """The nanobot process at the other end of the control socket is gone. Requests are kept."""
 
 
 class RunConflict(UsageError):
-    """A run of that id is known, and it was asked for with other input."""
+    """A run with that id exists and has other input."""
 
 
 class NotAllowed(UsageError):
-    """Somebody in that role may not ask for it."""
+    """The operation is not allowed for that role."""
 
 
 class UnknownId(UsageError):
-    """What was named is not there; the message says where to look."""
+    """There is no such id; the message says where to look."""
 
     exit_code = 1
 
 
 class BlobMissing(NanobotError):
-    """The content of a file that came or goes with a message is gone from the disk, or damaged."""
+    """The content of a message's file is missing from the disk, or damaged."""
 
 
 class ConfigError(NanobotError):
@@ -110,7 +110,7 @@ class UnsetReference(ConfigError):
 
 
 class PluginBroken(NanobotError):
-    """What another package adds cannot be used; the message names it and says why."""
+    """A plugin from another package cannot be used; the message names it and says why."""
 
 
 class StoreError(NanobotError):
@@ -140,7 +140,7 @@ class StoreCorrupt(StoreError):
 
 
 class RowUnreadable(StoreCorrupt):
-    """One row cannot be read. `table` and `key` name it, where the reader knows them."""
+    """One row cannot be read. `table` and `key` identify it, if the reader knows them."""
 
     def __init__(self, message: str, table: str = "", key: Sequence[object] = ()) -> None:
         super().__init__(message)
@@ -149,7 +149,7 @@ class RowUnreadable(StoreCorrupt):
 
 
 class StoreForeign(StoreError):
-    """The tables are not those of the revision that the database names: another build made them."""
+    """The tables do not match the database's revision: another build created them."""
 
 
 class StoreUnwritable(StoreError):
@@ -157,13 +157,13 @@ class StoreUnwritable(StoreError):
 
 
 class Fenced(StoreError):
-    """The lane has another owner: whatever was being done for it must stop, unwritten."""
+    """The lane has another owner: stop all work for it and write nothing."""
 
 
 class OverBudget(NanobotError):
-    """A limit of spending does not allow the model call. `reason` is limit_budget, or limit_cost
-    for the run's own; `of_model`: another model may still be asked; `until`: when the limit starts
-    again (unix seconds; 0: never)."""
+    """A budget does not allow the model call. `reason` is limit_budget, or limit_cost for the run's
+    own limit; `of_model`: another model may be asked; `until`: when the limit resets (unix seconds;
+    0: never)."""
 
     def __init__(self, message: str, reason: str, *, of_model: bool, until: float = 0.0) -> None:
         super().__init__(message)
@@ -173,7 +173,7 @@ class OverBudget(NanobotError):
 
 
 class ModelError(NanobotError):
-    """A model call failed for good (every retry included)."""
+    """A model call failed after every retry."""
 
     exit_code = 5
 
@@ -183,7 +183,7 @@ class ModelUnreachable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The provider refuses (key, quota, unknown model): asking again will not help."""
+    """The provider refuses (key, quota, unknown model); retrying will not help."""
 
 
 class ModelRateLimited(ModelError):
@@ -207,7 +207,7 @@ class ModelMissing(ModelError):
 
 
 class ToolError(NanobotError):
-    """A tool call failed. The text is written for the model, which may mend the call."""
+    """A tool call failed. The text is for the model, which may correct the call."""
 
 
 class ToolArgumentsError(ToolError):
@@ -215,7 +215,7 @@ class ToolArgumentsError(ToolError):
 
 
 class ToolDenied(ToolError):
-    """This sender may not use this tool, or not like this."""
+    """This sender may not use this tool, or not with these arguments."""
 
 
 class ToolUnknown(ToolError):
@@ -223,7 +223,7 @@ class ToolUnknown(ToolError):
 
 
 class ToolTimeout(ToolError):
-    """The tool took longer than it may."""
+    """The tool exceeded its time limit."""
 
 
 def _at_most_a_day(seconds: float | None) -> float | None:
@@ -231,16 +231,16 @@ def _at_most_a_day(seconds: float | None) -> float | None:
 
 
 class ChannelError(NanobotError):
-    """A chat platform said no."""
+    """A chat platform refused or failed."""
 
 
 class BadCredentials(ChannelError):
-    """The platform refuses the token: this channel stops, the others go on."""
+    """The platform refuses the token: this channel stops, the others continue."""
 
 
 class ChannelDown(ChannelError):
-    """The platform cannot be reached now. `retry_after` in seconds when the platform said so; more
-    than a day counts as nothing said."""
+    """The platform cannot be reached now. `retry_after`: seconds, if the platform gave them; more
+    than a day is ignored."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -252,8 +252,8 @@ class DeliveryError(ChannelError):
 
 
 class NotSent(DeliveryError):
-    """Nothing was applied: no connection, or a refusal for now that the platform itself wrote (429,
-    5xx). Again after `retry_after` seconds if set. `scope`: whom the platform wants to be quiet,
+    """Nothing was applied: no connection, or a temporary refusal from the platform itself (429,
+    5xx). Retry after `retry_after` seconds if set. `scope`: what the platform wants to be quiet,
     this chat or the whole bot."""
 
     def __init__(
@@ -269,22 +269,22 @@ class Refused(DeliveryError):
 
 
 class FormRefused(Refused):
-    """The chat does not take that form of message; from now on its adapter renders an older one.
-    `instead`, if there are any: the ports.OutboundPart that say in it what the refused one did."""
+    """The chat does not accept that message format; from now on its adapter renders an older one.
+    `instead`: the refused part's content as ports.OutboundPart in the older format, if possible."""
 
     instead: Sequence[Any] = ()
 
 
 class ChatGone(DeliveryError):
-    """The platform refuses this chat for good (blocked, deleted, no permission)."""
+    """The platform refuses this chat permanently (blocked, deleted, no permission)."""
 
 
 class ThreadGone(DeliveryError):
-    """The platform refuses this thread for good (closed, deleted, unknown); its chat goes on."""
+    """The platform refuses this thread permanently (closed, deleted, unknown), but not its chat."""
 
 
 class ChatMoved(DeliveryError):
-    """Nothing was applied: the chat goes on as `chat_id` (a group that became a supergroup)."""
+    """Nothing was applied: the chat's id is now `chat_id` (a group that became a supergroup)."""
 
     def __init__(self, message: str, chat_id: str) -> None:
         super().__init__(message)
@@ -292,16 +292,16 @@ class ChatMoved(DeliveryError):
 
 
 class NobodyThere(DeliveryError):
-    """No client is attached to this chat now: the message waits and loses no attempt."""
+    """No client is attached to this chat now. The message waits, and no attempt is counted."""
 
 
 class OutcomeUnknown(DeliveryError):
-    """The request went out and it may have been applied: no answer came, or an error that the
-    platform did not write (an error page of a proxy, a body that is not in the platform's form)."""
+    """The request was sent and may have been applied: there was no reply, or an error that the
+    platform did not write (a proxy's error page, a body that is not in the platform's format)."""
 
 
 class Uncertain(DeliveryError):
-    """The platform cannot tell whether a part was applied, and asking again will not help. It may
-    be one of the messages `perhaps`, if any are named, and no other."""
+    """The platform cannot tell whether a part was applied, and asking again will not help. If
+    `perhaps` names messages, it can only be one of these."""
 
     perhaps: tuple[str, ...] = ()

@@ -1,9 +1,9 @@
 """Labels: who said a piece of what a model sees, and how private it is.
 
-A label is a pair. Its speakers are a set, and its privacy is a step on a ladder. What is derived
-from several pieces has their join: all their speakers, and the highest privacy among them. The
-join is associative, commutative and idempotent, and it never takes anything away, so that the
-order in which a conversation was summed up, copied or remembered does not matter.
+A label has a set of speakers and a level of privacy. Content derived from several pieces has the
+join of their labels: all speakers, and the highest privacy. The join is associative, commutative
+and idempotent, and never removes anything. So the order in which a conversation was summarized,
+copied or remembered does not matter.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Speaker(StrEnum):
     PROGRAM = "p"
     """Another program said it, over HTTP or MCP."""
     PASSED_ON = "f"
-    """Somebody passed it on: a file, a forward, a quote, a contact card."""
+    """Passed on by a person: a file, a forward, a quote, a contact card."""
     TOOL = "t"
-    """A tool brought it from outside."""
+    """A tool returned it from outside."""
     OUTSIDE = "x"
-    """It came from outside in another way, or nobody knows how."""
+    """It came from outside in another or unknown way."""
 
 
 class Privacy(IntEnum):
@@ -37,28 +37,28 @@ class Privacy(IntEnum):
 
     PUBLIC = 0
     CONVERSATION = 1
-    """Those who read in the conversation."""
+    """The readers of the conversation."""
     PERSON = 2
     """One person: their files, their memory, the output of their commands."""
     SECRET = 3
-    """Nobody else at all, such as keys."""
+    """No one else, as with keys."""
 
 
 FROM_OUTSIDE = frozenset(
     {Speaker.GUEST, Speaker.PROGRAM, Speaker.PASSED_ON, Speaker.TOOL, Speaker.OUTSIDE}
 )
-"""Those whose words command nothing. A label with one of them taints."""
+"""Speakers who cannot give orders. A label with one of them taints."""
 
 MOST_TOOLS = 8
-"""Tools that a label names; of more it says only that there were tools."""
+"""Maximum number of tools in a label; above it, the label says only that there were tools."""
 _EVERY_TOOL = "*"
 _LETTERS = frozenset(speaker.value for speaker in Speaker)
 _LONGEST_NAME = 64
 
 
 class Label(msgspec.Struct, frozen=True):
-    """Speakers and privacy. `tools` are the names of the tools that brought something from outside,
-    `{"*"}` if there were too many to name."""
+    """Speakers and privacy. `tools`: names of the tools that returned content from outside; `{"*"}`
+    if there were too many."""
 
     speakers: frozenset[Speaker] = frozenset()
     privacy: Privacy = Privacy.PUBLIC
@@ -66,11 +66,11 @@ class Label(msgspec.Struct, frozen=True):
 
     @property
     def tainted(self) -> bool:
-        """Whether something of it came from outside: the bit that older rows have instead."""
+        """Whether any of it came from outside. Older rows have only this bit."""
         return not self.speakers.isdisjoint(FROM_OUTSIDE)
 
     def join(self, other: Label) -> Label:
-        """The label of what is derived from both."""
+        """The label of content derived from both."""
         if other <= self:
             return self
         return Label(
@@ -102,9 +102,9 @@ class Label(msgspec.Struct, frozen=True):
 
 
 NOTHING = Label()
-"""The label of an empty text: the least of all."""
+"""The label of an empty text: the lowest."""
 UNKNOWN = Label(frozenset({Speaker.OUTSIDE}), Privacy.PERSON)
-"""The label of what cannot be read: nobody's order, and for nobody else's eyes."""
+"""The label of unreadable data: it gives no orders, and no one else may read it."""
 
 
 def of(*speakers: Speaker, privacy: Privacy = Privacy.PUBLIC) -> Label:
@@ -113,13 +113,13 @@ def of(*speakers: Speaker, privacy: Privacy = Privacy.PUBLIC) -> Label:
 
 
 def of_tool(name: str) -> Label:
-    """The label of what a tool brought from outside."""
+    """The label of content that a tool returned from outside."""
     safe = "".join(c for c in name if c.isalnum() or c in "_-.")[:_LONGEST_NAME]
     return Label(frozenset({Speaker.TOOL}), Privacy.PUBLIC, frozenset({safe} if safe else ()))
 
 
 def joined(labels: Iterable[Label]) -> Label:
-    """The label of what is derived from all of these."""
+    """The label of content derived from all of these."""
     result = NOTHING
     for label in labels:
         result = result.join(label)
@@ -128,8 +128,8 @@ def joined(labels: Iterable[Label]) -> Label:
 
 @lru_cache(maxsize=1024)
 def read(text: str, *, tainted: bool = False) -> Label:
-    """A stored label. Rows from before labels have an empty one, and the bit `tainted`, which also
-    counts where both are there. What is no label reads as UNKNOWN."""
+    """Parse a stored label. Rows from before labels have an empty one and the bit `tainted`, which
+    also counts if both are there. An invalid label reads as UNKNOWN."""
     if not text:
         return of(Speaker.OUTSIDE, privacy=Privacy.CONVERSATION) if tainted else NOTHING
     head, _, names = text.partition(":")

@@ -1,4 +1,4 @@
-"""The messages: what channels publish, what they deliver, and what watchers see. All frozen."""
+"""The messages that channels publish and deliver, and the events that watchers see. All frozen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
 
 
 def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
-    """`channel:chat_id[:thread_id][:@sender]`, by the session policy."""
+    """`channel:chat_id[:thread_id][:@sender]`, according to the session policy."""
     key = f"{address.channel}:{address.chat_id}"
     if policy != "chat" and address.thread_id is not None:
         key += f":{address.thread_id}"
@@ -23,11 +23,11 @@ TERMINAL = "cli"
 
 
 WEB = "web"
-"""The channel of the page and of what else comes by HTTP."""
+"""The channel of the page and of other HTTP clients."""
 
 
 TERMINAL_SESSION = f"{TERMINAL}:direct"
-"""The session of whoever talks or asks there without naming one."""
+"""The session of the terminal if none is named."""
 
 
 class Origin(StrEnum):
@@ -45,7 +45,7 @@ class Origin(StrEnum):
 
 
 class LaneCommand(StrEnum):
-    """What a command does that keeps its place among the messages of its session."""
+    """A command that keeps its place among the messages of its session."""
 
     NEW = "new"
     COMPACT = "compact"
@@ -61,7 +61,7 @@ class Role(StrEnum):
 
 
 class OutboundKind(StrEnum):
-    """Why something is sent: an answer, a word from the gateway, a question, an unasked post."""
+    """Why a message is sent: an answer, a notice of the gateway, a question, an unasked post."""
 
     REPLY = "reply"
     NOTICE = "notice"
@@ -89,13 +89,13 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file. `kind` is image, audio, video or document, and of ours also voice: a recording that
-    is to be played as a voice message (Opus in Ogg). `ref` is the platform's handle; `size` in
-    bytes as far as the platform says it.
+    """A file. `kind` is image, audio, video or document; in our messages also voice: a recording to
+    be played as a voice message (Opus in Ogg). `ref` is the platform's handle; `size` is in bytes,
+    if the platform reports it.
 
-    Once fetched, `blob` is the sha256 of its content, `path` where it lies below the workspace,
-    `text` what was said in it (a transcript). `error`: why it is not here, for people.
-    `recorded`: the sender spoke it, with the platform's own recorder.
+    After fetching, `blob` is the sha256 of its content, `path` its location below the workspace,
+    and `text` its transcript. `error`: why it is missing, for people. `recorded`: the sender spoke
+    it, with the platform's recorder.
     """
 
     kind: str
@@ -111,31 +111,30 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def coming(self) -> bool:
-        """Whether it is to be fetched yet."""
+        """Whether it still has to be fetched."""
         return bool(self.ref) and not (self.blob or self.error)
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One button: pressing it says `say` (at most 64 bytes, Telegram's limit) in the chat, as
-    whoever pressed it."""
+    """One button. Pressing it sends `say` (at most 64 bytes, Telegram's limit) to the chat, as the
+    person who pressed it."""
 
     label: str
     say: str
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a caller asked of one run besides its message. They are kept with the message and in
-    the log, so that a run that resumes keeps them. None and empty mean: as configured.
+    """A caller's options for one run. They are stored with the message and in the log, so a resumed
+    run keeps them. None and empty mean: as configured.
 
-    `run_id` is the run's identity, chosen by the caller. `tools` are all it may use; `tool_order`
-    comes first in what the model is shown. `history` are (role, text) pairs that the model sees
-    instead of the session's past. `direct`: the answer goes back to the caller and is not
-    delivered anywhere. `unattended`: nobody is there who could be asked anything. `private`: it
-    was begun where one person alone reads, so it has that one's memory. `digest` tells
-    whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
-    is what a background run does, other than asking the model, with its `input` (JSON). `approve`:
-    whoever asked wants to agree to every call that no rule of the configuration allows.
-    `extra_instructions` stand at the end of the system prompt.
+    `run_id` is the run's id, chosen by the caller. `tools`: the only tools it may use;
+    `tool_order`: those that the model is shown first. `history`: (role, text) pairs that replace
+    the session's history for the model. `direct`: the answer goes to the caller and is not
+    delivered elsewhere. `unattended`: no person can be asked anything. `private`: it was started
+    where only one person reads, so it uses that person's memory. `digest` tells whether two callers
+    made the same request. `model` overrides the session's. `type`: the work of a background run
+    without a model, with its `input` (JSON). `approve`: the caller approves every call that no rule
+    of the configuration allows. `extra_instructions` are added to the end of the system prompt.
     """
 
     run_id: str = ""
@@ -171,7 +170,7 @@ class _OfChat(msgspec.StructMeta):
 
 
 class _Short(msgspec.Struct, frozen=True, metaclass=_OfChat):
-    """What is enough for a message of a program; `address` and `text` hold it."""
+    """The short form for messages of programs, in `address` and `text`."""
 
     if TYPE_CHECKING:
         channel: str = ""
@@ -184,20 +183,20 @@ class _Short(msgspec.Struct, frozen=True, metaclass=_OfChat):
 
 
 class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
-    """One message as a channel received it; of a program, InboundMessage(channel, chat_id, content)
-    is enough.
+    """One message as a channel received it; for a program's message, InboundMessage(channel,
+    chat_id, content) is enough.
 
-    `dedupe_key` is unique within the chat and the same whenever the platform delivers the same
+    `dedupe_key` is unique within the chat, and the same whenever the platform delivers the same
     thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
     seconds by the platform's clock.
 
-    `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
+    `reply_to`: message_id of the message it replies to; `quote`: that message's text. `edit_of`:
     dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
-    `text` is what it says. `reaction`: `text` is the emoji that somebody put to the message
-    `reply_to`. `group`: several people read there; `addressed`: the bot is meant (by a mention, a
-    reply to it, or because they are alone). `unseen`: nobody there but its sender sees it, as
-    commands of some platforms. `tainted`: it is not only its sender who speaks in it. `command` is
-    set by the gateway, for what no model is to answer. `label`: see nanobot.labels.
+    `text` is its value. `reaction`: `text` is the emoji that a person added to the message
+    `reply_to`. `group`: several people read the chat; `addressed`: it is for the bot (a mention, a
+    reply to it, or a private chat). `unseen`: only its sender sees it, like commands of some
+    platforms. `tainted`: not all of it is the sender's words. `command`: set by the gateway, for
+    messages that no model answers. `label`: see nanobot.labels.
     """
 
     address: Address = Address("", "")
@@ -228,9 +227,9 @@ _MAX_FILE_BYTES = 2**53
 
 
 def plausible(message: InboundMessage, now: float) -> InboundMessage:
-    """The message with numbers that can be: sent now if it claims a time that is not finite, before
-    1970 or more than a day ahead; files of 0 to 2**53 bytes."""
-    is_plausible = 0 <= message.sent_at <= now + _MAX_AHEAD_SECONDS  # NaN is not
+    """The message with plausible numbers: sent now if its time is not finite, before 1970 or more
+    than a day ahead; file sizes from 0 to 2**53 bytes."""
+    is_plausible = 0 <= message.sent_at <= now + _MAX_AHEAD_SECONDS  # false for NaN
     files = tuple(
         msgspec.structs.replace(file, size=min(max(file.size, 0), _MAX_FILE_BYTES))
         for file in message.attachments
@@ -240,14 +239,13 @@ def plausible(message: InboundMessage, now: float) -> InboundMessage:
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
-    caller waits for it and has it with the run's end, so that nothing is left to deliver.
-    `replaces`: the key of an earlier message that it takes the place of; it is not sent where that
-    cannot be done. `tainted`: there is content from outside in it. `requested`: a post that its
-    chat asked for, so that no limit of what is said unasked holds it back. `failed`: it says why
-    there is no answer. `only_for`: the id of the person whom alone it concerns; where the platform
-    can, nobody else sees it. `discreet`: elsewhere it is not sent at all. `run_id`: whose answer it
-    is, of which people may say what they think."""
+    """One message to a chat. `text` is Markdown; `key` is permanently unique. `direct`: the caller
+    gets it with the run's end, so it is not delivered. `replaces`: the key of an earlier message
+    that it replaces; if that is not possible it is not sent. `tainted`: it contains content from
+    outside. `requested`: a post that its chat asked for, so limits on notifications do not hold it
+    back. `failed`: it explains why there is no answer. `only_for`: the id of the only person it
+    concerns; if the platform can, no one else sees it. `discreet`: if the platform cannot, it is
+    not sent. `run_id`: the run whose answer it is, which people can rate."""
 
     address: Address
     text: str
@@ -268,12 +266,12 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 PREVIEW = ":p"
-"""How the keys of parts end that are shown before their message is whole."""
+"""Suffix of the keys of preview parts."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A stretch of what a run has done so far: it said `text`, or called the `tool`, which has
-    returned if it is `done`."""
+    """One step of a run so far: it said `text`, or called the `tool`, which has
+    returned if `done`."""
 
     text: str = ""
     tool: str = ""
@@ -294,7 +292,7 @@ class EventKind(StrEnum):
 
 
 class RunPayload(TypedDict, total=False):
-    """What an event carries, by its kind (docs/library.md has the table)."""
+    """The payload of an event, by its kind (docs/library.md has the table)."""
 
     state: str
     text: str
@@ -324,11 +322,10 @@ class RunPayload(TypedDict, total=False):
 
 
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a watcher may want to see; never stored, may be dropped for a slow watcher.
+    """An event for watchers. It is never stored, and may be dropped for a slow watcher.
 
-    `seq` counts within the run as one process tells of it, also over a wait for a person.
-    `model_call` counts attempts, so a watcher that sees it grow drops the deltas of the call
-    before.
+    `seq` counts the run's events in one process, also across a wait for a person. `model_call`
+    counts attempts: a watcher that sees it increase drops the deltas of the call before.
     """
 
     run_id: str

@@ -1,5 +1,4 @@
-"""The machine as it is: the real clock, the real source of randomness, the environment's word on
-connections, how nanobot is installed, and when to try again."""
+"""The real machine: clock, randomness, proxies and certificates, installation, and backoff."""
 
 from __future__ import annotations
 
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
     import ssl
 
 DISTRIBUTION = "nanobot-gateway"
-"""What package indexes call it: the name nanobot is somebody else's there."""
+"""The name on package indexes, where another project has the name nanobot."""
 
 MOST_FILES = 65_536
-"""That a process asks for: some programs that it starts go through all of them."""
+"""Maximum to request: some programs that it starts loop over all of them."""
 
 STORE_RETRY_SECONDS = 2.0
 
 LATEST = 16_725_225_600.0
-"""The beginning of 2500. Python can tell no dates soon after."""
+"""The beginning of 2500, close to the last date that Python can represent."""
 
 _SPARING = Lock()
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-# Beyond this a power of the factor leaves the range of a float.
+# A higher power of the factor exceeds the range of a float.
 _LARGEST_EXPONENT = 64
 
 T = TypeVar("T")
@@ -44,9 +43,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Backoff:
-    """How long to wait between tries: `first` seconds after the first failure, `factor` times
-    longer after each further one, never above `longest`. With `rng` each delay is drawn from 80 to
-    120 % of that, so that what failed together does not come back together."""
+    """The time between retries: `first` seconds after the first failure, `factor` times longer
+    after each further one, at most `longest`. With `rng` each delay is drawn from 80 to 120 % of
+    that, so that failures at the same time are not retried at the same time."""
 
     first: float
     longest: float
@@ -69,8 +68,8 @@ class Sleeper(Protocol):
 
 
 async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: str) -> T:
-    """What `write` returns, tried every 2 seconds for as long as it raises StoreError; `what` says
-    in the log what waits. Raises Fenced at once: what another owner forbids never succeeds."""
+    """Call `write` every 2 seconds while it raises StoreError, and return its result; the log names
+    `what`. Raises Fenced at once, because a retry cannot succeed."""
     while True:
         try:
             return await write()
@@ -87,11 +86,11 @@ class SystemClock:
     """Clock over the system's."""
 
     def now(self) -> float:
-        """Unix seconds from 1970 to 2500, whatever a broken clock says."""
+        """Unix seconds, limited to 1970 to 2500 in case the clock is broken."""
         return min(max(self.reading(), 0.0), LATEST)
 
     def reading(self) -> float:
-        """What the machine's clock says."""
+        """The unlimited reading of the machine's clock."""
         return time.time()
 
     def monotonic(self) -> float:
@@ -117,8 +116,8 @@ class RandomIds:
 
 
 def environment() -> Mapping[str, str]:
-    """The environment, for programs that use nanobot as a library. The command line hands its own
-    on instead."""
+    """The environment, for programs that use nanobot as a library. The command line
+    passes its own."""
     return dict(os.environ)  # noqa: TID251 - a library has no command line before it
 
 
@@ -136,7 +135,7 @@ def local_zone(environ: Mapping[str, str]) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address, or a bare host, is this machine: no key is needed and no proxy asked."""
+    """Whether a URL or host is this machine, so that no key or proxy is needed."""
     host = (urlsplit(url).hostname or "") if "://" in url else url.strip("[]")
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -147,7 +146,7 @@ def is_loopback(url: str) -> bool:
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy for an address by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
+    """The proxy for a URL by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - it loads an HTTP client
 
     parts = urlsplit(url)
@@ -159,14 +158,14 @@ def proxy_for(url: str) -> str | None:
 
 
 def trusted_authorities(url: str) -> ssl.SSLContext | bool:
-    """For aiohttp's `ssl`: True, the system's (or SSL_CERT_FILE's), where there are any.
+    """For aiohttp's `ssl`: True if the system (or SSL_CERT_FILE) has certificates.
 
     Python builds that look for them in the wrong place get certifi's as well.
     """
     import ssl  # noqa: PLC0415 - for commands that connect to nothing
 
     paths = ssl.get_default_verify_paths()
-    # OpenSSL finds a certificate in a folder by a name like 5ed36f99.0 only.
+    # OpenSSL finds certificates in a folder only by names like 5ed36f99.0.
     there = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
     if urlsplit(url).scheme != "https" or there:
         return True
@@ -179,8 +178,8 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
 
 @contextmanager
 def sparing_authorities() -> Iterator[None]:
-    """Within, this thread makes no TLS context that knows the authorities and asks none of them.
-    aiohttp makes one as it is loaded, of 1 MB in 30 ms."""
+    """While inside, this thread's new TLS contexts load no certificates. aiohttp creates one when
+    it is imported, which would cost 1 MB and 30 ms."""
     import ssl  # noqa: PLC0415 - for commands that connect to nothing
 
     here = get_ident()
@@ -199,18 +198,18 @@ def sparing_authorities() -> Iterator[None]:
 
 
 def raise_open_files() -> None:
-    """Let this process have as many files open as its hard limit allows, up to `MOST_FILES`: the
-    soft limit is meant for programs that wait by select()."""
+    """Raise this process's limit of open files to its hard limit, at most `MOST_FILES`. The soft
+    limit is meant for programs that use select()."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):  # macOS allows less than it says
+        with suppress(OSError, ValueError):  # macOS allows less than it reports
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Installation:
-    """How nanobot was installed, and the commands that change that. `prefix` is that of its Python,
-    `package` the folder of its code."""
+    """How nanobot was installed, and the commands that change it. `prefix`: that of its Python;
+    `package`: the folder of its code."""
 
     def __init__(self, prefix: str = sys.prefix, package: Path | None = None) -> None:
         self._prefix = Path(prefix)
@@ -246,7 +245,7 @@ class Installation:
                 return f"{self._python} -m pip install {requirement}"
 
     def with_pip(self, arguments: str) -> str:
-        """The command that installs something beside it, as pip is told."""
+        """The command that installs a package into the same environment, with pip's arguments."""
         match self.kind:
             case "pipx":
                 return f"pipx runpip {DISTRIBUTION} install {arguments}"
@@ -256,7 +255,7 @@ class Installation:
                 return f"{self._python} -m pip install {arguments}"
 
     def upgrading(self) -> list[list[str]]:
-        """The commands that bring the newest version, one after the other."""
+        """The commands that install the newest version, in order."""
         match self.kind:
             case "pipx":
                 return [["pipx", "upgrade", DISTRIBUTION]]

@@ -1,4 +1,4 @@
-"""Troubles: what failed lately in this process, for `doctor` and for owners."""
+"""Troubles: recent failures in this process, for `doctor` and for owners."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import time
 from threading import Lock
 
 RECENT_SECONDS = 1_800.0
-"""A trouble that has not come back for so long has passed: no work waits longer between tries."""
+"""A trouble that has not recurred for this long is over: no work waits longer between retries."""
 _MOST = 200
 _MOST_CHARS = 300
 
 
 class Trouble:
-    """What fails, why, and how often it failed in a row."""
+    """A failing work, its error, and the number of failures in a row."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.error = ""
         self.count = 0
         self.certain = False
-        """Not by chance: it is reported after the first time."""
+        """Not by chance: it is reported after the first failure."""
         self.at = 0.0
 
     def __str__(self) -> str:
@@ -28,14 +28,14 @@ class Trouble:
 
 
 class Troubles:
-    """By what failed, of all threads; the latest so many are known."""
+    """The latest troubles of all threads, by name, up to a maximum."""
 
     def __init__(self) -> None:
         self._known: dict[str, Trouble] = {}
         self._lock = Lock()
 
     def note(self, what: str, error: BaseException, *, certain: bool = False) -> None:
-        """It failed; `certain`: it will fail again until somebody does something."""
+        """Record a failure; `certain`: it will recur until a person acts."""
         with self._lock:
             trouble = self._known.pop(what, None) or Trouble(what)
             text = " ".join(str(error).split()) or type(error).__name__
@@ -48,13 +48,14 @@ class Troubles:
                 del self._known[next(iter(self._known))]
 
     def over(self, what: str) -> None:
-        """It succeeded."""
+        """Record a success."""
         if what in self._known:
             with self._lock:
                 self._known.pop(what, None)
 
     def recent(self, least: int = 1) -> list[Trouble]:
-        """What failed lately, at least so often in a row or certainly; the latest last."""
+        """Recent troubles with at least this many failures in a row, or certain; the
+        latest last."""
         since = time.monotonic() - RECENT_SECONDS
         with self._lock:
             return [
@@ -65,4 +66,4 @@ class Troubles:
 
 
 TROUBLES = Troubles()
-"""Those of this process, noted by every boundary."""
+"""The troubles of this process, from every boundary."""

@@ -1,8 +1,8 @@
-"""Text and hosts as a person can judge them: what cannot be seen is spelled out.
+"""Text and hosts as people can judge them: invisible characters are spelled out.
 
-Whoever is asked to agree to a call has to see all of it. So marks that take no room, turn the
-direction of writing, look like a space or pile up on one letter are shown by their code points, as
-<U+202E>, and long stretches of nothing by their length. No two texts look the same by it.
+A person who is asked to approve a call must see all of it. Characters that have no width, change
+the direction of writing, look like a space or pile up on one letter are shown as code points, such
+as <U+202E>, and long gaps by their length. So no two different texts look the same.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 _UNSEEN = frozenset({"Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"})
-# Letters and marks that are drawn as nothing, or as an empty place, though they count as others.
+# Letters and marks that are drawn as nothing or as a gap, whatever their category.
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159"
 )
 _VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI_LOOK = "\ufe0f"
 _MOST_MARKS = 3
-"""Marks on one letter; no writing that people read has more."""
+"""Maximum marks on one letter; no human writing has more."""
 _LONGEST_GAP, _MOST_EMPTY = 40, 3
 _GAP = re.compile(rf" {{{_LONGEST_GAP + 1},}}")
 _FORGED = re.compile(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
@@ -34,13 +34,13 @@ _URL = re.compile(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
 _MOST_HOSTS = 8
 _ROOM = 60
 _LABELS = 2
-# Below these, in countries, everybody registers names.
+# Below these, in countries, anyone can register names.
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "or", "org"})
 _COUNTRY = 2
 
 
 def spelled(text: str) -> str:
-    """One line that shows all that is in it. A tab stays."""
+    """One line that shows all of its characters. Tabs stay."""
     shown = _FORGED.sub("<U+003C>", text)
     if not _PLAIN.fullmatch(shown):
         shown = "".join(_shown(shown))
@@ -48,27 +48,28 @@ def spelled(text: str) -> str:
 
 
 def spelled_lines(text: str) -> list[str]:
-    """The lines of a text, each as `spelled`; of many empty ones in a row how many there are."""
+    """The lines of a text, each as `spelled`; many empty ones in a row are shown as
+    their number."""
     shown = "\n".join(spelled(line) for line in text.split("\n"))
     return _EMPTY_LINES.sub(lambda gap: f"\n<{len(gap[0]) - 1} empty lines>\n", shown).split("\n")
 
 
 def json_shown(value: Any) -> str:
-    """A value as JSON in one line, with such marks spelled out."""
+    """A value as JSON in one line, with invisible characters spelled out."""
     return spelled(json.dumps(value, ensure_ascii=False))
 
 
 def arguments_shown(given: Any) -> str:
-    """The arguments of a call, each on lines of its own. The lines of a longer text are indented,
-    so that none reads like another argument; a text whose ends cannot be seen is JSON."""
+    """The arguments of a call, each on separate lines. The lines of a longer text are indented, so
+    that none looks like another argument; a text whose ends are invisible is shown as JSON."""
     if not isinstance(given, dict):
         return json_shown(given)
     return "\n".join(_argument(json_shown(name)[1:-1], value) for name, value in given.items())
 
 
 def host_end(host: str) -> str:
-    """The end of a host's name, which says to whom it belongs: `evil.example` of
-    `login.paypal.com.evil.example`. An address of numbers is shown whole."""
+    """The end of a host name, which shows its owner: `evil.example` of
+    `login.paypal.com.evil.example`. A numeric address is shown whole."""
     name = host.rstrip(".").lower()
     try:
         return str(ip_address(name.strip("[]")))
@@ -83,8 +84,8 @@ def host_end(host: str) -> str:
 
 
 def host_shown(host: str) -> str:
-    """A host by its end, with the whole of it if that is longer, and by how it reads if it has
-    letters that look like others: `xn--mller-kva.de (reads as müller.de)`."""
+    """A host by its end, then the whole host if that is longer, then in Unicode if it has letters
+    that look like others: `xn--mller-kva.de (reads as müller.de)`."""
     whole, end = _in_ascii(host.rstrip(".").lower()), host_end(host)
     cut = whole if len(whole) <= 2 * _ROOM else f"{whole[:_ROOM]}…{whole[-_ROOM:]}"
     more = [spelled(cut)] if whole.strip("[]") != end else []
@@ -94,8 +95,8 @@ def host_shown(host: str) -> str:
 
 
 def hosts_in(value: Any) -> list[str]:
-    """The hosts of all addresses in the arguments of a call, in their order, a few at most. As
-    browsers do, a backslash counts as a slash."""
+    """The hosts of all URLs in the arguments of a call, in order, with a maximum. As in browsers, a
+    backslash counts as a slash."""
     found: dict[str, None] = {}
     for text in _texts(value):
         for match in _URL.finditer(text):
@@ -146,7 +147,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _in_ascii(host: str) -> str:
-    """The name as the network looks it up. A label that no codec takes is encoded bare."""
+    """The name as DNS looks it up. A label that no codec accepts is encoded without one."""
     return ".".join(map(_ascii_label, host.split(".")))
 
 

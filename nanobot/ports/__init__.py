@@ -1,6 +1,6 @@
-"""The seams: what the core needs from stores, channels and the machine, on one page each.
+"""The ports: what the core needs from stores, channels and the machine.
 
-An obligation in a docstring here is tested by the port's contract suite, for every implementation.
+Every guarantee in a docstring here is tested by the port's contract suite, for each implementation.
 """
 
 from nanobot.ports.abilities import (

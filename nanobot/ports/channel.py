@@ -1,4 +1,4 @@
-"""What every chat platform's adapter offers, and what it is given."""
+"""The port of chat platforms: what an adapter implements, and what it is given."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nanobot.ports.missed import CatchUp, History
 
 
 class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One platform message of an outbound message, rendered. `payload` is the adapter's own JSON
-    object as bytes (stored, so that a retry after an upgrade sends what was promised); `text` is
-    the plain-text fallback. `key` is unique for ever: a nonce where the platform takes one. With
-    `file` the part is that file, and `text` its caption; `others` are the files that go with it in
-    one message, see ports.Albums."""
+    """One rendered platform message of an outbound message. `payload` is the adapter's JSON object
+    as bytes, stored so that a retry after an upgrade sends the same. `text` is the plain-text
+    fallback. `key` is permanently unique: a nonce where the platform takes one. With `file` the
+    part is that file and `text` its caption; `others` are more files of the same message, see
+    ports.Albums."""
 
     text: str
     payload: bytes = b""
@@ -33,19 +33,20 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. `reconciles`: `find` can look a part up. `waits`: messages wait for
-    somebody to attach, however long. `buttons`: choices become buttons; elsewhere `render` writes
-    them out. The rates are the platform's documented ones, for a chat and for the whole bot: sends
-    are slowed down to them once it has complained. `edit_rate`: that of edits by the whole bot;
-    previews leave half of it to answers. `heartbeat`: seconds between two calls of Intake.alive as
-    long as all is well; after twice that the channel is started again. `discreet`: a stranger who
-    cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
-    chat is one by the session policy. `code_limit`: characters of a block of code beyond which it
-    becomes a file, where the channel is Filing (0: never). `shared`: several processes may send for
-    the same account, each with an adapter of its own, of which one receives.
+    """The abilities of a channel. `reconciles`: `find` can look a part up. `waits`: messages wait
+    until a client attaches, however long. `buttons`: choices become buttons; otherwise `render`
+    writes them as text. The rates are the platform's documented ones, per chat and for the whole
+    bot; sends slow down to them after a complaint. `edit_rate`: for edits by the whole bot;
+    previews leave half of it to answers. `heartbeat`: seconds between calls of Intake.alive while
+    all is well; after twice that the channel is restarted. `discreet`: a stranger who cannot be
+    paired gets no answer at all. `threads`: each thread is a separate conversation, even if the
+    session policy is one per chat. `code_limit`: a code block with more characters becomes a file,
+    if the channel is Filing (0: never). `shared`: several processes may send for the account, each
+    with its own adapter; one of them receives.
 
-    More of it is said by what else an adapter is: Probing, Editing, Deleting, Drafting, Streaming,
-    Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding, Receiving.
+    An adapter has further abilities by implementing: Probing, Editing, Deleting, Drafting,
+    Streaming, Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding,
+    Receiving.
     """
 
     waits: bool = False
@@ -63,92 +64,91 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Intake(Protocol):
-    """Where the messages of one channel come in."""
+    """Receives the messages of one channel."""
 
     async def account(self, identity: str) -> None:
-        """Who the adapter is on the platform (a bot's or user's id, a mailbox): the same as long as
-        message ids and cursor mean the same. To be called before `cursor`, at every start. When it
-        is another than before, what the earlier one had taken counts no more as known, and its
-        cursor is kept for its return. An adapter that cannot know it does not call this."""
+        """Report the adapter's identity on the platform (the id of a bot or user, a mailbox). It
+        must stay the same as long as message ids and cursor keep their meaning. Call this before
+        `cursor`, at every start. After a change, messages of the earlier identity no longer count
+        as known, and its cursor is kept for its return. An adapter without an identity skips this.
+        """
         ...
 
     async def cursor(self) -> str | None:
-        """The cursor of the last admitted batch, from before this process too; None at first."""
+        """The cursor of the last admitted batch, also of earlier processes; None at first."""
         ...
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         """Commit the messages and the cursor in one transaction.
 
-        When it returns, and only then, the platform may be told that they arrived. Messages seen
-        before are dropped by their dedupe_key; reactions leave nothing but what they decided. If it
-        raises, nothing of the batch was taken.
+        Acknowledge messages to the platform only after this returns. Known messages are dropped by
+        their dedupe_key; of reactions only their decision is stored. If this raises, nothing of the
+        batch was stored.
         """
         ...
 
     async def chats(self) -> list[Address]:
-        """Every chat of this channel that was admitted from before, the latest first: where to
-        look for what was said while nobody was here."""
+        """Every chat of this channel with admitted messages, the latest first: where to look for
+        messages sent while no process was receiving."""
         ...
 
     def in_order(self, history: History) -> CatchUp:
-        """For platforms that tell later what was said while nobody was here: looks that up, keeps
-        live messages until it is committed, and moves the cursor. What it commits goes to `admit`.
-        """
+        """For platforms with a readable history: look up missed messages, hold live messages until
+        those are committed, and move the cursor. Messages are committed with `admit`."""
         ...
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        """On the platform a chat goes on as `new_chat_id`. When it returns that is on disk: what
-        comes from there belongs to the chat that was known before (its session, jobs, rules and
-        settings), and what that chat is owed goes there. A second time it does nothing. To be
-        called before the first message from the new id is admitted; an adapter goes on naming
-        chats as the platform does."""
+        """The chat's id on the platform is now `new_chat_id`. This is on disk when it returns.
+        Messages from there then belong to the known chat (its session, jobs, rules and settings),
+        and its outgoing messages go there. Repeating it has no effect. Call it before admitting the
+        first message with the new id; the adapter continues to use the platform's ids."""
         ...
 
     def alive(self) -> None:
-        """The platform answered just now (a poll, a heartbeat). The first call means: up."""
+        """The platform has just responded (a poll, a heartbeat). The first call means: up."""
         ...
 
 
 class Channel(Protocol):
     """A chat platform.
 
-    The host supervises `run`, paces `send`, and shows `typing`; an adapter keeps no queue, never
-    retries and never swallows an error: it raises from errors.ChannelError's branch.
+    The host supervises `run`, paces `send`, and shows `typing`. An adapter keeps no queue, never
+    retries and never swallows an error: it raises errors of the ChannelError branch.
     """
 
     capabilities: Capabilities
 
     async def run(self, intake: Intake) -> None:
-        """Receive until cancelled. Raises BadCredentials (final) or ChannelDown (start again)."""
+        """Receive until cancelled. Raises BadCredentials (final) or ChannelDown (restart)."""
         ...
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts in order, within the platform's limits, none empty; loses no text. Pure, but
-        for forms that the chat did not take (FormRefused)."""
+        """The parts in order, within the platform's limits, none empty; loses no text. Pure, except
+        for formats that the chat refused (FormRefused)."""
         ...
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the platform's message id. `plain`: `part.text`, unformatted.
 
-        Raises NotSent, Refused, ChatGone, ThreadGone, ChatMoved, NobodyThere or OutcomeUnknown.
-        An error status means that nothing was applied only where the platform's own API answered,
-        in its own form: what a proxy says (502, 504, a page of HTML) is OutcomeUnknown.
+        Raises NotSent, Refused, ChatGone, ThreadGone, ChatMoved, NobodyThere or OutcomeUnknown. An
+        error status means that nothing was applied only if the platform's own API replied, in its
+        own format: a proxy's reply (502, 504, a page of HTML) is OutcomeUnknown.
         """
         ...
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The message id of a part of unknown outcome, None if it was certainly not applied.
+        """The message id of a part with an unknown outcome; None if it was certainly not applied.
 
-        `since`: when the first send that is in doubt began, unix seconds by this machine's clock;
-        a message from before it is another one. Raises Uncertain if the platform cannot tell, and
-        as `send` if it could not be asked.
+        `since`: when the first send in doubt began, in unix seconds by this machine's clock; an
+        earlier message is a different one. Raises Uncertain if the platform cannot tell, and as
+        `send` if it could not be asked.
         """
         ...
 
     async def typing(self, address: Address) -> None:
-        """Show that an answer is being made; errors are the host's to ignore."""
+        """Show that an answer is being written; the host ignores errors."""
         ...
 
     async def close(self) -> None:
-        """Release connections; after it nothing is called."""
+        """Close connections. No method is called after this."""
         ...

@@ -1,4 +1,4 @@
-"""The machine: time, identities and the content of files, injected so that tests own them."""
+"""The machine: time, ids and the content of files, injected so that tests control them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time, injected so that tests own it."""
+    """Time, injected so that tests control it."""
 
     def now(self) -> float:
         """Unix seconds."""
@@ -22,10 +22,10 @@ class Clock(Protocol):
 
 
 class Ids(Protocol):
-    """Where identities and salts come from."""
+    """Creates ids and salts."""
 
     def run_id(self) -> str:
-        """Unique for ever; sorts by time of creation."""
+        """Permanently unique; sorts by time of creation."""
         ...
 
     def salt(self) -> bytes:
@@ -34,7 +34,7 @@ class Ids(Protocol):
 
 
 class BlobReader(Protocol):
-    """Where the content of files is read."""
+    """Reads the content of files."""
 
     async def read(self, digest: str) -> bytes:
         """The content with this sha256 (`Attachment.blob`). Raises BlobMissing."""

@@ -1,4 +1,4 @@
-"""What was said while nobody listened: an adapter reads it, the host puts it in order."""
+"""Messages sent while the channel was down: an adapter reads them, the host puts them in order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nanobot.messages import Address, InboundMessage
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter found in the history of a place, the oldest first. `latest` is the highest
-    position that it read; `places` are where else there is news, such as threads."""
+    """What an adapter found in a place's history, oldest first. `latest`: the highest position that
+    it read; `places`: other places with news, such as threads."""
 
     messages: Sequence[InboundMessage] = ()
     latest: int = 0
@@ -20,71 +20,71 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(Protocol):
-    """A platform's memory. Its messages have positions: integers that grow with time."""
+    """A platform's history. Its messages have positions: integers that grow with time."""
 
     @property
     def per_second(self) -> int:
-        """By so much positions grow each second."""
+        """How much positions grow each second."""
         ...
 
     @property
     def hours(self) -> float:
-        """So far back a look goes at most."""
+        """How far back a look-up goes at most."""
         ...
 
     async def now(self) -> int:
-        """The position of a message that were sent now, by the platform's clock."""
+        """The position of a message sent now, by the platform's clock."""
         ...
 
     def cursor(self, latest: int, first: int) -> str:
-        """A text that holds both positions."""
+        """Encode both positions as text."""
         ...
 
     def positions(self, cursor: str) -> tuple[int, int] | None:
-        """Both again; None if the text is no cursor."""
+        """Decode them; None if the text is not a cursor."""
         ...
 
     async def missed(self, place: Address, since: int) -> Missed:
-        """What was said in a chat or a thread behind that position. Raises ChannelDown if the
-        platform does not answer; a place that may not be read has nothing."""
+        """The messages in a chat or thread after that position. Raises ChannelDown if the platform
+        does not respond; an unreadable place has none."""
         ...
 
 
 class CatchUp(Protocol):
-    """Where live messages go while others are looked up; see Intake.in_order. `kept` is the
-    position up to which everything is committed."""
+    """Holds live messages while missed ones are looked up; see Intake.in_order. `kept`: everything
+    up to this position is committed."""
 
     kept: int
 
     async def begin(self) -> bool:
-        """Read the stored cursor. False at the very first start: what was said before is not looked
-        up, and now is kept as the first position."""
+        """Read the stored cursor. False at the very first start: earlier messages are not looked
+        up, and the current position is stored."""
         ...
 
     async def look_back(self, places: Iterable[Address]) -> None:
-        """Messages may have been missed: each of these places is looked up from now on."""
+        """Messages may have been missed: look up each of these places."""
         ...
 
     async def run(self) -> None:
-        """Look up until cancelled, those places first where live messages wait."""
+        """Look up until cancelled, first the places where live messages wait."""
         ...
 
     async def take(
         self, message: InboundMessage, at: int = 0, done: Callable[[], None] = lambda: None
     ) -> None:
-        """Commit a live message, at position `at` (0: it has none), or keep it until what was
-        missed before it is committed. `done` is called when it is on disk."""
+        """Commit a live message at position `at` (0: none), or hold it until earlier missed
+        messages are committed. `done` is called when it is on disk."""
         ...
 
     async def admit(self, message: InboundMessage, at: int = 0) -> None:
-        """Commit a message that no history has (a press, a reaction) without waiting."""
+        """Commit a message that is in no history (a press, a reaction) without waiting."""
         ...
 
     def passed(self, at: int) -> None:
-        """A message at this position is nobody's question; the cursor may move over it."""
+        """A message at this position is not for the assistant; the cursor may move past it."""
         ...
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is being looked up, and nothing waits for it."""
+        """Whether no look-up is active and no message is held."""
         ...

@@ -1,4 +1,4 @@
-"""What a platform sends to a channel over HTTP, and what it is answered."""
+"""HTTP requests of a platform to a channel, and the replies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nanobot.ports.channel import Intake
 
 
 class PlatformRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request below /channels/NAME. `path` is what follows the name, "" or with a / in front;
-    `headers` have names in small letters; `body` holds the bytes as they came, for signatures."""
+    """A request below /channels/NAME. `path`: the rest after the name, "" or beginning with /;
+    `headers` have lowercase names; `body`: the unchanged bytes, for signatures."""
 
     method: str
     path: str = ""
@@ -22,7 +22,7 @@ class PlatformRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlatformReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one. From status 400 on it is a refusal, and `body` a sentence about it."""
+    """The reply. A status from 400 on is a refusal, and `body` explains it in a sentence."""
 
     status: int = 200
     body: bytes = b""
@@ -33,16 +33,17 @@ class PlatformReply(msgspec.Struct, frozen=True, kw_only=True):
 class Receiving(Protocol):
     """A channel whose platform sends requests to /channels/NAME/... of the gateway's HTTP server.
 
-    Every process that serves HTTP takes them, whether `run` runs there or in another process or
-    not at all: what `receive` needs to know comes with the request and the settings."""
+    Every process that serves HTTP takes them, whether `run` is active there, in another process or
+    not at all. So `receive` may use only the request and the settings.
+    """
 
     def reached_at(self, url: str) -> None:
-        """The public address of /channels/NAME; "" if none is configured. Told before `run`."""
+        """The public URL of /channels/NAME; "" if none is configured. Called before `run`."""
         ...
 
     async def receive(self, request: PlatformRequest, intake: Intake) -> PlatformReply:
-        """Check the signature, commit what the request brings, and only then return the answer by
-        which the platform knows that it arrived. Requests come one after another, in the order of
-        their arrival. What `intake.admit` raises is let through: the platform is told to deliver
-        again later, and a repeat is dropped by its dedupe_key."""
+        """Check the signature, commit the request's messages, and only then return the reply that
+        acknowledges them. Requests are handled one after another, in the order of arrival. Let
+        errors of `intake.admit` pass: the platform is told to deliver again later, and a repeat is
+        dropped by its dedupe_key."""
         ...

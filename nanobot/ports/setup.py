@@ -1,4 +1,4 @@
-"""How a channel is set up: what people are asked for, and whether it would work."""
+"""The set-up of a channel: the questions to a person, and a check of the answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import msgspec
 
 
 class SetupField(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of a channel's table, as a person is asked for it. `secret`: not shown while it is
-    typed, and kept in a file of its own. `many`: a list. `usual` is taken on a bare Enter; "@KEY"
-    in it stands for what follows the @ in the answer to KEY. `variables` of the environment may
-    hold it already."""
+    """A question for one key of a channel's table. `secret`: not shown while typed, and stored in a
+    separate file. `many`: a list. `usual`: the default; "@KEY" in it means the text after the @ in
+    the answer to KEY. `variables`: environment variables that may already hold it."""
 
     key: str
     asks: str
@@ -23,13 +22,14 @@ class SetupField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What `nanobot onboard` asks before it opens a channel: `SETUP` in the adapter's module. It
-    may be missing.
+    """The questions of `nanobot onboard` about a channel: `SETUP` in the adapter's module. It may
+    be missing.
 
-    `steps`: how to come by it all, for people; `docs`: where more of it stands. `person` is what a
-    person's id is called there, `pattern` how one looks; `only`: the one there is. `knock`: how to
-    be the first who writes ({bot}: who it is there); "": nobody can be waited for. `keeps`: the
-    gateway gets that message again. `id_is_chat`: a person's id is that of the chat with them.
+    `steps`: how to get the answers, for people; `docs`: where to read more. `person`: the
+    platform's name for a person's id; `pattern`: its format; `only`: the only valid one. `knock`:
+    how to write the first message ({bot}: its name there); "": waiting for one is not possible.
+    `keeps`: the gateway gets that message again. `id_is_chat`: a person's id is that of their
+    private chat.
     """
 
     title: str
@@ -45,8 +45,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A channel that was let in. `lacking`: a sentence on what it cannot do all the same, and what
-    to do about it. `todo`: what is left to do once it is saved and the gateway runs."""
+    """A channel with accepted credentials. `lacking`: a sentence about missing abilities and how to
+    get them. `todo`: what remains to be done after it is saved and the gateway runs."""
 
     who: str
     lacking: str = ""
@@ -55,11 +55,10 @@ class Checked(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class SelfChecking(Protocol):
-    """A channel that can tell whether it would work, for doctor and onboard. An adapter need not
-    be one."""
+    """A channel that can check its own settings, for doctor and onboard. Optional."""
 
     async def check(self) -> str | Checked:
-        """Who it is over there, by the platform's cheapest call; changes nothing there.
+        """Its identity on the platform, from the cheapest request; changes nothing there.
 
         Raises BadCredentials or ChannelDown.
         """
