@@ -1,4 +1,4 @@
-"""The library: an agent of one's own over a home, or the one that a running gateway has.
+"""The library: an agent in this process over a home, or the agent of a running gateway.
 
 async with Agent.open() as agent:
     result = await agent.run(RunInput(messages=[{"role": "user", "content": "Hello"}]))
@@ -50,7 +50,7 @@ _DECISIONS = {True: "approve", False: "deny"}
 
 
 class _Runs(Protocol):
-    """Where runs are asked for."""
+    """Accepts requests for runs."""
 
     def stream(
         self, request: RunInput, *, program: bool
@@ -64,9 +64,8 @@ class _Runs(Protocol):
 
 
 class Agent:
-    """Runs for programs. Each is durable: what it was asked and every step of it is in the log of
-    its session before anything is done, and a run that a crash cut off goes on in the next process
-    under the options it was asked with."""
+    """Runs for programs. Each is durable: its request and every step are logged before anything is
+    done. If a crash interrupts a run, the next process continues it with the same options."""
 
     def __init__(self, runs: _Runs, ids: Ids | None = None, *, program: bool = False) -> None:
         self._runs = runs
@@ -91,20 +90,20 @@ class Agent:
         observer: Callable[[AnyRunEvent], object] | None = None,
         program: bool = False,
     ) -> AsyncIterator[Agent]:
-        """An agent of one's own over a home (NANOBOT_HOME, else ~/.nanobot), without its channels.
+        """An agent in this process over a home (NANOBOT_HOME, else ~/.nanobot), without channels.
 
-        `provider` takes the place of the configured models, and answers as `model` (its own default
-        if it is not given). `tools`, or typed functions, are there besides the others; they are
-        closures over whatever they need at run time. A `registry` is there in the place of all of
-        them, an `executor` runs them, a `context_manager` shapes each request that a model is sent.
-        `database_url` is the store's, in the place of the configured one; a `store` is an open
-        database of SQLite (`in_memory_database()` is one), which stays open. `ids` makes the ids of
-        runs. `observer` is called with every event of every run here; what it raises is logged.
-        `program`: what is asked for is content from outside, and not the owner's word.
+        `provider` replaces the configured models and answers as `model` (default: its own).
+        `tools`, or typed functions, are added to the other tools; they are closures over whatever
+        they need at run time. A `registry` replaces all of these, an `executor` runs them, and a
+        `context_manager` shapes each request to a model. `database_url` overrides the configured
+        store; a `store` is an open SQLite database (such as `in_memory_database()`), which stays
+        open. `ids` makes the ids of runs. `observer` is called with every event of every run here;
+        its exceptions are logged. `program`: requests count as content from outside, not as the
+        owner's words.
 
-        What an earlier process left is taken up first. At the end runs get `drain_seconds`.
-        Raises StoreLocked, naming the pid, when another process holds the home, ConfigError, and
-        UsageError for a tool that cannot be one, and for two stores, or tools beside a registry.
+        Unfinished work of an earlier process is resumed first. On exit, runs get `drain_seconds`.
+        Raises StoreLocked, which names the pid, if another process holds the home, ConfigError, and
+        UsageError for an invalid tool, for two stores, or for tools together with a registry.
         """
         if registry is not None and tools:
             raise errors.UsageError("tools: register them with the `registry` that is given")
@@ -136,16 +135,16 @@ class Agent:
     async def connect(
         cls, home: str | Path | None = None, *, program: bool = False
     ) -> AsyncIterator[Agent]:
-        """The agent of the gateway that serves a home. `program`: what is asked for is content from
-        outside, and not the owner's word. Raises NotServed when none does."""
+        """The agent of the gateway that serves a home. `program`: requests count as content from
+        outside, not as the owner's words. Raises NotServed if no gateway serves it."""
         place = home_of(_environment(home))
         async with connected(place):
             pass
         yield cls(_Remote(place), program=program)
 
     async def run(self, request: RunInput) -> RunResult:
-        """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same
-        run, or returns what is recorded; with other input it raises RunConflict."""
+        """Request a run and wait for the result. With a known `run_id`, this waits for that run or
+        returns its recorded result; with other input it raises RunConflict."""
         request = self._named(request)
         async with aclosing(self._runs.stream(request, program=self._program)) as items:
             async for item in items:
@@ -154,9 +153,9 @@ class Agent:
         raise errors.Disconnected(f"run {request.run_id} goes on; ask for it again by its run_id")
 
     async def run_stream(self, request: RunInput) -> AsyncIterator[AnyRunEvent]:
-        """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
-        of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
-        `abort` does."""
+        """Request a run and watch it. The last event has kind `end`; a recorded run has only that
+        one. A slow watcher may lose events of single tokens. Leaving early does not end the run:
+        call `abort` for that."""
         named = self._named(request)
         async with aclosing(self._runs.stream(named, program=self._program)) as items:
             async for item in items:
@@ -164,13 +163,13 @@ class Agent:
                     yield typed(item)
 
     async def abort(self, run_id: str) -> bool:
-        """End a run for good; what it wrote stays in the log. False: it had ended already. Raises
-        UsageError for a run that no program asked for."""
+        """End a run permanently; its log is kept. False: it had already ended. Raises UsageError
+        for a run that no program requested."""
         return await self._runs.abort(run_id)
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
-        """Agree, or not, to a call that a run waits at (an event of kind `approval` has its `id`).
-        Raises NanobotError if it is not there or was decided already."""
+        """Approve or deny a call that a run waits for (an event of kind `approval` has its `id`).
+        Raises NanobotError if there is no such approval or it was already decided."""
         await self._runs.decide(approval_id, approve=approve)
 
     async def eval(
@@ -185,8 +184,8 @@ class Agent:
         return result
 
     def _named(self, request: RunInput) -> RunInput:
-        """With an id, so that its caller can name the run whatever happens. Raises UsageError for
-        what is wrong with it."""
+        """Add an id, so that the caller can always refer to the run. Raises UsageError for an
+        invalid request."""
         request = checked(request)
         if request.run_id:
             return request
@@ -197,7 +196,7 @@ class Agent:
 async def _observed(
     bus: Bus, observer: Callable[[AnyRunEvent], object] | None
 ) -> AsyncIterator[None]:
-    """Within, the observer is called with each event; before the end with all that came."""
+    """While inside, call the observer with each event; before leaving, with all that came."""
     if observer is None:
         yield
         return
@@ -240,7 +239,7 @@ class _Own:
 
 
 class _Remote:
-    """The runs of another process, by its control socket: one connection a request."""
+    """The runs of another process, through its control socket, with one connection per request."""
 
     def __init__(self, home: Path) -> None:
         self._home = home

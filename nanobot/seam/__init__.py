@@ -1,1 +1,1 @@
-"""The seam that plugins hang on: what one is, how it is found, and what it gets."""
+"""The seam for plugins: their definition, how they are found, and which objects they get."""

@@ -1,4 +1,4 @@
-"""What other packages add, by entry points: loaded one by one, and left out where broken."""
+"""Extensions from other packages, by entry points: loaded one by one; broken ones are left out."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ BUILT_IN = (
 ones would be those of the version that was installed: a checkout changes without that."""
 
 IMPORT_SECONDS = 10.0
-"""So long may the import of a package take; a start waits for nothing longer."""
+"""Time limit for importing a package; a start waits no longer for anything."""
 
 _OWN = frozenset({DISTRIBUTION, "nanobot"})
-"""The second is what environments call it that were made before the first release."""
-# For the whole process: its locks of modules are the process's, too.
+"""The second is the name in environments made before the first release."""
+# For the whole process, like its locks of modules.
 _stuck: dict[str, threading.Thread] = {}
 T = TypeVar("T")
 
 
 class LoadedPlugin(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """What an entry point gave. `package`: the distribution that brought it."""
+    """A loaded entry point. `package`: its distribution."""
 
     name: str
     package: str
@@ -72,19 +72,20 @@ class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}{package} ({self.group}) is left out: {self.why}"
 
     def reported(self) -> BrokenPlugin:
-        """Itself, once the log says so."""
+        """Log it; returns itself."""
         logger.error("{}", self)
         return self
 
 
 class Plugins:
-    """What is installed, as one start sees it. Nothing here fails because of somebody else's code:
-    what is broken is named in the log and in `left_out`. `points`: instead of what is installed.
+    """The installed extensions, as one start sees them. Other packages' code cannot make anything
+    fail here: broken ones are named in the log and in `left_out`. `points` replaces the installed
+    ones.
 
-    Packages of others are imported on a thread of their own, for at most `patience` seconds. One
-    that takes longer is left out with everything else of its package; its thread cannot be ended,
-    and keeps Python's locks of the modules that it is importing. Nothing else waits for these
-    unless it imports the same modules; the process ends without waiting for the thread.
+    Other packages are imported on a separate thread, for at most `patience` seconds. One that takes
+    longer is left out with the rest of its package. Its thread cannot be ended and keeps Python's
+    locks of the modules that it is importing. Only imports of the same modules wait for these, and
+    the process ends without waiting for the thread.
     """
 
     def __init__(
@@ -97,36 +98,35 @@ class Plugins:
     def each(
         self, group: str, use: Callable[[LoadedPlugin[Any]], T], *, own: bool = True
     ) -> list[LoadedPlugin[T]]:
-        """Load every one of a group and have it used, in an order that stays: by name, nanobot's
-        own (not if `own` is False) first. `use` raises NanobotError for what does not fit."""
+        """Load every one of a group and pass it to `use`, in a fixed order: by name, nanobot's
+        first (none of these if `own` is False). `use` raises NanobotError for an unusable one."""
         points = [point for point in self._of(group) if own or not _is_own(point)]
         loaded = [self._used(point, use) for point in points]
         return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
 
     def points(self, group: str) -> list[EntryPoint]:
-        """The entry points of a group, in their order; none is loaded."""
+        """The entry points of a group, in order, without loading them."""
         return self._of(group)
 
     def built_in(self, plugin: LoadedPlugin[Any]) -> bool:
-        """Whether nanobot brings it itself."""
+        """Whether it belongs to nanobot."""
         return not plugin.package or plugin.package in _OWN
 
     def names(self, group: str) -> tuple[str, ...]:
-        """What there is in a group, without loading any of it. A name that is taken already is
-        left out."""
+        """The names in a group, without loading any. A duplicate name is left out."""
         return tuple(self._named(group))
 
     def one(self, group: str, name: str, use: Callable[[LoadedPlugin[Any]], T]) -> LoadedPlugin[T]:
-        """Load the one of that name and have it used. Raises PluginBroken, which is in `left_out`
-        too; KeyError if there is none of that name."""
+        """Load the one with that name and pass it to `use`. Raises PluginBroken, which is then in
+        `left_out` too; KeyError if the name is unknown."""
         loaded = self._used(self._named(group)[name], use)
         if isinstance(loaded, BrokenPlugin):
             raise PluginBroken(str(loaded))
         return loaded
 
     def opened(self, group: str, name: str, call: Callable[[Any], T]) -> T:
-        """What the function of that name opens, as `call` calls it. Raises ConfigError for settings
-        that it refuses; else as `one`."""
+        """Call the function with that name through `call` and return the result. Raises ConfigError
+        for settings that the function refuses; otherwise as `one`."""
         refused: list[ConfigError] = []
 
         def use(plugin: LoadedPlugin[Any]) -> T | None:
@@ -142,9 +142,8 @@ class Plugins:
         return what
 
     def folder(self, group: str, name: str) -> Path | None:
-        """Where the package of the module lies that the entry point of that name names, without
-        importing any of it; None if it is in no package. Raises KeyError if there is none of that
-        name."""
+        """The folder of the package that this entry point names, without importing any of it; None
+        if it is in no package. Raises KeyError if the name is unknown."""
         top, *below = self._named(group)[name].module.split(".")
         found: list[str] = []
         with boundary(f"the place of {top}"):
@@ -155,7 +154,7 @@ class Plugins:
         return next((package for package in packages if package.is_dir()), None)
 
     def survey(self, group: str, opens: str, *, own: bool = True) -> None:
-        """Load every one of a group, so that `left_out` has what is broken; none is called.
+        """Load every one of a group without calling it, so that `left_out` lists broken ones.
         `opens`: what these functions open."""
         self.names(group)
         self.each(group, lambda plugin: check_opener(plugin.what, opens), own=own)
@@ -195,8 +194,8 @@ class Plugins:
         return self._leave(point, why)
 
     def _imported(self, point: EntryPoint, caught: Caught) -> Any:
-        """What it gives, or None and the error in `caught`. Raises PluginBroken if its import does
-        not end."""
+        """The imported object, or None and the error in `caught`. Raises PluginBroken if the import
+        does not end."""
         result: list[Any] = []
         failed: list[Exception] = []
 
@@ -230,15 +229,15 @@ class Plugins:
 
 
 def check_opener(what: Any, opens: str) -> None:
-    """Raises PluginBroken for what is no function."""
+    """Raises PluginBroken if it is not a function."""
     if not callable(what):
         raise PluginBroken(f"it gives a {type(what).__name__}, not a function that opens {opens}")
 
 
 @lru_cache(maxsize=1)
 def _installed(places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    """What the packages in these folders add, of every group: read from the disk, so once for as
-    long as nothing is installed or removed."""
+    """The entry points in these folders, of every group. Read from disk once, until a package is
+    installed or removed."""
     return tuple(
         point
         for distribution in _extending([place for place, _ in places])
@@ -248,9 +247,9 @@ def _installed(places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
 
 
 def _extending(places: Iterable[str]) -> Iterator[Distribution]:
-    """The distributions whose entry points name one of our groups. Of two with one name the first
-    counts. importlib.metadata parses the entry points of every distribution there is, which takes
-    ten times as long."""
+    """The distributions with entry points in our groups. If two have the same name, the first
+    counts. importlib.metadata would parse the entry points of every distribution, which is ten
+    times slower."""
     seen: set[str] = set()
     for place in places:
         if os.path.isfile(place):  # noqa: PTH113 - an archive of modules
@@ -282,7 +281,7 @@ def _extends(folder: str) -> bool:
 
 
 def _changed(place: str) -> int:
-    """When something was last put into a folder of `sys.path`, or taken out; 0 if it is none."""
+    """When the contents of a folder of `sys.path` last changed; 0 if it is not a folder."""
     try:
         return Path(place).stat().st_mtime_ns
     except OSError:

@@ -10,7 +10,7 @@ import msgspec
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
     """A view of the page, for owners. `script` is a JavaScript module whose default export is a
-    function: it gets what the page is made with (`html`, `useState`, `useEffect`, `Head`, `Button`,
+    function: it gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`,
     `Fetched`, `useFetched`, `read`, `change`, `get`, `t`) and returns a component."""
 
     title: str

@@ -1,4 +1,4 @@
-"""The plugins that are installed, built-in ones and those of packages, loaded once."""
+"""The installed plugins, built-in and from packages, loaded once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ _NAME = pattern(r"[a-z][a-z0-9_]{0,31}")
 
 
 class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin that could be loaded. `package`: the distribution that brought it; "": it is
-    built in."""
+    """A loaded plugin. `package`: its distribution; "": built in."""
 
     plugin: Plugin
     package: str
@@ -37,8 +36,7 @@ class NoError(Exception):
 
 
 class Installed:
-    """Plugins by name, in the order in which they take part; `left_out` are those that cannot be
-    used, and why."""
+    """Plugins by name, in the order in which they take part; `left_out`: unusable ones, and why."""
 
     def __init__(self, found: dict[str, FoundPlugin], left_out: list[BrokenPlugin]) -> None:
         self.found = found
@@ -47,8 +45,8 @@ class Installed:
     def tried(
         self, name: str, field: str, call: Callable[[], T], *, passing: type[Exception] = NoError
     ) -> T | None:
-        """What `call` gives, which uses that field of a plugin. Where it raises anything but an
-        error that is `passing`, the plugin is left out, and it gives None."""
+        """The result of `call`, which uses that field of a plugin. If it raises anything but a
+        `passing` error, the plugin is left out and the result is None."""
         why, passed = "", list[Exception]()
         with boundary(f"{field} of the plugin {name}") as caught:
             try:
@@ -69,14 +67,14 @@ class Installed:
 
 
 def installed() -> Installed:
-    """What is installed now. Nothing here fails because of somebody else's code."""
+    """The installed plugins. Other packages' code cannot make this fail."""
     return _loaded(tuple(Plugins().points(PLUGINS)))
 
 
 @lru_cache(maxsize=4)
 def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
     loader = Plugins(points)
-    loader.names(PLUGINS)  # leaves out what has a name that is taken
+    loader.names(PLUGINS)  # leaves out duplicate names
     found: dict[str, FoundPlugin] = {}
 
     def use(loaded: LoadedPlugin[Any]) -> None:
@@ -92,7 +90,7 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
 
 
 def trouble(what: Any, name: str) -> str:
-    """What is wrong with a plugin as it was written down; empty if nothing is."""
+    """What is wrong with a plugin's definition; empty if nothing is."""
     if not isinstance(what, Plugin):
         return f"it gives a {type(what).__name__}, not a nanobot.seam.plugin.Plugin"
     names = (what.requires, what.packages, what.after)
@@ -115,7 +113,7 @@ _NO_FUNCTION = "each of its parts must be a function, or the place of one"
 
 
 def _in_order(found: dict[str, FoundPlugin]) -> dict[str, FoundPlugin]:
-    """Each after those that it requires and comes after; else as they were found."""
+    """Each plugin after those that it requires or comes after; otherwise in the order found."""
     before = {
         name: [other for other in (*each.plugin.requires, *each.plugin.after) if other in found]
         for name, each in found.items()

@@ -1,4 +1,4 @@
-"""What plugins get: each function of a plugin asks by the types of its parameters."""
+"""The objects that plugins get: the parameter types of each function request them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING: Things = MappingProxyType({})
 
 
 class Offers:
-    """What there is to ask for, by type."""
+    """The available objects, by type."""
 
     def __init__(self, things: Things | None = None) -> None:
         self._things: dict[Any, Any] = dict(things or {})
@@ -33,14 +33,14 @@ class Offers:
         self.add({type(thing): thing for thing in things})
 
     def get(self, kind: type[T]) -> T:
-        """The one of that type. Raises PluginBroken if there is none."""
+        """The object of that type. Raises PluginBroken if there is none."""
         if kind not in self._things:
             raise PluginBroken(f"it asks for {_named(kind)}, which is not offered here")
         return cast("T", self._things[kind])
 
     def call(self, function: Callable[..., Any], own: Things) -> Any:
-        """Call a function with what its parameters ask for, of `own` or of what is offered. A
-        parameter with a default that nobody offers keeps it. Raises PluginBroken."""
+        """Call a function with the objects its parameters request, from `own` or the offered ones.
+        If none fits, a parameter keeps its default. Raises PluginBroken."""
         arguments: list[Any] = []
         named: dict[str, Any] = {}
         hints = get_type_hints(function)

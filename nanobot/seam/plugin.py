@@ -1,7 +1,7 @@
-"""What a plugin is: everything of one capability, in one struct.
+"""The definition of a plugin: all of one capability, in one struct.
 
-A plugin is cheap to import. What is heavy is named by functions, or by their places as
-"package.module:function", which are loaded and called only where the plugin is on.
+A plugin is cheap to import. Heavy parts are functions, or named by location as
+"package.module:function", and are loaded and called only where the plugin is on.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 from nanobot.errors import PluginBroken
 
 Part: TypeAlias = Callable[..., Any] | str
-"""A function of a plugin, or its place. It is called with what its parameters ask for, by their
-types; see `offers`."""
+"""A function of a plugin, or its location. Its parameters request objects by their types; see
+`offers`."""
 
 FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
@@ -27,24 +27,24 @@ FUNCTIONS = (
 
 
 def nothing_hinders(_: Any) -> str:
-    """A plugin that has something to do whatever its settings are."""
+    """The default of `idle`: the plugin is on with any settings."""
     return ""
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
-    """One capability. A field that is left out brings nothing; docs/plugins.md says what the
-    functions take and return."""
+    """One capability. Every field is optional except the name and summary; docs/plugins.md says
+    what the functions take and return."""
 
     name: str
-    """Its entry point, its table of the configuration and its path over HTTP."""
+    """Its entry point, its table in the configuration and its path over HTTP."""
     summary: str
-    """What it is for, in one sentence."""
+    """Its purpose, in one sentence."""
     requires: tuple[str, ...] = ()
     """The plugins without which it is off."""
     packages: tuple[str, ...] = ()
     """The Python packages without which it is off, by the names they are imported by."""
     after: tuple[str, ...] = ()
-    """The plugins that come before it, if they are there."""
+    """The plugins that come before it, if they are installed."""
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""
@@ -64,15 +64,15 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     tools: Part | None = None
     """Gives tools for the model."""
     policy: Part | None = None
-    """Gives rules of the policy, which come after those of the configuration."""
+    """Gives policy rules, which apply after those of the configuration."""
     triggers: Part | None = None
-    """Gives triggers by name: what acts by itself."""
+    """Gives triggers by name, which act without a message."""
     run_types: Part | None = None
     """Gives kinds of background work."""
     stages: Part | None = None
-    """Gives functions that precede the acting of a run."""
+    """Gives functions that are called before a run acts."""
     store_hooks: Part | None = None
-    """Gives what takes part in the transactions that end runs."""
+    """Gives objects that take part in the transactions that end runs."""
     events: Part | None = None
     """Gives functions that are called with each event of a run."""
     routes: Part | None = None
@@ -86,7 +86,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Part | None = None
     """Gives families of metrics for `/metrics`."""
     checks: Part | None = None
-    """Gives what `nanobot doctor` says of it."""
+    """Gives the results for `nanobot doctor`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 
@@ -99,7 +99,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolved(part: Part) -> Callable[..., Any]:
-    """The function that a part names. Raises PluginBroken, and whatever its import raises."""
+    """The function of a part. Raises PluginBroken, and any error of its import."""
     function = resolve_name(part) if isinstance(part, str) else part
     if not callable(function):
         raise PluginBroken(f"{part} is a {type(function).__name__}, not a function")

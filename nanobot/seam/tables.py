@@ -1,4 +1,4 @@
-"""The tables of a plugin in the store of the assistant."""
+"""A plugin's tables in the assistant's store."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 
 class PluginTables(Protocol):
-    """Statements of SQL over the store, each in one transaction. Values are named in the statement
-    as `:name`, in SQLite and in PostgreSQL."""
+    """SQL statements over the store, each in one transaction. Values are named `:name` in the
+    statement, in SQLite and in PostgreSQL."""
 
     async def rows(self, sql: str, **values: Any) -> list[dict[str, Any]]:
-        """What a query finds, each row by the names of its columns. Raises StoreError."""
+        """The rows of a query, each by column name. Raises StoreError."""
         ...
 
     async def change(self, sql: str, **values: Any) -> int:
-        """Do what a statement says; how many rows it changed. Raises StoreError."""
+        """Execute a statement; returns the number of changed rows. Raises StoreError."""
         ...
