@@ -1,4 +1,4 @@
-"""The agent of a gateway: what makes runs, composed over whatever store, models and tools."""
+"""The agent of a gateway: the parts that execute runs, over any store, models and tools."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from nanobot.workspace.received import Received
 
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is composed of. `before` precedes a run's acting; `serves` says whether a
-    channel is served here, so that its receipts can be waited for. `received` keeps the pictures
-    that programs send."""
+    """Dependencies of an agent. `before`: called before a run acts. `serves`: whether a channel is
+    served here, so that the agent can wait for its receipts. `received`: stores pictures from
+    programs."""
 
     bus: Bus
     records: Records
@@ -47,7 +47,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent; it does nothing until its worker runs."""
+    """An agent; it is idle until its worker runs."""
 
     worker: Worker
     preview: ContextPreview
@@ -56,14 +56,14 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: ToolExecutor
 
     def configure(self, settings: RunSettings, retries: Retries) -> None:
-        """Make runs so from now on, those that are under way too."""
+        """Apply these settings to all runs, including active ones."""
         self.model_calls.settings = settings
         self.tool_calls.max_run_seconds = settings.limits.max_run_seconds
         self.tool_calls.retries = retries
 
 
 def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
-    """Compose an agent over what is given, whatever store and models those are."""
+    """Build an agent from these dependencies."""
     bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
     models = ModelCaller(
         bus, dependencies.models, tools, dependencies.prompt, clock, dependencies.settings

@@ -103,14 +103,14 @@ def assemble(  # noqa: PLR0913 - each is a part of its own
     roles: Roles = Roles(),  # noqa: B008 - frozen
     plugged: Plugged | None = None,
 ) -> Parts:
-    """Compose a gateway over an open store, within a `program` if there is one. Raises ConfigError,
-    and UsageError for tools that cannot be."""
+    """Build a gateway over an open store, within a `program` if there is one. Raises ConfigError,
+    and UsageError for invalid tools."""
     plugged = plugged or Plugged(config)
     return _Assembly(config, store, budgets, machine, program or Program(), roles, plugged).parts()
 
 
 class _Assembly:
-    """What several parts share, while they are put together."""
+    """State shared while the parts are built."""
 
     def __init__(  # noqa: PLR0913 - see assemble
         self,
@@ -224,7 +224,7 @@ class _Assembly:
         )
 
     def _offer(self) -> None:
-        """What plugins may ask for, besides what is offered by its own type."""
+        """Offer the objects that plugins may request."""
         machine, offers = self.machine, self.plugged.offers
         offers.add({Clock: machine.clock, Ids: machine.ids, Zone: Zone(machine.zone)})
         offers.add({Journal: self.bus.journal, Config: self.config})
@@ -318,8 +318,8 @@ class _Assembly:
         )
 
     def _register_tools(self) -> BackgroundCommands:
-        """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
-        from files and commands, even where the workspace contains it."""
+        """Register the built-in tools. All other files of the home (keys, the log) stay hidden from
+        files and commands, even if the workspace contains the home."""
         sandbox = sandbox_of(self.config, self.walls, self.machine.environ)
         commands = BackgroundCommands(
             sandbox,
@@ -352,8 +352,7 @@ class _Assembly:
         return commands
 
     def _stages(self, starter: TaskStarter) -> AssembledStages:
-        """The stages of runs besides acting; what they bring for the model is among the tools
-        afterwards."""
+        """The stages of runs. Tools that they bring for the model are registered."""
         memory = self.config.memory
         dependencies = StageDependencies(
             records=self.records,

@@ -1,4 +1,4 @@
-"""What plugins bring, taken into the parts of a gateway."""
+"""Adds the contributions of plugins to the parts of a gateway."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 
 STAGE_SECONDS = 60.0
-"""So long may a stage of a plugin hold up a run."""
+"""Time limit for a plugin's stage of a run."""
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    """What a function gave: one thing, several, or None for nothing. Raises PluginBroken."""
+    """A function's result as a list: one thing, several, or None for nothing. Raises
+    PluginBroken."""
     if given is None:
         return []
     things = list(given) if isinstance(given, Iterable) else [given]
@@ -83,8 +84,8 @@ def unfit(plugged: Plugged) -> list[Finding]:
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
-    """Offer the tools of plugins; those of one that is broken, or whose name is taken, are left out
-    together."""
+    """Register the tools of plugins. If one of a plugin's tools is broken or its name is taken, all
+    of that plugin's tools are left out."""
 
     def use(found: FoundPlugin, given: Any) -> None:
         registered: list[str] = []
@@ -121,7 +122,7 @@ def operations_of(plugged: Plugged) -> list[Operation]:
 def all_run_types(
     journal: Journal, files: ConfinedFiles, plugins: Plugins, plugged: Plugged
 ) -> list[AnyRunType]:
-    """The kinds of background work: our own, those of packages, and those that plugins bring."""
+    """The types of background runs: built-in, from packages, and from plugins."""
     types = builtin_types(journal, files)
     types += installed(plugins, [kind.name for kind in types])
     names = {kind.name for kind in types}
@@ -143,8 +144,8 @@ def all_run_types(
 def triggers_of_plugins(
     plugged: Plugged, cron: CronService, zone: str, taken: Collection[str]
 ) -> dict[str, tuple[Trigger, Publisher]]:
-    """The triggers that plugins bring, by name. What one of a package says counts as content from
-    outside: nobody knows where it has its words from."""
+    """The triggers of plugins, by name. A package's texts count as content from outside, because
+    their source is unknown."""
     triggers: dict[str, tuple[Trigger, Publisher]] = {}
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -245,12 +246,12 @@ def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:
-    """The rules of the policy that plugins add."""
+    """The policy rules that plugins add."""
     rules: list[RuleSettings] = []
 
     def use(_: FoundPlugin, given: Any) -> None:
         new = listed(given, RuleSettings, "a nanobot.config.settings.tools.RuleSettings")
-        Policy(PolicySettings(rules=tuple(new)))  # raises what is wrong with them
+        Policy(PolicySettings(rules=tuple(new)))  # raises if they are invalid
         rules.extend(new)
 
     plugged.each("policy", use)
@@ -258,8 +259,8 @@ def rules_of(plugged: Plugged) -> list[RuleSettings]:
 
 
 def with_stages(plugged: Plugged, before: Before) -> Before:
-    """What precedes a run's acting, then the stages of plugins. One that fails is named, and the
-    run goes on without it."""
+    """Run the earlier stages, then those of plugins. If one fails, this is reported and the run
+    continues without it."""
     stages: list[tuple[str, Before]] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -296,7 +297,7 @@ def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
 
 
 class _Told(Subscription):
-    """Has a function called with each event. It may not wait: nothing waits for it."""
+    """Calls a function with each event. The function must not wait."""
 
     def __init__(self, name: str, function: Callable[[RunEvent], object]) -> None:
         super().__init__(None, frozenset(EventKind))
@@ -309,7 +310,7 @@ class _Told(Subscription):
 
 
 async def migrate_plugins(plugged: Plugged, database: Database) -> None:
-    """Bring the tables of plugins up to date. A plugin whose tables cannot be is left out whole."""
+    """Migrate the tables of plugins. A plugin whose migration fails is left out entirely."""
     for found in list(plugged.on.values()):
         if found.plugin.migrations:
             with plugged.failing(found, "migrations"):
@@ -320,7 +321,7 @@ async def migrate_plugins(plugged: Plugged, database: Database) -> None:
 
 
 def revision(step: Any) -> Any:
-    """A statement as it is; a function, or what the place of one names."""
+    """A statement unchanged; a function, or the function that a location names."""
     if isinstance(step, str) and " " in step.strip():
         return step
     return resolved(step)

@@ -1,4 +1,4 @@
-"""The doors of channels in this process: where requests of their platforms come in."""
+"""The doors of channels in this process: they take HTTP requests of platforms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nanobot.ports import Fetching, Intake
 
 
 class ChannelDoors:
-    """A process has one for each channel that takes requests, whichever process serves that one:
-    what is admitted here is in the store that they share."""
+    """One door per channel that takes requests, whichever process serves the channel: messages
+    admitted here are in the shared store."""
 
     def __init__(self, starter: ChannelStarter) -> None:
         self._starter = starter
@@ -23,7 +23,7 @@ class ChannelDoors:
         return any(adapters.receiving(name) is not None for name in self._starter.config.channels)
 
     def __call__(self, name: str) -> Door | None:
-        """That of one channel; None if it takes no requests."""
+        """The door of one channel; None if it takes no requests."""
         if name not in self._doors:
             door = self._made(name)
             if door is None:
@@ -37,7 +37,7 @@ class ChannelDoors:
         if channel is None:
             return None
         if isinstance(channel, Fetching):
-            starter.bus.files_came(name)  # messages wait for their files, wherever those come
+            starter.bus.files_came(name)  # messages wait for their files, fetched anywhere
         able = starter.adapters.of(name).capabilities
         gate = gate_of(starter.config.channels[name], able)
 
@@ -55,7 +55,7 @@ class ChannelDoors:
         return Door(name, channel, intake, starter.clock)
 
     async def close(self) -> None:
-        """Close the adapters that no host closes."""
+        """Close the adapters that have no host."""
         for name, channel in self._starter.adapters.opened().items():
             if self._starter.channels.host(name) is None:
                 with boundary(f"closing {name}"):

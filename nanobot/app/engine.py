@@ -1,4 +1,4 @@
-"""What a gateway says of itself."""
+"""Facts about the running gateway."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nanobot.troubles import TROUBLES
 def facts_of(
     config: Config, channels: HostedChannels, url: str, watches: Mapping[str, str], roles: Roles
 ) -> Facts:
-    """What the gateway of this process says of itself; `url` is that of its HTTP service."""
+    """Facts about this process's gateway; `url`: its HTTP service."""
     chats = config.served if roles.channels else ()
     return Facts(
         version=__version__,

@@ -1,5 +1,5 @@
-"""What attackers of each kind could reach in a configuration: computed from the configuration and
-from what the policy says to calls like theirs."""
+"""What attackers of each kind could reach, computed from the configuration and from the policy's
+decisions about their calls."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _LEVELS: tuple[Level, ...] = ("danger", "risk", "note", "ok")
 
 
 class _Call(NamedTuple):
-    """A call as an attacker would have it made, and how bad it is to be made unasked: by a member,
-    and by content from outside in an owner's conversation."""
+    """A call that an attacker wants, and how severe it is without approval: by a member, and by
+    content from outside in an owner's conversation."""
 
     tool: str
     does: str
@@ -91,7 +91,7 @@ class SecurityAuditor:
         self._taint = taint
 
     async def audit(self) -> list[Exposure]:
-        """What each kind of attacker could reach, attacker by attacker, the worst first."""
+        """What each kind of attacker could reach, grouped by attacker, the most severe first."""
         bare = await self._bare()
         config = self._config()
         exposures = [
@@ -126,7 +126,7 @@ class SecurityAuditor:
     def _unasked(
         self, attacker: Attacker, role: Role, bare: str | None, *, tainted: bool = False
     ) -> Iterator[Exposure]:
-        """What such a run may do without anybody being asked, beyond what is harmless."""
+        """What such a run may do without approval, apart from harmless calls."""
         tools = {tool.name: tool for tool, _, _ in self._tools.listed()}
         for call in _CALLS:
             tool = tools.get(call.tool)

@@ -1,4 +1,4 @@
-"""The gateway: its life from the opening of the store to the end of the drain."""
+"""The gateway's lifetime, from opening the store to the end of the drain."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from nanobot.workspace import personas
 
 
 class Gateway:
-    """A whole nanobot over a home, or what `roles` name of it over a store that other processes
-    share. `serving()` is its life: with its `channels`, and what is served over HTTP, or with the
-    `page` alone, or with neither."""
+    """A gateway over a home, or only its `roles` over a store that other processes share.
+    `serving()` is its lifetime, with its `channels` and HTTP, with the `page` alone, or with
+    neither."""
 
     def __init__(  # noqa: PLR0913 - each is an option
         self,
@@ -57,7 +57,7 @@ class Gateway:
         roles: Roles = Roles(),  # noqa: B008 - frozen
         restart: Callable[[], None] | None = None,
     ) -> None:
-        """`restart` begins the end of a process that then starts again."""
+        """`restart` starts the shutdown of a process that then starts again."""
         self.config = config
         self._program = program
         self._roles = roles
@@ -75,7 +75,7 @@ class Gateway:
         self._with_page = channels or page
 
     async def reached(self) -> None:
-        """Wait for a database server that is being restarted, a minute at most."""
+        """Wait at most a minute for a database server that is restarting."""
         if self.config.database_url:
             from nanobot.store.database.reaching import until_reached  # noqa: PLC0415 - of few
 
@@ -83,8 +83,8 @@ class Gateway:
 
     @asynccontextmanager
     async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
-        """The operations over the store alone: within, no run starts, no channel is served and
-        nobody else can open a SQLite store. Raises StoreError."""
+        """The operations over the store alone. While inside, no run starts, no channel is served
+        and no other process can open a SQLite store. Raises StoreError."""
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
             yield parts.operations
@@ -93,10 +93,10 @@ class Gateway:
 
     @asynccontextmanager
     async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[Parts]:
-        """Recover, serve within, then drain: intake first, then runs, then what they owe.
+        """Recover, serve while inside, then drain: intake first, then runs, then their messages.
 
-        `ready` is called once, with the line that says so, after recovery and after every
-        channel's first success or failure. Raises ConfigError or StoreError.
+        `ready` is called once, with a line for people, after recovery and after every channel's
+        first success or failure. Raises ConfigError or StoreError.
         """
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
@@ -128,7 +128,7 @@ class Gateway:
                     await self._drain(parts, agent[:1], hosting)
 
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
-        """What serves from the start to the end, and what is found from before."""
+        """Enter everything that serves for the whole lifetime, and recover."""
         if self._with_page:
             doors = ChannelDoors(parts.starter)
             stack.push_async_callback(doors.close)
@@ -150,7 +150,7 @@ class Gateway:
                 await stack.enter_async_context(part.serving())
 
     def _agent(self, parts: Parts) -> Mapping[str, Work]:
-        """The works of a worker: that which drains, then what ends at once."""
+        """The tasks of a worker: first the one that drains, then those that end at once."""
         if not self._roles.worker:
             return {}
         works: dict[str, Work] = {
@@ -218,8 +218,8 @@ class Gateway:
         hosting: list[asyncio.Task[None]],
         ready: Callable[[str], None],
     ) -> None:
-        """The run of the start, which the channels may have to wait for, then the channels. What
-        the model needs is loaded after them, while they wait for their platforms."""
+        """Start the boot run, which the channels may have to wait for, then the channels. The parts
+        for the model are loaded after them, while they connect to their platforms."""
         if self._roles.worker:
             await parts.lifecycle.boot(self._machine.ids)
         if self._with_channels and self._roles.channels:
@@ -240,9 +240,9 @@ class Gateway:
     async def _drain(
         self, parts: Parts, agent: list[asyncio.Task[None]], hosting: list[asyncio.Task[None]]
     ) -> None:
-        """In this order: intake stops first, so that nothing new is taken on; the runs get
-        `drain_seconds`; deliveries go on meanwhile, because runs that end owe something; what is
-        left is given back and resumes at the next start."""
+        """In this order: intake stops first, so that no new work begins; runs get `drain_seconds`;
+        deliveries continue, because runs that end send messages; remaining runs are released and
+        resume at the next start."""
         parts.channels.stop_intake()
         seconds = parts.live.config.drain_seconds
         async with asyncio.TaskGroup() as tasks:

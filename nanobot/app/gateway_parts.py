@@ -1,4 +1,4 @@
-"""A whole gateway, composed."""
+"""The parts of a gateway."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole gateway, composed. Nothing in it lives yet."""
+    """The parts of a gateway, built but not started."""
 
     engine: Engine
     operations: Dispatcher

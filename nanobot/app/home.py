@@ -1,4 +1,4 @@
-"""The home: for its owner alone, and out of reach of the workspace."""
+"""The home's permissions: only its owner has access, and the workspace cannot contain it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OTHERS = 0o077
 
 
 def prepare_home(config: Config) -> None:
-    """Make the home if it is not there, and close it to all other users of the machine: whoever
-    makes what lies in it, nobody else gets there. Where it was open, so may be all below it, which
-    is closed as well. Raises ConfigError for a workspace that holds the home, StoreUnwritable for a
-    home that cannot be made."""
+    """Create the home if needed, and close it to all other users of the machine, so that they
+    cannot reach any file in it. If it was open, files below may be open too and are closed as well.
+    Raises ConfigError for a workspace that contains the home, StoreUnwritable for a home that
+    cannot be created."""
     home = config.home
     if home.resolve().is_relative_to(config.workspace.resolve()):
         raise ConfigError(
@@ -38,8 +38,8 @@ def prepare_home(config: Config) -> None:
 
 
 def open_to_others(home: Path, workspace: Path) -> list[Path]:
-    """What of a home other users of the machine may read, write or enter by its mode: files and
-    folders, the home first. Of a workspace within it counts the folder, which closes the rest."""
+    """Files and folders of a home that other users may read, write or enter by their mode, the home
+    first. Of a workspace within it only the folder counts, because it protects the rest."""
     paths = [home] if _is_open(home) else []
     for folder, names, files in os.walk(home):
         entries = [Path(folder, name) for name in (*names, *files)]
@@ -49,7 +49,7 @@ def open_to_others(home: Path, workspace: Path) -> list[Path]:
 
 
 def close_to_others(paths: Iterable[Path]) -> None:
-    """Take from others what they may do; what is gone by now is left out. Raises OSError."""
+    """Remove the permissions of others; missing paths are skipped. Raises OSError."""
     for path in paths:
         with suppress(FileNotFoundError):
             path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)

@@ -1,4 +1,4 @@
-"""The channels that a gateway serves: which there are, how they are, and how each is begun."""
+"""The channels that a gateway serves: their states, and how each is started."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AT_THE_PAGE = Gate((), (), pairing=False)
 
 
 class HostedChannels:
-    """The channels served by this process, in the order in which they were begun."""
+    """The channels that this process serves, in the order in which they were started."""
 
     def __init__(self) -> None:
         self._hosts: list[ChannelHost] = []
@@ -52,7 +52,7 @@ class HostedChannels:
 
     @property
     def serving(self) -> bool:
-        """Whether any was begun; at rest none is."""
+        """Whether any was started; at rest none is."""
         return bool(self._hosts)
 
     def add(self, host: ChannelHost) -> None:
@@ -63,18 +63,18 @@ class HostedChannels:
         self._broken.append(name)
 
     def states(self) -> dict[str, str]:
-        """How each channel is, without the terminal's and the page's."""
+        """The state of each channel, except the terminal and the page."""
         states = dict.fromkeys(self._broken, "failed")
         own = (TERMINAL, WEB)
         return states | {host.name: host.state for host in self._hosts if host.name not in own}
 
     def serves(self) -> list[str]:
-        """The channels that nobody else can serve now."""
+        """The channels that no other process can serve now."""
         ours = ("up", "down", "wedged")
         return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
 
     def speaks(self) -> list[str]:
-        """The channels that several processes share whose chats are answered from here."""
+        """The shared channels whose chats this process sends to."""
         return [host.name for host in self._hosts if host.shares and host.speaks]
 
     def is_up(self, channel: str) -> bool:
@@ -94,12 +94,12 @@ class HostedChannels:
         await _all_settled(self._hosts, _READY_SECONDS)
 
     def stop_intake(self) -> None:
-        """Nothing new is taken on; deliveries go on."""
+        """Stop taking new messages; deliveries continue."""
         for host in self._hosts:
             host.stop_intake()
 
     async def flush(self) -> None:
-        """Let each finish what it is sending, for 5 s at most."""
+        """Let sends in progress finish, for 5 s at most."""
         for host in self._hosts:
             await host.flush(_FLUSH_SECONDS)
 
@@ -133,7 +133,7 @@ class Adapters:
         return self._opened[name]
 
     def receiving(self, name: str) -> Receiving | None:
-        """The same if requests of its platform may come; None for every other name."""
+        """The adapter if its platform may send requests; None for every other name."""
         settings = self._config.channels.get(name)
         if settings is None or not settings.enabled:
             return None
@@ -149,8 +149,8 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Begins channels as tasks and adds them to `channels`. Where other processes work on the same
-    store there are `beats`; `text_of` gives what a run has said so far, wherever it is driven."""
+    """Starts channels as tasks and adds them to `channels`. `beats`: set if other processes use the
+    same store. `text_of`: a run's text so far, in whichever process it is driven."""
 
     config: Config
     channels: HostedChannels
@@ -163,12 +163,12 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     beats: Beats | None = None
 
     def intake(self, name: str, gate: Gate, host: ChannelHost | None = None) -> ChannelIntake:
-        """Where the messages of a channel come in; its host hears of them."""
+        """The intake of a channel, which notifies its host."""
         policy = self.config.agent.session_policy
         return ChannelIntake(name, gate, self.bus, self.operations, policy, host)
 
     def terminal_intake(self) -> ChannelIntake:
-        """That of whoever may open the control socket."""
+        """The intake for people with access to the control socket."""
         return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
@@ -176,16 +176,16 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
     def web_intake(self, gate: Gate) -> ChannelIntake:
-        """That of somebody who asks over HTTP."""
+        """The intake for HTTP clients."""
         return self.intake(WEB, gate)
 
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
-        # Every process shows to its own pages what it sends; who comes later reads the log.
+        # Every process shows what it sends to its own pages; pages opened later read the log.
         hosting = Hosting(beats=self.beats, attended=lambda _chat: True)
         return self._start(tasks, WEB, channel, _AT_THE_PAGE, hosting)
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        """One that is broken in itself is left out. Raises ConfigError."""
+        """Start the configured channels, except broken ones. Raises ConfigError."""
         return [
             task
             for name, settings in self.config.channels.items()
@@ -252,7 +252,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
-    """Who is heard in a channel, as configured, and as what it is wants it."""
+    """The gate of a channel, from its settings and abilities."""
     groups = GroupMode(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
     return Gate(
         settings.owners,
@@ -265,7 +265,7 @@ def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
 
 
 async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
-    """Wait until each has succeeded or failed for the first time, so long at most."""
+    """Wait for each channel's first success or failure, with a time limit."""
     try:
         async with asyncio.timeout(seconds):
             for host in hosts:

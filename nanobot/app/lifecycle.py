@@ -1,7 +1,7 @@
-"""The lifecycle: what the workspace wants done when the gateway starts and when it stops.
+"""The lifecycle: runs that the workspace requests when the gateway starts and stops.
 
-`BOOT.md` and `SHUTDOWN.md` come in through the same door as everything else, each in a session of
-its own, as an owner's. What they answer stays in the log.
+`BOOT.md` and `SHUTDOWN.md` are admitted like any message, each in a separate session, as an
+owner's. Their answers stay in the log.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _PREFACE: dict[Moment, str] = {
 
 
 def session_of(moment: Moment) -> str:
-    """The session that such runs are in."""
+    """The session of such runs."""
     return LIFECYCLE.of(moment)
 
 
 class Lifecycle:
-    """Asks for the runs of start and stop, where the workspace has files for them. Nothing that
-    goes wrong with them keeps the gateway from starting or stopping."""
+    """Requests the runs of start and stop, if the workspace has files for them. Their failures
+    never keep the gateway from starting or stopping."""
 
     def __init__(
         self, workspace: Path, settings: LifecycleSettings, worker: Worker, bus: Bus, clock: Clock
@@ -57,7 +57,7 @@ class Lifecycle:
         self._runs = RunClient(bus, worker, clock, lambda: self._stopping)
 
     async def tidy(self, ids: Ids) -> None:
-        """Before anything runs: what an earlier stop left unfinished is no business of a start."""
+        """Before anything runs: abort what an earlier stop left unfinished."""
         with boundary("the run of an earlier stop"):
             if await self._is_busy("shutdown"):
                 stop = self._message("shutdown", "/stop", ids.run_id(), 0.0)
@@ -72,8 +72,8 @@ class Lifecycle:
                 await self._bus.admit(stop.address.channel, [admission])
 
     async def boot(self, ids: Ids) -> None:
-        """Ask for the run of the start, and wait for its end if that is configured. One that a
-        crash cut off is resumed instead."""
+        """Request the start run, and wait for its end if that is configured. One that a crash
+        interrupted is resumed instead."""
         with boundary("the run of the start"):
             message = self._request("boot", ids.run_id(), self._settings.boot_seconds)
             if message is None:
@@ -89,7 +89,7 @@ class Lifecycle:
                 await self._bus.admit(message.address.channel, [admission])
 
     async def shut_down(self, ids: Ids, drain_seconds: float) -> None:
-        """Ask for the run of the stop and drive it, for nobody else claims anything any more; end
+        """Request the stop run and drive it here, because the worker claims nothing any more. End
         it when its time is up."""
         self._stopping = True
         seconds = min(self._settings.shutdown_seconds, drain_seconds)
@@ -99,7 +99,7 @@ class Lifecycle:
                 await self._runs.abort(message.address, message.dedupe_key)
 
     async def _follow(self, moment: Moment, message: InboundMessage, seconds: float) -> bool:
-        """See it to its end; False if that takes longer."""
+        """Wait for its end; False if that takes longer."""
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -117,7 +117,7 @@ class Lifecycle:
         return row is not None and (row.run is not None or row.waiting > 0)
 
     def _request(self, moment: Moment, run_id: str, seconds: float) -> InboundMessage | None:
-        """What is to be done; None: nothing."""
+        """The request for the run; None: there is none."""
         text = clipped(self._workspace, f"{moment.upper()}.md", FILE_LIMIT)
         if not self._settings.enabled or not text or seconds <= 0:
             return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Follower(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the gateway that takes over changes of the keys that begin with one of `keys`."""
+    """A part of the gateway that applies changes of keys beginning with one of `keys`."""
 
     keys: tuple[str, ...]
     take: Callable[[Config], None]
@@ -36,8 +36,8 @@ class _Follower(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveSettings:
-    """The configuration that a process works by. A key whose declaration says that it applies at
-    once is taken over by the parts that follow it; all others stay as they were at the start."""
+    """The current configuration of a process. Changes of keys declared as live are applied at once
+    by the parts that follow them; all other keys keep their values from the start."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -49,19 +49,18 @@ class LiveSettings:
         take: Callable[[Config], None],
         check: Callable[[Config], object] | None = None,
     ) -> None:
-        """Have `take` called when a key changes that begins so. `check` is asked before anything is
-        written, and raises ConfigError for what cannot be."""
+        """Call `take` when a key with such a prefix changes. `check` is called before anything is
+        written, and raises ConfigError for an invalid change."""
         self._followers.append(_Follower(keys=keys, take=take, check=check))
 
     def check(self, new: Config) -> None:
-        """Raises ConfigError for a configuration that could not be taken over."""
+        """Raises ConfigError for a configuration that could not be applied."""
         for follower in self._followers:
             if follower.check is not None:
                 follower.check(new)
 
     def take(self, new: Config) -> Mapping[str, Applies]:
-        """Take over what applies at once. Returns every key that differs from what the process
-        worked by, with when its change takes effect."""
+        """Apply the live changes. Returns every changed key, with when its change takes effect."""
         changed = differing(self.config, new)
         now = [key for key, applies in changed.items() if applies == "now"]
         self.config = with_live_keys(self.config, new)

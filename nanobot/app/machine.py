@@ -1,4 +1,4 @@
-"""The process that a gateway is in."""
+"""The environment of a gateway's process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nanobot.tools.redact import Redactor
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway has of the process that it is in. `zone`: the name of its time zone."""
+    """The gateway's access to its process and machine. `zone`: the name of its time zone."""
 
     environ: Mapping[str, str]
     clock: Clock

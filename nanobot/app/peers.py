@@ -23,7 +23,7 @@ _ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
 class PeerState:
-    """Without a shared store there are none."""
+    """The state of the other processes; without a shared store there are none."""
 
     def __init__(self) -> None:
         self.peers: PeerProcesses | None = None
@@ -33,7 +33,7 @@ class PeerState:
         return () if self.peers is None else self.peers.presence.served()
 
     def text_so_far(self, run_id: str) -> str | None:
-        """What a run elsewhere has said; None when nothing is known of it."""
+        """The text of a run in another process so far; None if unknown."""
         return None if self.peers is None else self.peers.runs.text_so_far(run_id)
 
     def partial(self, session_key: str) -> ReplyEntry | None:
@@ -46,7 +46,7 @@ class PeerState:
 
 
 class ServedChannels(Collection[str]):
-    """The channels that can be written to: those configured here, and those that others serve."""
+    """The channels that can be written to: those configured here, and those of other processes."""
 
     def __init__(self, own: Collection[str], peer_state: PeerState) -> None:
         self._own = own

@@ -1,4 +1,4 @@
-"""The plugins of one gateway: those that are on, what they are offered, and what failed."""
+"""The enabled plugins of one gateway, the objects they are offered, and their failures."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from nanobot.seam.works import Follow, Works
 from nanobot.supervision import Work, begin_all
 
 START_SECONDS = 10.0
-"""So long may the start of a plugin take; nothing else waits for it."""
+"""Time limit for a plugin's start; nothing else waits for it."""
 END_SECONDS = 5.0
 T = TypeVar("T")
 Use: TypeAlias = Callable[[FoundPlugin, Any], T]
 
 
 class Plugged:
-    """Every call of a plugin's function passes here. What one raises is named, and only what that
-    function would have brought is missing."""
+    """Makes every call of a plugin's function. If one fails, this is reported, and only that
+    function's contribution is missing."""
 
     def __init__(self, config: Config) -> None:
         self._switched: Switched = switched(config)

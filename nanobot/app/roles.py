@@ -1,4 +1,4 @@
-"""The roles of a process, where several share a store: what it does of all that a gateway does."""
+"""The roles of a process that shares a store: which of a gateway's tasks it does."""
 
 from __future__ import annotations
 

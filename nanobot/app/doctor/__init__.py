@@ -1,1 +1,1 @@
-"""What does not work in a home, looked at from all sides."""
+"""Finds the problems of a home."""

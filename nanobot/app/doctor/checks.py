@@ -1,4 +1,4 @@
-"""What does not work, and what to do about it."""
+"""The checks of doctor, with remedies."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from nanobot.workspace.skills import Skills
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
-"""No clock that is right says less."""
+"""A correct clock shows a later time."""
 _RUNS = "running as process"
 _AILING = frozenset({"down", "wedged", "failed"})
-"""States of a channel that people should know of."""
+"""Channel states that people should know about."""
 
 
 def mended(mendable: Mendable) -> Finding:
-    """What is to be said once it was tried to mend that."""
+    """The finding after an attempt to repair it."""
     about = mendable.finding.about
     try:
         mendable.mend()
@@ -62,8 +62,7 @@ def mended(mendable: Mendable) -> Finding:
 async def everything(
     environ: Mapping[str, str], *, rows: bool = False
 ) -> AsyncIterator[Finding | Mendable]:
-    """All that there is to say, each as soon as it is known. `rows`: each row of the
-    store is read, too."""
+    """All findings, each as soon as it is known. `rows`: also read each row of the store."""
     findings, config = configuration(environ)
     gateway = None if config is None else await _served(config)
     runs = gateway is not None and gateway.text.startswith(_RUNS)
@@ -91,7 +90,7 @@ async def everything(
 
 
 async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Finding]:
-    """All that there is to say; with `fix`, once what can be mended is."""
+    """All findings; with `fix`, after repairing those that can be repaired."""
     findings = []
     async for examined in everything(environ):
         if not isinstance(examined, Mendable):
@@ -104,7 +103,7 @@ async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Findin
 
 
 def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
-    """Those of the workspace that cannot be used. What a shipped one lacks, `skills list` says."""
+    """Unusable skills of the workspace. `skills list` shows what bundled ones lack."""
     return [
         Finding(about="skills", level="warning", text=f"{skill.path}: {skill.wrong}")
         if skill.wrong
@@ -225,11 +224,11 @@ async def _served(config: Config) -> Finding:
 
 
 async def _troubles(config: Config) -> list[Finding]:
-    """What failed lately in the gateway that runs."""
+    """Recent failures of the running gateway."""
     try:
         answer = await call(config.home / "control.sock", "status", {})
     except NanobotError:
-        return []  # said of the gateway
+        return []  # reported with the gateway
     troubles = msgspec.json.decode(answer).get("troubles", []) if answer else []
     remedy = "It is tried again; the gateway's log has the details"
     return [
@@ -239,7 +238,7 @@ async def _troubles(config: Config) -> list[Finding]:
 
 
 def _inspected(config: Config) -> Inspection | Finding:
-    """What is in the store, or the finding that says why it cannot be used."""
+    """The store's contents, or the finding that says why it cannot be used."""
     try:
         return inspect(config.database_url)
     except NanobotError as error:
@@ -283,7 +282,7 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
     text = f"{tried.name} answered after {tried.seconds:.1f} s"
-    # A limit of tokens holds whatever they cost.
+    # A token limit applies whatever tokens cost.
     by_cost_alone = Budgets(config.budgets).by_cost and not config.budgets.tokens_per_day
     limited = config.agent.max_run_cost or by_cost_alone
     if tried.priced or not limited:

@@ -1,4 +1,4 @@
-"""What `nanobot doctor` and `nanobot config check` say of the configuration."""
+"""The findings of `nanobot doctor` and `nanobot config check` about the configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nanobot.workspace import personas
 
 
 def configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
-    """Every mistake in it, keys that nobody knows among them; None for what cannot be read."""
+    """Every mistake in it, including unknown keys. None if it cannot be read."""
     problems, config = survey(environ)
     about = "configuration"
     findings = [Finding(about=about, level="broken", text=sentence) for sentence in problems]
@@ -77,7 +77,8 @@ def _unusable(config: Config, problems: list[str]) -> list[str]:
 
 
 def of_this_shell(findings: Sequence[Finding], environ: Mapping[str, str]) -> list[Finding]:
-    """The findings where a gateway runs: a secret that only this shell lacks is no defect of it."""
+    """The findings while a gateway runs: a secret that only this shell lacks is not the gateway's
+    problem."""
     unset: dict[str, str] = {}
     with suppress(ConfigError):
         load(environ, unset)

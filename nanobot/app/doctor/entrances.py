@@ -1,4 +1,4 @@
-"""What people and programs come in by: is it open, and only to those who are meant?"""
+"""Checks every entrance for people and programs: does it work, and only for the intended ones?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def entrances(
 async def _channel(
     name: str, settings: ChannelSettings, web: WebSettings, *, owned: bool
 ) -> list[Finding]:
-    """Whether its platform lets it in, and whom it hears."""
+    """Whether its platform accepts the credentials, and which people it hears."""
     about = name
     try:
         who = await try_channel(name, settings, web)
@@ -78,7 +78,7 @@ async def port_finding(config: Config) -> Finding:
         if await call(config.home / "control.sock", "status", {}) is not None:
             return Finding(about=about, level="ok", text=f"{where} is for the gateway that runs")
     except NanobotError:
-        pass  # said with the gateway
+        pass  # reported with the gateway
     try:
         async with WebServer(web, _nobody).serving():
             return Finding(about=about, level="ok", text=f"{where} can be listened on")

@@ -1,4 +1,4 @@
-"""What is wrong and can be mended here and now."""
+"""Problems that can be repaired at once."""
 
 from __future__ import annotations
 

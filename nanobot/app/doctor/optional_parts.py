@@ -1,4 +1,4 @@
-"""The optional parts that a configuration switches on, and which of them are not installed."""
+"""Optional parts that the configuration enables, and which of them are not installed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nanobot.providers.model_choice import EMBEDDED
 
 
 def switched_on(config: Config) -> list[tuple[str, str, bool]]:
-    """The key, the part that it needs, and whether nothing starts without it. E-mail and events
-    are checked with their channel and their sensors; without the sandbox there is another one, and
-    a document says what it needs when it is read."""
+    """The key, the part it needs, and whether the gateway cannot start without it. E-mail and
+    events are checked with their channel and sensors. Without the sandbox there is another one, and
+    a document reports its missing part when it is read."""
     needed: list[tuple[str, str, bool]] = []
     if config.database_url.startswith("postgresql"):
         needed.append(("database_url", "postgres", True))

@@ -1,4 +1,4 @@
-"""What other packages and plugins add, looked at without a gateway."""
+"""Checks of packages and plugins, without a gateway."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from nanobot.tools.registry import ToolRegistry
 
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
-    """What a gateway leaves out. The packages' code is loaded for it."""
+    """The extensions that a gateway leaves out. This loads the packages' code."""
     loader = plugins or Plugins()
     register_installed(ToolRegistry(), loader)
     run_types_of(loader, get_args(RunType))
     loader.survey(CHANNELS, "a channel", own=False)
     loader.survey(PROVIDERS, "a provider")
     loader.survey(TRIGGERS, "a trigger")
-    config_file()  # leaves out what has no usable table
+    config_file()  # leaves out plugins without a usable table
     return [*loader.left_out, *installed().left_out]
 
 
 CHECK_SECONDS = 20.0
-"""So long may the checks of one plugin take."""
+"""Time limit for the checks of one plugin."""
 
 
 async def plugins(config: Config) -> AsyncIterator[Finding]:
-    """What packages and plugins add: what of it is left out, and what plugins say of themselves."""
+    """Extensions that are left out, and the findings of plugins about themselves."""
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
@@ -46,7 +46,7 @@ async def plugins(config: Config) -> AsyncIterator[Finding]:
 
 
 async def checked(config: Config) -> AsyncIterator[Finding]:
-    """What the plugins that are on say of themselves. One that fails over it is named."""
+    """The findings of enabled plugins about themselves. A plugin whose check fails is named."""
     plugged = Plugged(config)
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):
@@ -68,8 +68,8 @@ async def _checked(plugged: Plugged, name: str) -> list[Finding]:
 
 
 async def findings_of(given: Any) -> list[Finding]:
-    """What a function of checks gives: findings, or an awaitable or asynchronous iterator of
-    them. Raises PluginBroken."""
+    """The findings from a check function's result: a sequence, an awaitable or an asynchronous
+    iterator. Raises PluginBroken."""
     if inspect.isawaitable(given):
         given = await given
     if hasattr(given, "__aiter__"):

@@ -1,4 +1,4 @@
-"""Every row of the store, read as the product does."""
+"""Reads every row of the store, as the gateway would."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST = 50
 
 
 def stored_rows(url: str) -> list[Finding]:
-    """Each row that cannot be read, and what is in quarantine."""
+    """Unreadable rows, and the contents of the quarantine."""
     try:
         unreadable = at_rest.unreadable(url)
         kept = at_rest.listed(url, table="", restored=False, limit=1_000)

@@ -1,4 +1,4 @@
-"""What keeps the heartbeat from doing what is wanted of it."""
+"""Problems that prevent the heartbeat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _hindrances(settings: HeartbeatSettings, config: Config) -> list[tuple
     try:
         dead = await call(config.home / "control.sock", "outbox list", {"state": "dead"})
     except NanobotError:
-        return problems  # said of the gateway itself
+        return problems  # reported with the gateway
     rows = msgspec.json.decode(dead) if dead and settings.to else []
     gone = next((row for row in rows if row["address"] == settings.to), None)
     if gone is not None:
