@@ -1,4 +1,4 @@
-"""Parts of a gateway that are made by its settings."""
+"""Builds parts of a gateway from its settings."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def memory_of(
 
 
 def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:
-    """Who the assistant is, with what memory holds of whoever it talks to."""
+    """The prompt builder, with the assistant's identity and the memory about the person it talks
+    to."""
     agent, settings = config.agent, config.memory
     parts = PromptParts(
         config.workspace,
@@ -90,8 +91,8 @@ def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:
 
 
 async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
-    """Have the model ready before the first message, and what reads the skills; what is wrong is
-    told with the message."""
+    """Load the model and the skills before the first message; errors are reported with that
+    message."""
     with boundary("the model"):
         try:
             await registry.warm_up()
@@ -102,8 +103,8 @@ async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
 
 
 def walls_of(config: Config) -> Bubblewrap:
-    """What keeps commands and MCP servers apart from the machine; the home and the configuration
-    are hidden there."""
+    """The isolation of commands and MCP servers from the machine; it hides the home and the
+    configuration."""
     return Bubblewrap(
         find_bwrap(),
         hidden=(config.home, config.file),
@@ -112,7 +113,7 @@ def walls_of(config: Config) -> Bubblewrap:
 
 
 def sandbox_of(config: Config, walls: Bubblewrap, environ: Mapping[str, str]) -> Sandbox:
-    """Where commands run; what is private is hidden to whoever is not an owner alone."""
+    """The sandbox of commands; private files are hidden unless only an owner reads."""
     return Sandbox(
         walls,
         apart=private_paths(config.workspace),
@@ -123,14 +124,14 @@ def sandbox_of(config: Config, walls: Bubblewrap, environ: Mapping[str, str]) ->
 
 
 def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:
-    """Which files of the workspace hold content from outside. The names that it makes itself, to
-    keep them from commands, say nothing."""
+    """The record of workspace files with content from outside. File names that it creates itself,
+    to hide files from commands, do not count."""
     return TaintedFiles(config.workspace, marks, expected=STEERING)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:
-    """What in a workspace is for its owners alone, or for one person or group each: memory, and
-    what only owners' prompts hold."""
+    """Paths of a workspace that are for its owners only, or for one person or group each: memory,
+    and files that only owners' prompts contain."""
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
 
 
@@ -142,7 +143,7 @@ def mcp_of(
     walls: Bubblewrap,
     blobs: Blobs,
 ) -> Servers:
-    """The servers of other programs' tools; what keeps them is loaded where there are any."""
+    """The MCP servers; their supervisor is loaded only if there are any."""
     if not config.mcp:
         return NoServers()
     from nanobot.tools.mcp.place import ServerPlace  # noqa: PLC0415
@@ -153,13 +154,13 @@ def mcp_of(
 
 
 def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:
-    """What removes for good. Of several processes only the one that fires jobs writes archives."""
+    """Removes erased data. Of several processes only the one that fires jobs writes archives."""
     own = None if store.shared else archives
     return Eraser(store.database, store.writer, blobs, own)
 
 
 def reports_of(store: Store, bus: Bus) -> TroubleReports:
-    """What tells owners of works that keep failing."""
+    """Tells owners about repeated failures."""
     notices = SqlOwnerNotices(store.database, store.writer)
     return TroubleReports(notices, bus, store.writer.clock)
 
@@ -167,7 +168,7 @@ def reports_of(store: Store, bus: Bus) -> TroubleReports:
 def titling_of(
     settings: AgentSettings, conversations: SqlConversations, models: ProviderRegistry
 ) -> Titling | None:
-    """What has a model name conversations, if it is to."""
+    """Lets a model name conversations, if configured."""
     if settings.titles != "model":
         return None
     from nanobot.agent.stages.helpers import AuxiliaryModels  # noqa: PLC0415
@@ -179,18 +180,18 @@ def titling_of(
 
 
 def archives_of(config: Config) -> Archives:
-    """The files that old entries go into."""
+    """The archive files of old entries."""
     return Archives(config.home / Path(config.retention.archive).expanduser())
 
 
 def retention_of(config: Config, store: Store, eraser: Eraser, archives: Archives) -> Retention:
-    """What archives old entries, if the configuration wants that."""
+    """Archives old entries, if configured."""
     days = config.retention.entries_days
     return Retention(store.database, store.writer, eraser, days, archives)
 
 
 def blobs_of(config: Config) -> Blobs:
-    """Where files of messages are kept. Raises ConfigError."""
+    """The storage of messages' files. Raises ConfigError."""
     if isinstance(config.blobs, Path):
         return Blobs(config.blobs)
     from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
@@ -199,6 +200,6 @@ def blobs_of(config: Config) -> Blobs:
 
 
 def editor_of(config: Config, cron: CronService, zone: str, chats: Collection[str]) -> JobEditor:
-    """The editor of jobs, which asks for a zone where nobody and nothing says one."""
+    """The editor of jobs. It asks for a time zone if none is given or configured."""
     known = bool(config.agent.zone) or not says_nothing(zone)
     return cron.editor(zone, chats, zone_known=known)

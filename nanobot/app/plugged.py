@@ -48,9 +48,8 @@ class Plugged:
         return self._switched.on
 
     def each(self, field: str, use: Use[T], more: Things = NOTHING) -> list[T]:
-        """Call the function in that field of each plugin that is on, with `more` besides what all
-        are offered, and have what it gives used. `use` raises NanobotError for what does not
-        fit."""
+        """Call the function in that field of each enabled plugin, offering `more` in addition, and
+        pass its result to `use`, which raises NanobotError for an invalid one."""
         used: list[T] = []
         for found in self.on.values():
             if getattr(found.plugin, field) is not None:
@@ -71,7 +70,7 @@ class Plugged:
         return used
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
-        """What the function in a field gives. Raises whatever it raises."""
+        """The result of the function in a field. Raises any error of the function."""
         own: dict[Any, Any] = dict(more)
         own[Follow] = self.follows[found.name]
         if found.name in self._tables:
@@ -97,7 +96,7 @@ class Plugged:
 
     @contextmanager
     def failing(self, found: FoundPlugin, field: str) -> Iterator[None]:
-        """Contain a failure within, and note it as one of that plugin."""
+        """Catch a failure while inside, and note it as the plugin's."""
         why = ""
         with boundary(f"{field} of the plugin {found.name}") as caught:
             try:
@@ -110,21 +109,21 @@ class Plugged:
             self.fail(found.name, field, why)
 
     def drop(self, name: str) -> None:
-        """One cannot be used at all."""
+        """The plugin cannot be used at all."""
         on = {other: found for other, found in self.on.items() if other != name}
         self._switched = msgspec.structs.replace(self._switched, on=on)
 
     def fail(self, name: str, field: str, why: str) -> None:
-        """Note what of a plugin does not work."""
+        """Note the failure of a plugin's field."""
         short = " ".join(why.split())[:500]
         self.failures.setdefault(name, {})[field] = short
         logger.error("{} of the plugin {} is left out: {}", field, name, short)
 
-    # Living with the gateway
+    # Starting
 
     def start(self, tasks: asyncio.TaskGroup, clock: Clock) -> list[asyncio.Task[None]]:
-        """Start each that wants to live with the gateway; nothing waits for any of them. One that
-        fails is started again after a pause."""
+        """Start every plugin with a `start` field; nothing waits for them. One that fails is
+        restarted after a pause."""
         works: dict[str, Work] = {
             f"plugin {found.name}": partial(self._live, found, clock)
             for found in self.on.values()
@@ -165,7 +164,7 @@ class Plugged:
             async with asyncio.timeout(END_SECONDS):
                 await manager.__aexit__(None, None, None)
 
-    # What people see
+    # Views
 
     def views(self) -> list[PluginView]:
         """Every plugin that is installed, with those that could not be loaded."""

@@ -1,4 +1,4 @@
-"""What a program brings that has a nanobot within itself."""
+"""Replacements that a program with an embedded nanobot supplies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nanobot.tools.registry import ToolRegistry
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider in the place of those configured, tools besides the others or a registry in the
-    place of all, what executes them, what shapes each request, and the store. Calls of tools are no
-    lines of the program's log."""
+    """A provider that replaces those configured, additional tools or a registry that replaces all
+    tools, an executor, a context manager that shapes each request, and a store. Tool calls are not
+    written to the program's log."""
 
     provider: OneProvider | None = None
     tools: tuple[AnyTool | Callable[..., object], ...] = ()
@@ -27,12 +27,12 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     store: Database | None = None
 
     def shaped(self, models: Models) -> Models:
-        """The models, whose requests its context manager shapes if it has one."""
+        """The models, with requests shaped by the context manager if there is one."""
         manager = self.context_manager
         return models if manager is None else ManagedModels(models, manager)
 
     def offered(self, tools: ToolRegistry) -> ToolRegistry:
-        """Its own registry, or the one that nanobot has, run by its executor."""
+        """Its registry or nanobot's, run by its executor."""
         offered = tools if self.registry is None else self.registry
         offered.executor = self.executor
         return offered

@@ -11,12 +11,12 @@ from nanobot.ports import Clock
 from nanobot.store.beats import Beats
 
 LEASE = "(scheduler)"
-"""Among the leases of channels; no channel is called so."""
+"""Its key among the leases of channels; no channel has this name."""
 
 
 class Scheduler:
-    """`schedule` does it until cancelled; with a `lease` only while that is held, so that another
-    process does it when this one ends or dies."""
+    """Runs `schedule` until cancelled. With a `lease` it runs only while that is held, so that
+    another process takes over when this one ends or dies."""
 
     def __init__(self, schedule: Callable[[], Awaitable[None]], lease: ChannelLease | None) -> None:
         self._schedule = schedule
@@ -43,5 +43,5 @@ class Scheduler:
 def scheduler_over(
     beats: Beats, clock: Clock, work: Callable[[], Awaitable[None]], *, shared: bool
 ) -> Scheduler:
-    """The scheduler of one process; of those that share a store one holds the lease."""
+    """The scheduler of one process; of those that share a store, one holds the lease."""
     return Scheduler(work, ChannelLease(LEASE, beats, clock) if shared else None)

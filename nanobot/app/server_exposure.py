@@ -1,5 +1,5 @@
-"""What MCP servers could reach: what they are told, and of a program all of it, or what its table
-grants."""
+"""What MCP servers could reach: the data they are sent and, for a program, the whole machine or
+what its table grants."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from nanobot.tools.sandbox.hosts import NetworkAccess
 
 
 async def server_exposures(servers: Mapping[str, McpSettings], walls: Bubblewrap) -> list[Exposure]:
-    """Of each server that is enabled, by its own table: whether commands have a sandbox says
-    nothing about it."""
+    """The exposure of each enabled server, from its table. The sandbox of commands does not matter
+    here."""
     rows = []
     for name, server in servers.items():
         if not server.enabled:

@@ -1,4 +1,4 @@
-"""How runs are made and how many go side by side, as the configuration has it."""
+"""Settings of runs and of parallelism, from the configuration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
-    """The limits of a run, and what every model call is given."""
+    """The limits of runs, and the parameters of model calls."""
     return RunSettings(
         limits=StepLimits(
             max_iterations=config.max_iterations,
@@ -41,7 +41,7 @@ def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettin
 
 
 def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
-    """How much goes side by side; `shared`: over a store that other processes use too."""
+    """The maximum of parallel runs; `shared`: other processes use the store too."""
     return Capacity(
         max_runs=config.max_concurrent_runs,
         max_background=config.max_background_runs,
@@ -50,7 +50,7 @@ def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
 
 
 def exec_options(settings: ExecSettings) -> ExecOptions:
-    """How commands run."""
+    """The options of commands."""
     return ExecOptions(
         isolation=_ISOLATION[settings.sandbox],
         network=NetworkAccess(mode=settings.network, hosts=settings.hosts),

@@ -33,8 +33,8 @@ from nanobot.workspace.taint import TaintedFiles
 
 
 class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """What tools of a gateway need. `policy` is the one that holds then, `chats` are the channels
-    that `message` may write to."""
+    """Dependencies of tools. `policy`: returns the current one; `chats`: the channels that
+    `message` may write to."""
 
     config: Config
     sandbox: Sandbox
@@ -51,8 +51,7 @@ class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
-    """The tools of this version, but for those that start runs, belong to stages, or look for
-    other tools."""
+    """The built-in tools, except those that start runs, belong to stages, or search for tools."""
     config = needs.config
     options = exec_options(config.tools.exec)
     sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
@@ -71,8 +70,8 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
 def workspace_tools(
     roots: ConfinedFiles, taint: TaintedFiles, blobs: Blobs, chats: Collection[str]
 ) -> list[AnyTool]:
-    """The tools that reach files of the workspace. Where others than an owner read, they do not
-    reach what is private; `chats` are the channels that `message` may write to."""
+    """The tools for files of the workspace. Unless only an owner reads, they cannot reach private
+    files. `chats`: the channels that `message` may write to."""
 
     def tools_over(roots: ConfinedFiles) -> list[AnyTool]:
         return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]

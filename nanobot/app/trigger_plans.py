@@ -1,4 +1,4 @@
-"""What becomes of what a trigger publishes."""
+"""The runs for what a trigger publishes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.triggers.cron.jobs import Plan
 
 TRIGGERED = RunOptions(direct=True, unattended=True, history=())
-"""How such runs are: they see nothing of those before, and nobody is there to be asked."""
+"""Options of such runs: they see no earlier runs, and no person can be asked."""
 
 
 def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:
-    """What becomes of what the trigger `name` publishes: a run in a session of the trigger's own,
-    which sees nothing of those before; its answer goes to the chat `to` (CHANNEL:ID; "": it stays
-    in the log). One after the other."""
+    """The plan for the trigger `name`: runs in the trigger's session that see no earlier runs, one
+    after another. Answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
     channel, _, chat = to.partition(":")
     address = Address(channel, chat) if to else Address(origin.value, name)
     return Plan(

@@ -1,4 +1,4 @@
-"""The triggers of a gateway, as configured, each with what becomes of what it publishes."""
+"""The configured triggers of a gateway, each with its publisher."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def triggers_of(
     zone: str,
     plugins: Plugins,
 ) -> dict[str, tuple[Trigger, Publisher]]:
-    """Those that are switched on, by their names. Raises ConfigError."""
+    """The enabled triggers, by name. Raises ConfigError."""
     triggers: dict[str, tuple[Trigger, Publisher]] = {}
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
-        # Nobody knows where a package has its words from.
+        # The source of a package's texts is unknown.
         plan = msgspec.structs.replace(plan, tainted=True)
         triggers[f"trigger:{name}"] = (trigger, cron.publisher(plan))
     return triggers
 
 
 def seen_by(triggers: Mapping[str, tuple[Trigger, Publisher]]) -> dict[str, str]:
-    """What the watches of the machine saw last, by their names."""
+    """What the watches of the machine last saw, by name."""
     return {
         f"{name}.{watch}": seen
         for name, (trigger, _) in triggers.items()

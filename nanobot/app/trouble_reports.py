@@ -1,4 +1,4 @@
-"""Trouble reports: owners are told of works that keep failing."""
+"""Trouble reports tell owners about repeated failures."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nanobot.troubles import TROUBLES, Trouble
 
 LOOK_SECONDS = 20.0
 LEAST = 2
-"""So many failures in a row are reported; a single one may have been chance."""
+"""Failures in a row before a report; a single one may be chance."""
 _AGAIN_SECONDS = 86_400.0
 _MOST_AT_ONCE = 5
 
 
 class OwnerNotices(Protocol):
-    """What can be told to owners."""
+    """Sends notices to owners."""
 
     async def tell(self, about: str, text: str) -> tuple[Address, ...]:
-        """Owe the owners a text, at most once a day about the same; returns where it is owed."""
+        """Send the owners a text, at most once a day about the same topic. Returns the chats."""
         ...
 
 
 class TroubleReports:
-    """Looks at the troubles of this process for as long as `run` runs."""
+    """Checks the troubles of this process while `run` is active."""
 
     def __init__(self, notices: OwnerNotices, bus: Bus, clock: Clock) -> None:
         self._notices = notices
@@ -35,14 +35,14 @@ class TroubleReports:
         self._told: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
             await self._clock.sleep(LOOK_SECONDS)
             with boundary("telling owners what keeps failing"):
                 await self.look()
 
     async def look(self) -> None:
-        """Tell owners of what began to fail, each once a day. Raises StoreError."""
+        """Tell owners about new failures, each once a day. Raises StoreError."""
         now = self._clock.monotonic()
         self._told = {what: at for what, at in self._told.items() if now - at < _AGAIN_SECONDS}
         fresh = [each for each in TROUBLES.recent(LEAST) if each.what not in self._told]

@@ -20,13 +20,13 @@ def zone_of_home(settings: AgentSettings, environ: Mapping[str, str]) -> str:
 
 
 def says_nothing(zone: str) -> bool:
-    """Whether a machine's zone is the one of machines that nobody has told where they are."""
+    """Whether a machine's zone is the default, which says nothing about its location."""
     return zone in _UTC
 
 
 def guessed(environ: Mapping[str, str]) -> str:
-    """The zone to propose: the machine's; where that is UTC, the first one of the country that the
-    language of the environment names."""
+    """The zone to propose: the machine's or, if that is UTC, the first zone of the country in the
+    environment's language setting."""
     zone = local_zone(environ)
     if not says_nothing(zone):
         return zone

@@ -1,1 +1,1 @@
-"""Setting a home up, and changing how it is set up: a model, channels, the configuration."""
+"""Sets up a home and changes its set-up: a model, channels, the configuration."""

@@ -1,5 +1,5 @@
-"""Which models could answer: by a key in the environment, by a server that runs on this machine,
-and the one that is included."""
+"""Finds usable models: by a key in the environment, by a server on this machine, and the included
+one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_OFFERED = 5
 
 
 class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that could answer, and what has to be configured for it."""
+    """A usable model, and the configuration it needs."""
 
     label: str
     why: str = ""
@@ -43,8 +43,8 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
-        """A model of a provider, with a key that goes into a file of its own. The address may lack
-        its scheme. Raises ConfigError for a name, a key or an address that cannot be one."""
+        """A model of a provider, with a key that is stored in a separate file. The URL may lack its
+        scheme. Raises ConfigError for an invalid name, key or URL."""
         base = completed_address(base)
         wrong = wrong_provider(name) or wrong_model(model)
         wrong = wrong or (base and wrong_address(base)) or (key and wrong_key(key))
@@ -64,7 +64,7 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
-    """What could answer here, best first."""
+    """The usable models, best first."""
     choices = [*await _keyed(environ), *await _local(environ)]
     try:
         require(home)
@@ -100,8 +100,8 @@ async def _keyed(environ: Mapping[str, str]) -> list[AvailableModel]:
 async def default_model(
     name: str, environ: Mapping[str, str], providers: Mapping[str, ProviderSettings]
 ) -> str:
-    """The default model of a known provider: by its own list the newest of the line that we know;
-    where it gives no list, the one that we know."""
+    """The default model of a known provider: the newest of the known line in the provider's list,
+    or the known one if there is no list."""
     known = KNOWN_PROVIDERS[name].default_model
     try:
         choice = await choose(f"{name}/{known}", providers, environ)
@@ -128,7 +128,7 @@ async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:
 
 
 def silent(choices: Sequence[AvailableModel], environ: Mapping[str, str]) -> list[str]:
-    """The servers of one's own models that offered none, with where they were looked for."""
+    """Local model servers that offered no model, with the URLs tried."""
     names = {choice.label.partition("/")[0] for choice in choices}
     return [
         f"{KNOWN_PROVIDERS[name].title} ({base.removesuffix('/v1')})"

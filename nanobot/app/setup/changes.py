@@ -1,4 +1,5 @@
-"""Changes of the configuration: keys, secrets in files of their own, a channel; whole or not."""
+"""Changes of the configuration (keys, secrets in separate files, a channel), applied entirely or
+not at all."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 
 
 class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be written: `keys` with their values, `removed` keys, `secrets` by the names of
-    their files in the home, a channel."""
+    """Changes to write: `keys` with their values, `removed` keys, `secrets` by their file names in
+    the home, a channel."""
 
     keys: Mapping[str, Any] = {}
     removed: tuple[str, ...] = ()
@@ -31,8 +32,8 @@ class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, values: Mapping[str, str | None]) -> SettingChanges:
-        """What was typed for keys. A secret goes into a file of its own, unless it says where it
-        is (${VARIABLE} or file:PATH). Raises UsageError for what is no key."""
+        """The changes for typed values. A secret goes into a separate file, unless the value refers
+        to one (${VARIABLE} or file:PATH). Raises UsageError for an unknown key."""
         keys: dict[str, Any] = {}
         secrets: dict[str, str] = {}
         for key, text in values.items():
@@ -51,8 +52,8 @@ class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
     def write(
         self, environ: Mapping[str, str], check: Callable[[Config], None] | None = None
     ) -> Path:
-        """Write it all. Returns config.toml. Raises as `configfile.put` does, or as `check` does of
-        the configuration that it would be; then nothing of it is there."""
+        """Write all changes. Returns config.toml. Raises as `configfile.put`, or as `check` does
+        for the resulting configuration; then nothing is written."""
         home = home_of(environ)
         before = {name: _content(home / name) for name in self.secrets}
         for name, secret in self.secrets.items():

@@ -1,4 +1,4 @@
-"""The first config.toml: what was chosen, and comments on what else there is."""
+"""The first config.toml: the chosen values, and comments about the rest."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ members = []
 
 
 def written(text: str, keys: Mapping[str, Any], channel: NewChannel | None = None) -> str:
-    """The text of config.toml ("": there is none yet) with these keys set and that channel in it;
-    all else stays. Raises ConfigError when that cannot be."""
+    """The text of config.toml ("": new) with these keys and that channel; all else is unchanged.
+    Raises ConfigError if that is not possible."""
     text = text or _WHOLE
     for key, value in keys.items():
         text = edited(text, key, value)
@@ -74,7 +74,7 @@ def written(text: str, keys: Mapping[str, Any], channel: NewChannel | None = Non
 
 
 def _block(path: str, channel: NewChannel) -> str:
-    """The table of a channel, with what its keys are."""
+    """The table of a channel, with comments on its keys."""
     setup = channel.setup
     more = f"; {setup.docs} says what else there is" if setup.docs else ""
     asks = {field.key: field.asks for field in setup.fields}

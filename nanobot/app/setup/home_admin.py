@@ -1,4 +1,4 @@
-"""What may be looked at and changed in a home, for the operations."""
+"""Views and changes of a home, for the operations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from nanobot.workspace.taint import TaintedFiles
 if TYPE_CHECKING:
     from nanobot.app.setup.new_channel import NewChannel
 
-# What is imported within the functions is needed when somebody changes something, and not before.
+# Modules imported within the functions are needed only for changes.
 
 _MEET_SECONDS = 60.0
 _GREETING = (
@@ -51,7 +51,7 @@ _GREETING = (
 
 
 class _LatestOnly:
-    """Who waits last is the one who waits: of two who read what a bot is told, each gets a part."""
+    """Only the latest caller waits: if two read a bot's updates, each gets only a part."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -59,7 +59,7 @@ class _LatestOnly:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Begins when whoever waited before is gone. Raises TimeoutError when another comes."""
+        """Begins when the earlier caller is gone. Raises TimeoutError when another comes."""
         async with asyncio.timeout(None) as patience:
             if self._latest is not None:
                 self._latest.reschedule(0)
@@ -73,9 +73,8 @@ class _LatestOnly:
 
 
 class LocalHome:
-    """The operations.home.HomeAdmin of one process. `live` is the configuration that it
-    works by, `states` says how its channels are; `restart`
-    begins its end, None where it cannot start again by itself."""
+    """The operations.home.HomeAdmin of one process. `live`: its current configuration; `states`:
+    returns the states of its channels; `restart`: begins its end, None if it cannot start again."""
 
     def __init__(  # noqa: PLR0913 - each is one part of the home
         self,
@@ -104,7 +103,7 @@ class LocalHome:
 
     @property
     def _config(self) -> Config:
-        """The configuration that holds now."""
+        """The current configuration."""
         return self._live.config
 
     # The configuration
@@ -138,18 +137,18 @@ class LocalHome:
 
     async def examine(self, *, fix: bool) -> list[Finding]:
         def examined() -> list[Finding]:
-            # The imports as well: they take most of a first examination.
+            # Includes the imports, which take most of a first examination.
             from nanobot.app.doctor.checks import every_finding  # noqa: PLC0415
 
             return asyncio.run(every_finding(self._environ, fix=fix))
 
-        # On a thread and a loop of its own: much of it waits for the disk.
+        # On a separate thread and loop, because much of it waits for the disk.
         return await asyncio.to_thread(examined)
 
     def restart(self) -> None:
         if self._restart is None:
             raise UsageError("only a gateway starts again by itself: leave this, and start it")
-        load(self._environ)  # what could not start again goes on instead
+        load(self._environ)  # if it could not start again, it continues instead
         self._restart()
 
     # Models
@@ -326,7 +325,7 @@ class LocalHome:
     async def _new_channel(
         self, channel: str, name: str, settings: Sequence[str]
     ) -> tuple[Config, NewChannel]:
-        """A channel to be, with all that it needs. Raises UsageError."""
+        """A new channel with everything it needs. Raises UsageError."""
         from nanobot.app.setup.new_channel import channel_of  # noqa: PLC0415
 
         config = await asyncio.to_thread(load, self._environ)
@@ -336,7 +335,7 @@ class LocalHome:
 
 
 async def _greeted(new: NewChannel, settings: ChannelSettings) -> tuple[bool, str]:
-    """Whether its owner was told that it is set up, and why not, if that was tried."""
+    """Whether its owner was told that it is set up, and the error if an attempt failed."""
     from nanobot.app.setup.probes import tell  # noqa: PLC0415
 
     address = new.chat_to_greet()

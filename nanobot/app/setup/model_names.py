@@ -1,4 +1,4 @@
-"""What a provider, a model, an address and a key may look like: why a typed one cannot be."""
+"""Checks of typed providers, models, URLs and keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOST_AND_PORT = re.compile(r"(localhost|[\w.-]+(?=:\d)|\[[0-9a-fA-F:]+\])(?::\d
 
 
 def wrong_provider(name: str) -> str:
-    """Why it is no name of a provider; "" if it is one."""
+    """Why it is not a provider's name; "" if it is one."""
     if _NAME.fullmatch(name):
         return ""
     if not name:
@@ -28,7 +28,7 @@ def wrong_provider(name: str) -> str:
 
 
 def wrong_model(name: str) -> str:
-    """Why it is no name of a model; "" if it may be one."""
+    """Why it is not a model's name; "" if it may be one."""
     if not name:
         return "The name of the model is missing."
     if is_url(name):
@@ -50,8 +50,8 @@ def wrong_label(label: str) -> str:
 
 
 def completed_address(text: str) -> str:
-    """An address with its scheme, which people leave out of HOST:PORT: http where the host is on
-    this machine or network, else https. Any other text as it is."""
+    """A URL with its scheme, which people omit in HOST:PORT: http if the host is on this machine or
+    network, else https. Any other text is unchanged."""
     match = _HOST_AND_PORT.match(text)
     if match is None:
         return text
@@ -66,7 +66,7 @@ def _is_near(host: str) -> bool:
 
 
 def wrong_address(text: str) -> str:
-    """Why it is no address of a server; "" if it may be one."""
+    """Why it is not a server's URL; "" if it may be one."""
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
@@ -80,7 +80,7 @@ def wrong_address(text: str) -> str:
 
 
 def wrong_key(text: str) -> str:
-    """Why it is no key; "" if it may be one."""
+    """Why it is not a key; "" if it may be one."""
     return "" if _KEY.fullmatch(text) else "A key has no blanks and only ASCII characters."
 
 

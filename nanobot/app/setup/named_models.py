@@ -1,4 +1,4 @@
-"""The models that keys of the configuration name: they are checked before they are written."""
+"""Checks models in configuration keys before they are written."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NAMES_A_MODEL = re.compile(
 
 
 async def check_named(keys: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Raises ConfigError or UsageError for one of these keys whose model nobody knows. A provider
-    may be without its key yet."""
+    """Raises ConfigError or UsageError if one of these keys has an unknown model. A provider may
+    still lack its key."""
     named = [value for key, value in keys.items() if _NAMES_A_MODEL.fullmatch(key)]
     labels = [label for value in named for label in ([value] if isinstance(value, str) else value)]
     if not any(labels):

@@ -1,4 +1,4 @@
-"""Connecting a channel: what its adapter wants to know, asked or given, tried before it is kept."""
+"""Connects a channel: the adapter's questions, asked or given, tested before they are saved."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from nanobot.seam.entry_points import CHANNELS, Plugins
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 _DOMAIN = re.compile(r"@(\w+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
-# Control characters, and bytes that a terminal sent and that are no UTF-8.
+# Control characters, and bytes from a terminal that are not UTF-8.
 _UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 class ChannelType(msgspec.Struct, frozen=True):
-    """A type of channel that is installed. `broken`: why it cannot be used."""
+    """An installed type of channel. `broken`: why it cannot be used."""
 
     name: str
     setup: Setup
@@ -35,7 +35,7 @@ class ChannelType(msgspec.Struct, frozen=True):
 
 
 def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
-    """What of them people are shown."""
+    """The types as people see them."""
     plugins = Plugins()
     return [
         ChannelTypeView(
@@ -66,7 +66,7 @@ def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
 
 
 def kinds(plugins: Plugins | None = None) -> list[ChannelType]:
-    """The types of channels that are installed, nanobot's own first."""
+    """The installed types of channels, nanobot's first."""
     plugins, types = plugins or Plugins(), []
     for name in plugins.names(CHANNELS):
         try:
@@ -77,11 +77,11 @@ def kinds(plugins: Plugins | None = None) -> list[ChannelType]:
 
 
 class NewChannel:
-    """A channel to be: what its table is to hold (`keys`, as written), the secrets that go into
-    files of their own, by their names in the home, and where its owner was met."""
+    """A channel to connect: its table (`keys`, as written), the secrets for separate files, by
+    their names in the home, and the chat where its owner was met."""
 
     def __init__(self, name: str, kind: str, setup: Setup, config: Config) -> None:
-        """Raises UsageError for a name that no table can have."""
+        """Raises UsageError for an invalid table name."""
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name[:60]!r} is no name of a channel: letters, digits, - and _")
         self.name = name
@@ -97,12 +97,12 @@ class NewChannel:
             self.keys["enabled"] = True
 
     def field(self, key: str) -> SetupField | None:
-        """What is known of a key in advance."""
+        """The adapter's description of a key."""
         return next((field for field in self.setup.fields if field.key == key), None)
 
     def put(self, key: str, text: str) -> None:
-        """Set a key to what a person typed: a secret, unless it says where that is (${VARIABLE} or
-        file:PATH), goes into a file. Raises UsageError for what cannot be its value."""
+        """Set a key to the text that a person typed. A secret goes into a file, unless the text
+        refers to one (${VARIABLE} or file:PATH). Raises UsageError for an invalid value."""
         if _UNFIT.search(text):
             raise UsageError(f"{key}: the text has characters in it that cannot be kept")
         field = self.field(key)
@@ -123,11 +123,11 @@ class NewChannel:
         return f"secrets/{self.name}.{key}"
 
     def has(self, key: str) -> bool:
-        """Whether the key is set, here or in the configuration before."""
+        """Whether the key is set, here or in the existing configuration."""
         return key in self.keys or key in self.existing.settings
 
     def usual(self, field: SetupField) -> str:
-        """What just Enter takes: what was said or configured before, else the usual."""
+        """The value for a bare Enter: given or configured before, else the default."""
         before = self.keys.get(field.key, self.existing.settings.get(field.key))
         if before is not None:
             if field.secret:
@@ -136,12 +136,12 @@ class NewChannel:
         return _DOMAIN.sub(lambda match: self._domain(match[1]), field.usual)
 
     def _domain(self, key: str) -> str:
-        """What follows the @ of an address, or the colon of a Matrix id."""
+        """The part after the @ of an address, or after the colon of a Matrix id."""
         text = str(self.keys.get(key, self.existing.settings.get(key, "")))
         return re.split("[@:]", text.lstrip("@"), maxsplit=1)[-1]
 
     def settings(self, config: Config, environ: Mapping[str, str]) -> ChannelSettings:
-        """The table as it would hold. Raises ConfigError for a reference to nothing."""
+        """The resulting table. Raises ConfigError for a reference to nothing."""
         shared = set(ChannelSettings.__struct_fields__)
         own = {
             key: self._resolved(key, value, config, environ)
@@ -163,15 +163,15 @@ class NewChannel:
         return follow(value, f"channels.{self.name}.{key}", config.home, environ)
 
     def chat_to_greet(self) -> Address | None:
-        """Where its new owner is told that it is set up; None where that is not known."""
+        """The chat to tell the new owner that it is set up; None if unknown."""
         owners = self.keys.get("owners", ())
         if self.owner_chat is None and self.setup.id_is_chat and owners:
             return Address(self.name, owners[-1])
         return self.owner_chat
 
     def own(self, owners: Sequence[str]) -> None:
-        """Name its owners; none: the only person there is, on a channel with one. Raises
-        UsageError for what is no id there."""
+        """Set its owners; none: the only person, on a channel with one. Raises UsageError for an
+        invalid id."""
         for owner in owners:
             if not re.fullmatch(self.setup.pattern, owner):
                 title, person = self.setup.title, self.setup.person
@@ -182,8 +182,8 @@ class NewChannel:
             self.keys["owners"] = list(owners)
 
     def complete(self, environ: Mapping[str, str]) -> None:
-        """Take what is not set from well-known variables and usual values. Raises UsageError naming
-        what is missing."""
+        """Fill unset keys from well-known variables and defaults. Raises UsageError naming the
+        missing ones."""
         for field in self.setup.fields:
             if field.optional or self.has(field.key):
                 continue
@@ -195,8 +195,8 @@ class NewChannel:
 
 
 def channel_of(channel: str, name: str, pairs: tuple[str, ...], config: Config) -> NewChannel:
-    """The channel of a command line: `channel` is a type or a table that is there, `name` the table
-    ("": that of the type), `given` are KEY=VALUE. Raises UsageError."""
+    """The channel of a command line: `channel` is a type or an existing table, `name` the table
+    ("": named like the type), `pairs` are KEY=VALUE. Raises UsageError."""
     table = name or channel
     existing = config.channels.get(table)
     kind = existing.type if existing is not None and not name else channel
@@ -216,5 +216,5 @@ def channel_of(channel: str, name: str, pairs: tuple[str, ...], config: Config) 
 
 
 def variable_of(field: SetupField, environ: Mapping[str, str]) -> str:
-    """The variable of the environment that holds a field already; "": none."""
+    """The environment variable that already holds a field; "": none."""
     return next((variable for variable in field.variables if environ.get(variable, "").strip()), "")

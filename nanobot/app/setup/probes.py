@@ -1,4 +1,4 @@
-"""Trying things before anybody depends on them: one tiny call to a model, one to a channel."""
+"""Tests before settings are saved: one tiny call to a model, one to a channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nanobot.system import SystemClock
 _MODEL_SECONDS = 90.0
 _CHANNEL_SECONDS = 20.0
 _QUESTION = ChatMessage(role="user", content="Answer with the one word: ready")
-# A model that thinks aloud needs some room before it answers.
+# A model that thinks first needs some room before its answer.
 _MAX_TOKENS = 256
 
 
@@ -66,8 +66,8 @@ async def try_channel(
     settings: ChannelSettings,
     web: WebSettings = WebSettings(),  # noqa: B008 - frozen
 ) -> Checked | None:
-    """Who the channel is on its platform; None if it cannot be checked without running it. `web`
-    has the public address, to which its platform sends requests where it sends any.
+    """The channel's identity on its platform; None if it cannot be checked without running it.
+    `web` has the public URL for platforms that send requests.
 
     Raises ConfigError, PluginBroken, BadCredentials or ChannelDown.
     """
@@ -87,7 +87,7 @@ async def try_channel(
 
 
 class _Met(Exception):
-    """Somebody wrote. Raised out of the intake, so that the message is not acknowledged: the
+    """A person wrote. Raised out of the intake, so that the message is not acknowledged: the
     gateway gets it again and answers it."""
 
     def __init__(self, message: InboundMessage) -> None:
@@ -96,13 +96,13 @@ class _Met(Exception):
 
 
 class _Doorkeeper:
-    """An intake that takes nothing in and tells who knocked, of those who are not among `known`."""
+    """An intake that admits nothing and reports the first sender who is not among `known`."""
 
     def __init__(self, ignored: Set[str]) -> None:
         self._ignored = ignored
 
     async def account(self, identity: str) -> None:
-        pass  # nothing is kept
+        pass  # nothing is stored
 
     async def cursor(self) -> str | None:
         return None
@@ -119,7 +119,7 @@ class _Doorkeeper:
         return CatchingUp(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        pass  # a send to the old id is told the new one
+        pass  # a send to the old id gets the new one
 
     def alive(self) -> None:
         pass
@@ -128,9 +128,8 @@ class _Doorkeeper:
 async def first_message(
     name: str, settings: ChannelSettings, seconds: float, ignored: Set[str] = frozenset()
 ) -> InboundMessage | None:
-    """What somebody writes to the channel first, besides those who are known; None if nobody does
-    in that time. It is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or
-    ChannelDown."""
+    """The first message to the channel, except from known people; None if none comes in that time.
+    It is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or ChannelDown."""
     channel = open_channel(name, settings)
     try:
         async with asyncio.timeout(seconds):
@@ -146,7 +145,7 @@ async def first_message(
 
 async def tell(name: str, settings: ChannelSettings, address: Address, text: str) -> None:
     """Send a text to a chat of the channel, at once. Raises ConfigError, PluginBroken,
-    BadCredentials or DeliveryError, also for no answer in time."""
+    BadCredentials or DeliveryError, also if no reply comes in time."""
     channel = open_channel(name, settings)
     message = OutboundMessage(address=address, text=text, key=f"greeting:{address}")
     try:

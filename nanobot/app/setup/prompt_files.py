@@ -1,4 +1,4 @@
-"""The files that the prompt is made of, as an owner edits them."""
+"""The files that make up the prompt, as an owner edits them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMORY = "memory/"
 
 
 class PromptFiles:
-    """AGENTS.md and its like, and the pages below memory/."""
+    """AGENTS.md and similar files, and the pages below memory/."""
 
     def __init__(self, workspace: Path, files: ConfinedFiles, taint: TaintedFiles) -> None:
         self._workspace = workspace
@@ -27,7 +27,7 @@ class PromptFiles:
         self._taint = taint
 
     async def listed(self) -> list[PromptFile]:
-        """All there are or may be, without their text."""
+        """All existing and possible files, without their text."""
         return await asyncio.to_thread(self._listed)
 
     def _listed(self) -> list[PromptFile]:
@@ -37,8 +37,8 @@ class PromptFiles:
         return [self._view(name) for name in names]
 
     async def read(self, name: str) -> PromptFile:
-        """One with its text. Raises UnknownId for what is no such file, NanobotError for what
-        cannot be read."""
+        """One with its text. Raises UnknownId for any other file, NanobotError if it cannot be
+        read."""
         return await asyncio.to_thread(self._read, _checked(name))
 
     def _read(self, name: str) -> PromptFile:
@@ -60,7 +60,7 @@ class PromptFiles:
         )
 
     async def write(self, name: str, text: str, digest: str) -> PromptFile:
-        """Write it whole. Raises NanobotError where it is not what `digest` says any more."""
+        """Replace its text. Raises NanobotError if the file no longer matches `digest`."""
         if len(text) > MOST_CHARS:
             raise UsageError(f"a file of the prompt has at most {MOST_CHARS:,} characters")
         name = _checked(name)

@@ -1,4 +1,4 @@
-"""What became of keys that were written."""
+"""The effects of written keys."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nanobot.operations.home import ChangedSettings
 def changed_settings(
     keys: Sequence[str], file: Path, changed: Mapping[str, Applies], environ: Mapping[str, str]
 ) -> ChangedSettings:
-    """The keys that were asked for, by what `changed` in the configuration of the process. A table
-    counts with what is below it."""
+    """The requested keys, with the effects in `changed` on the running process. A table includes
+    the keys below it."""
 
     def of(key: str) -> set[Applies]:
         return {when for name, when in changed.items() if f"{name}.".startswith(f"{key}.")}

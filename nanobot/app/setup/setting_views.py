@@ -1,5 +1,4 @@
-"""The keys of the configuration as people are shown them: what holds, what is written, and what
-each is for."""
+"""The configuration's keys for people: the current value, the written value, and the purpose."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ from nanobot.operations.home import SettingView
 
 
 def setting_views(config: Config, environ: Mapping[str, str], key: str) -> list[SettingView]:
-    """A key, or all below a table ("": all of them), of a process that works by `config`. Keys
-    without a value are among them. Raises UsageError for a key that is not there."""
+    """A key, or all below a table ("": all), of a process that works with `config`, including keys
+    without a value. Raises UsageError for an unknown key."""
     holds = dict(file.shown(config))
     written = {name: (value, source) for name, value, source in file.sourced(environ)}
     known = {item.name: item for item in (*keys_of(config), *keys_of(load(environ, unset={})))}

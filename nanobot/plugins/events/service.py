@@ -1,4 +1,4 @@
-"""What a gateway hears of its machine, as configured."""
+"""Events of the gateway's machine, as configured."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def triggers(
 
 
 class _EventPublisher:
-    """Takes what happened on the machine. Where nobody reads the answer, or an owner alone, the run
-    has the owners' memory: what is learnt of the machine is theirs."""
+    """Publishes events of the machine. If no one reads the answer, or only an owner, the run has
+    the owners' memory, because the machine is theirs."""
 
     def __init__(
         self, cron: CronService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]

@@ -21,7 +21,7 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.state import TriggerState
 
 HOOKS_WAITING = 1_000
-"""Deliveries of one hook that may wait to be acted upon."""
+"""Maximum number of a hook's deliveries that wait to be processed."""
 
 
 def deliveries(
@@ -71,5 +71,5 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
         session=hook.session,
         options=options,
         waiting=HOOKS_WAITING,
-        tainted=True,  # whoever can make the sender send decides what it says
+        tainted=True,  # whoever controls the sender controls the text
     )
