@@ -2,15 +2,15 @@
 
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
-|   |-- RunConflict         a run of that id was asked for with other input
-|   |-- NotAllowed          somebody in that role may not ask for it
-|   `-- UnknownId           what was named is not there                          exit 1
+|   |-- RunConflict         a run with that id exists and has other input
+|   |-- NotAllowed          the role does not allow the operation
+|   `-- UnknownId           there is no such id                                  exit 1
 |-- RunFailed               a run ended without an answer; `reason` names why  exit 1
 |-- NotServed               no process serves this home                          exit 1
-|-- Disconnected            the process that was asked is gone; ask it again     exit 1
+|-- Disconnected            the process is gone; repeat the request              exit 1
 |-- BlobMissing             the content of a file is gone, or damaged            exit 1
 |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
-|-- PluginBroken            what another package adds cannot be used             exit 1
+|-- PluginBroken            a plugin of another package cannot be used           exit 1
 |-- StoreError              the home or the database cannot be used              exit 4
 |   |-- StoreLocked         another process holds this home (pid, command)
 |   |-- StoreTooNew         written by a newer version
@@ -18,11 +18,11 @@ NanobotError
 |   |   `-- RowUnreadable   one row cannot be read; all others can
 |   |-- StoreForeign        its tables are not those of its revision
 |   |-- StoreUnwritable     disk full, read-only, no permission
-|   `-- Fenced              the lane has another owner now: drop what you were doing
-|-- OverBudget              a limit of spending allows no further model call      exit 1
-|-- ModelError              a model call failed for good                         exit 5
+|   `-- Fenced              the lane has another owner now: stop all work for it
+|-- OverBudget              a budget allows no further model call                exit 1
+|-- ModelError              a model call failed after every retry                exit 5
 |   |-- ModelUnreachable    no connection, or 5xx after every retry
-|   |-- ModelRefused        401, 403, 404, quota: asking again will not help
+|   |-- ModelRefused        401, 403, 404, quota: retrying will not help
 |   |-- ModelRateLimited    429 after every retry (carries retry_after)
 |   |-- ContextOverflow     the prompt does not fit the model
 |   |-- ModelProtocolError  the answer was not what the protocol promises
@@ -32,18 +32,18 @@ NanobotError
 |   |-- ToolDenied          this sender may not use this tool
 |   |-- ToolUnknown         no tool of that name
 |   `-- ToolTimeout         it took longer than allowed
-`-- ChannelError            a chat platform said no
+`-- ChannelError            a chat platform refused or failed
     |-- BadCredentials      the token is refused: stop this channel, keep the others
     |-- ChannelDown         the platform cannot be reached now: try again later
     `-- DeliveryError       one part could not be sent
         |-- NotSent         nothing was applied; try again (carries retry_after)
         |-- Refused         the platform refuses this message
-        |   `-- FormRefused what it is written in; its adapter renders it in an older form now
+        |   `-- FormRefused   its format; its adapter renders an older format now
         |-- ChatGone        the platform refuses this chat (blocked, deleted)
         |-- ThreadGone      the platform refuses this thread (closed, deleted), not its chat
-        |-- ChatMoved       the chat goes on under another id (carries it)
+        |-- ChatMoved       the chat has another id now (carries it)
         |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
-        |-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
+        |-- OutcomeUnknown  the request was sent, no reply came: it may have been applied
         `-- Uncertain       the platform cannot tell whether a part was applied
 """
 
