@@ -35,7 +35,7 @@ _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Every key that holds now, defaults too; secrets as ***. Raises ConfigError."""
+    """Every current key, including defaults; secrets as ***. Raises ConfigError."""
     return dict(shown(load(environ, unset={})))
 
 
@@ -49,7 +49,7 @@ def shown(config: Config) -> Iterator[tuple[str, Any]]:
 def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, msgspec.Struct):
         for key in value.__struct_fields__:
-            # What belongs to an adapter stands in its table, beside what all of them have.
+            # Settings of an adapter are written in its table, next to the keys of all adapters.
             below = path if key == OPEN else f"{path}.{key}"
             yield from _shown(below, getattr(value, key))
     elif isinstance(value, Mapping):
@@ -63,7 +63,7 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(item: Any) -> Any:
-    """One of a list, as TOML has it: what is not set is not there."""
+    """A list item as TOML has it: unset keys are left out."""
     if not isinstance(item, msgspec.Struct):
         return item
     fields = msgspec.to_builtins(item)
@@ -71,7 +71,7 @@ def _plain(item: Any) -> Any:
 
 
 def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
-    """The values of a key or of a table ("": all). Raises UsageError for one that is not there."""
+    """The values of a key or of a table ("": all). Raises UsageError for an unknown one."""
     every = values(environ)
     below = f"{key}."
     picked = {name: v for name, v in every.items() if name == key or name.startswith(below)}
@@ -84,7 +84,7 @@ def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
 
 
 def as_toml(value: Any) -> str:
-    """A value as the file would have it, on one line."""
+    """A value as in the file, on one line."""
     return str(tomlkit.item(value).as_string())
 
 
@@ -94,10 +94,10 @@ def as_json(value: Any) -> str:
 
 
 def put(environ: Mapping[str, str], changes: Mapping[str, str | list[str] | bool]) -> Path:
-    """Write keys into config.toml; comments and order stay. Returns the file.
+    """Write keys into config.toml; comments and order are kept. Returns the file.
 
-    Raises UsageError for a key nobody knows, ConfigError when the file would be wrong afterwards
-    in a way it was not before: then nothing is written.
+    Raises UsageError for an unknown key, and ConfigError if the file would get a new mistake: then
+    nothing is written.
     """
 
     def with_them(text: str) -> str:
@@ -114,8 +114,8 @@ def change(
     edit: Callable[[str], str],
     check: Callable[[Config], None] | None = None,
 ) -> Path:
-    """Write what `edit` makes of config.toml. Returns the file; raises as `put` does, or what
-    `check` raises of the configuration that it would be."""
+    """Write the result of `edit` to config.toml. Returns the file; raises as `put` does, or as
+    `check` does for the resulting configuration."""
     file = home_of(environ) / "config.toml"
     before = file.read_bytes() if file.exists() else b""
     after = edit(before.decode("utf-8-sig", "replace")).encode()
@@ -135,7 +135,7 @@ def change(
 
 
 def edited(text: str, key: str, value: Any) -> str:
-    """The text of a TOML file with one key set. Raises ConfigError when it cannot be."""
+    """The text of a TOML file with one key set. Raises ConfigError if that is not possible."""
     *path, last = parts_of(key)
     try:
         document = tomlkit.parse(text)
@@ -155,7 +155,7 @@ def edited(text: str, key: str, value: Any) -> str:
 
 
 def tree(text: str) -> Any:
-    """What the text of a TOML file holds; None if it is none."""
+    """The parsed text of a TOML file; None if it is invalid."""
     try:
         return tomlkit.parse(text).unwrap()
     except tomlkit.exceptions.TOMLKitError:
@@ -163,7 +163,7 @@ def tree(text: str) -> Any:
 
 
 def _added(text: str, table: str, line: str) -> str:
-    """The text with a line behind the last key of a table, above the comment of the next one:
+    """The text with a line after the last key of a table, above the comment of the next table:
     tomlkit would put it below."""
     lines = text.splitlines()
     heads = [n for n, item in enumerate(lines) if _HEAD.match(item)]
@@ -184,7 +184,7 @@ def _added(text: str, table: str, line: str) -> str:
 
 
 def typed_value(key: str, text: str) -> Any:
-    """What was typed as the type that the key wants; for a channel's own keys, as TOML reads it."""
+    """Typed text, converted to the key's type; for an adapter's keys, parsed as TOML."""
     hint = _hint(key)
     base = base_of(hint)
     if base is None:
@@ -208,7 +208,7 @@ def _toml(text: str) -> Any:
 
 
 def _hint(key: str) -> Any:
-    """The type of a key; None where only an adapter knows it, or nobody."""
+    """The type of a key; None if it is unknown or only an adapter knows it."""
     kind: Any = config_file()
     for part in key.split("."):
         kind = base_of(kind)
@@ -223,7 +223,7 @@ def _hint(key: str) -> Any:
 
 
 def write(file: Path, content: bytes) -> None:
-    """Replace a file at once, for its owner's eyes only. Raises StoreUnwritable."""
+    """Replace a file atomically, readable only by its owner. Raises StoreUnwritable."""
     target = file.resolve()
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -268,8 +268,8 @@ def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def sourced(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, Source]]:
-    """Every key that holds for the next start, with where it comes from: default, file or
-    environment; secrets as ***. Raises ConfigError."""
+    """Every key for the next start with its source: default, file or environment; secrets as ***.
+    Raises ConfigError."""
     file = home_of(environ) / "config.toml"
     written = set(_keys(tree(file.read_text("utf-8-sig", "replace")))) if file.exists() else set()
     for key, value in values(environ).items():
@@ -288,7 +288,7 @@ def _keys(table: Any, path: str = "") -> Iterator[str]:
 
 
 def without(text: str, key: str) -> str:
-    """The text of a TOML file with one key taken out. Raises UsageError if it is not in there."""
+    """The text of a TOML file without one key. Raises UsageError if the key is missing."""
     *path, last = parts_of(key)
     try:
         document = tomlkit.parse(text)

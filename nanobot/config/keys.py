@@ -1,5 +1,5 @@
-"""What is declared of each key of the configuration: what it is for, its type and limits, and
-whether a change of it takes effect at once."""
+"""Declarations of configuration keys: purpose, type, limits, and whether a change takes effect at
+once."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Kind: TypeAlias = Literal[
 
 
 class KeyDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as its table declares it. `about`: a sentence for people. `choices`: all values that
-    there may be, of a list those of its items. `least` and `most`: the range of a number; `above`:
-    it has to be more than `least`. `applies`: when a change takes effect."""
+    """A key as its table declares it. `about`: a sentence for people. `choices`: all valid values,
+    of a list those of its items. `least` and `most`: the range of a number; `above`: it must be
+    more than `least`. `applies`: when a change takes effect."""
 
     about: str
     kind: Kind
@@ -38,8 +38,7 @@ class KeyDeclaration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """A key with its value. `declared` None: only the adapter or package that it belongs to knows
-    it."""
+    """A key with its value. `declared` None: only its adapter or package knows it."""
 
     name: str
     value: Any
@@ -48,7 +47,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keys_of(config: Config) -> Iterator[Key]:
-    """Every key of a configuration, those without a value too; secrets as they are."""
+    """Every key of a configuration, also those without a value; secrets unmasked."""
     whole = config_file()
     declared = declarations(whole)
     for name in whole.__struct_fields__:
@@ -57,7 +56,7 @@ def keys_of(config: Config) -> Iterator[Key]:
 
 
 def differing(old: Config, new: Config) -> dict[str, Applies]:
-    """The keys whose values differ, with when such a change takes effect."""
+    """The keys with different values, and when such a change takes effect."""
     before = {key.name: key for key in keys_of(old)}
     after = {key.name: key for key in keys_of(new)}
     nothing = object()
@@ -69,7 +68,7 @@ def differing(old: Config, new: Config) -> dict[str, Applies]:
 
 
 def with_live_keys(old: Config, new: Config) -> Config:
-    """The old configuration with the keys of the new one that take effect at once."""
+    """The old configuration with the new values of live keys."""
     tables = {name: _merged(getattr(old, name), getattr(new, name)) for name in _tables()}
     declared = declarations(config_file())
     for name, table in tables.items():
@@ -95,7 +94,7 @@ def _value(key: Key | None, nothing: object) -> Any:
 
 
 def _merged(old: Any, new: Any) -> Any:
-    """A table with the keys of the new one that take effect at once; None: it is no table."""
+    """A table with the new values of live keys; None: it is no table."""
     if not isinstance(old, Settings):
         return None
     values = {}
@@ -109,7 +108,7 @@ def _merged(old: Any, new: Any) -> Any:
 def _keys(path: str, value: Any, table: type[Settings], declared: KeyDeclaration) -> Iterator[Key]:
     if isinstance(value, Settings):
         for name, own in declarations(type(value)).items():
-            # What belongs to an adapter stands in its table, beside what all of them have.
+            # Settings of an adapter are written in its table, next to the keys of all adapters.
             below = path if name == OPEN else f"{path}.{name}"
             yield from _keys(below, getattr(value, name), type(value), own)
     elif isinstance(value, Mapping) and value:
@@ -121,7 +120,7 @@ def _keys(path: str, value: Any, table: type[Settings], declared: KeyDeclaration
 
 
 def _unknown(declared: KeyDeclaration) -> KeyDeclaration:
-    """What holds for what a table by names has below it, if that declares nothing itself."""
+    """The declaration of keys below a table with free names, if they have none."""
     return KeyDeclaration(about="", kind="table", applies=declared.applies, default=None)
 
 

@@ -1,8 +1,8 @@
 """The configuration: read once from `config.toml` and the environment, checked, then frozen.
 
-This module is the only reader of either. Whatever is wrong stops the start with a ConfigError
-that names the place, the key, what was found, what is allowed and what to do; a key nobody knows
-is only a warning. Secrets appear in no repr and in no error.
+Only this module reads them. Any mistake stops the start with a ConfigError that names the place,
+the key, the value found, the valid values and the remedy; an unknown key is only a warning. Secrets
+appear in no repr and in no error.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 def load(environ: Mapping[str, str], unset: dict[str, str] | None = None) -> Config:
-    """The configuration of the home that `environ` names. A missing file means defaults.
+    """The configuration of the home in `environ`. A missing file means defaults.
 
-    A command beside a gateway often lacks the gateway's secrets: with `unset`, a reference to a
-    variable or file that is missing stays as written; the key and the error's text are put there.
+    A command often lacks the secrets of the gateway: with `unset`, a reference to a missing
+    variable or file stays as written, and the key and the error's text are added there.
 
-    Raises ConfigError; reads nothing but `config.toml` and the files that its secrets refer to.
+    Raises ConfigError; reads only `config.toml` and the files that its secrets refer to.
     """
     home = home_of(environ)
     file = home / "config.toml"
@@ -56,8 +56,8 @@ def load(environ: Mapping[str, str], unset: dict[str, str] | None = None) -> Con
 
 
 def load_without_channels(environ: Mapping[str, str]) -> Config:
-    """The configuration for a process that serves neither channels nor hooks, so that it needs
-    none of their secrets. Raises ConfigError."""
+    """The configuration for a process without channels and hooks, which needs none of their
+    secrets. Raises ConfigError."""
     unset: dict[str, str] = {}
     config = load(environ, unset)
     for key, text in unset.items():
@@ -69,8 +69,8 @@ def load_without_channels(environ: Mapping[str, str]) -> Config:
 def survey(
     environ: Mapping[str, str], text: bytes | None = None
 ) -> tuple[list[str], Config | None]:
-    """Everything that is wrong with the configuration, each a sentence with its place and key, and
-    what could be read all the same (None: nothing). `text`: instead of what `config.toml` holds."""
+    """Every mistake in the configuration, each a sentence with its place and key, and the readable
+    part (None: nothing). `text` replaces the contents of `config.toml`."""
     problems: list[str] = []
     try:
         home = home_of(environ)
@@ -83,7 +83,7 @@ def survey(
 
 def _config(home: Path, file: Path, reader: Reader, tree: dict[str, Any]) -> Config:
     reader.overlay(tree)
-    with suppress(ConfigError):  # said below
+    with suppress(ConfigError):  # reported below
         lenient = Reader(home, file, reader.environ, [])
         reader.off = lenient.table(PluginsSettings, tree.get("plugins", {}), "plugins").off
     try:
@@ -115,7 +115,7 @@ def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: 
     if not url:
         return f"sqlite:///{home / 'state.db'}"
     if url.startswith("sqlite:///") and url != "sqlite:///:memory:":
-        # SQLAlchemy would take a relative path from wherever the process was started.
+        # SQLAlchemy would resolve a relative path from the process's current folder.
         return f"sqlite:///{home / Path(url.removeprefix('sqlite:///')).expanduser()}"
     if url.startswith("sqlite:///"):
         return url
@@ -126,7 +126,7 @@ def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: 
 
 
 def _with_schema(url: str, reader: Reader, raw: Any, name: str) -> str:
-    """What the connections of the URL see is in that schema alone."""
+    """Connections of the URL see only that schema."""
     if not name:
         return url
     if not _SCHEMA.fullmatch(name):

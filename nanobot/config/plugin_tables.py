@@ -1,4 +1,4 @@
-"""The tables of plugins: each is named like its plugin, and is like a table of the core."""
+"""The tables of plugins: each has its plugin's name, and works like a table of the core."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def plugins() -> Installed:
 
 
 def config_file() -> type[ConfigFile]:
-    """All that config.toml may hold: the tables of the core, and those of the plugins."""
+    """The struct of config.toml: the tables of the core, and those of plugins."""
     installed = plugins()
     return _whole(installed, tuple(installed.found))
 
 
 def plugin_tables() -> Mapping[str, type[Settings]]:
     """The tables of plugins, by name."""
-    config_file()  # leaves out those that cannot be read
+    config_file()  # leaves out unreadable ones
     return {
         name: found.plugin.settings
         for name, found in plugins().found.items()
@@ -78,14 +78,14 @@ def _default(found: FoundPlugin) -> Settings | Mapping[str, Settings] | None:
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """The plugins that are on, in their order, and why each of the others is off."""
+    """The enabled plugins in order, and why each of the others is off."""
 
     on: Mapping[str, Any]
     off: Mapping[str, str]
 
 
 def switched(config: Config) -> Switched:
-    """Which of the installed plugins are on."""
+    """Which installed plugins are on."""
     config_file()
     on: dict[str, FoundPlugin] = {}
     off: dict[str, str] = {}
@@ -100,7 +100,7 @@ def switched(config: Config) -> Switched:
 
 
 def _off(found: FoundPlugin, config: Config, on: Mapping[str, FoundPlugin]) -> str:
-    """Why a plugin is off; those that it requires were looked at before."""
+    """Why a plugin is off, after checking those that it requires."""
     plugin = found.plugin
     if plugin.name in config.plugins.off:
         return f"It is switched off: nanobot plugins on {plugin.name}"

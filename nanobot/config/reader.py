@@ -1,7 +1,7 @@
-"""Reading tables of the configuration: from a file's tree, overlaid with the environment.
+"""Reads tables of the configuration from a file's tree, overlaid with the environment.
 
-What there is to read, the structs of `nanobot.config.settings` say. What is wrong is a ConfigError
-that names the place, the key, what it is and what is allowed; a key nobody knows is only a warning.
+The structs of `nanobot.config.settings` define the keys. A mistake is a ConfigError that names the
+place, the key, its value and the valid values; an unknown key is only a warning.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _DESIGNED = {
     "AGENT_DECISION_TIMEOUT_SECONDS": "agent.decision.timeout_seconds",
     "AGENT_DECISION_FALLBACK_MODE": "agent.decision.fallback_mode",
 }
-"""Variables of a design that nanobot follows, with their keys. They may be another program's, so
-they are not read."""
+"""Variables of another design that nanobot follows, with our keys. They may belong to another
+program, so they are not read."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _IDS = (".owners", ".members", ".guests")
 OPEN = "settings"
-"""The field that holds what belongs to an adapter: it is written among the keys of its table."""
+"""The field for an adapter's settings, which are written among the keys of its table."""
 
 
 class Reader:
-    """One load. What is wrong is raised, or noted in `problems` and left out. A reference to a
-    variable or file that is missing is raised too, or noted in `unset` and left as written."""
+    """One load. A mistake is raised, or noted in `problems` and its key left out. A reference to a
+    missing variable or file is raised too, or noted in `unset` and left as written."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Reader:
     ) -> None:
         self.warnings: list[str] = []
         self.off: tuple[str, ...] = ()
-        """The plugins that are switched off."""
+        """The disabled plugins."""
         self._home = home
         self._file = file
         self.environ = environ
@@ -76,7 +76,7 @@ class Reader:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Within, what is wrong is noted if it is not to be raised."""
+        """While inside, note mistakes if they are not to be raised."""
         try:
             yield
         except ConfigError as error:
@@ -87,7 +87,7 @@ class Reader:
     # The environment
 
     def overlay(self, tree: dict[str, Any]) -> None:
-        """Put what the environment says over what the file says. An empty variable is not set."""
+        """Let the environment override the file. An empty variable counts as unset."""
         for variable in sorted(self.environ):
             text = self.environ[variable]
             if not variable.startswith(_PREFIX) or variable in _NOT_KEYS or not text:
@@ -150,8 +150,8 @@ class Reader:
             raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.expected) from None
 
     def _strangers(self, kind: type[Settings], others: Mapping[str, Any], path: str) -> None:
-        """A warning for each key that nobody knows; an error where it could be a limit, or is a
-        table whose name is mistyped: everything in it would be ignored."""
+        """Warn about each unknown key. Raise an error if it could be a limit or is a table with a
+        mistyped name, because all of its keys would be ignored."""
         prefix = f"{path}." if path else ""
         fields = [name for name in kind.__struct_fields__ if name != OPEN]
         for key, value in others.items():
@@ -169,7 +169,7 @@ class Reader:
                 self._unknown(prefix + key, [prefix + name for name in fields], value)
 
     def _is_open(self, kind: type[Settings], items: Mapping[str, Any], path: str) -> bool:
-        """Whether the table has keys of an adapter: those of providers only with another package's
+        """Whether the table has keys of an adapter: a provider's does only with another package's
         client."""
         if kind is not ProviderSettings:
             return True
@@ -188,7 +188,7 @@ class Reader:
     def _adapters(
         self, kind: type[Settings], others: Mapping[str, Any], prefix: str
     ) -> dict[str, Any]:
-        """What belongs to an adapter; a warning for what may be a slip."""
+        """The settings of an adapter, with a warning for a possible mistyping."""
         settings = {}
         for key, value in others.items():
             near = get_close_matches(key, kind.__struct_fields__, n=1, cutoff=0.8)
@@ -223,7 +223,7 @@ class Reader:
         return tables
 
     def _is_on(self, kind: type[Settings], table: Any, path: str) -> bool:
-        """Whether a thing with a name of its own is switched on."""
+        """Whether a named table is enabled."""
         fields = _fields(kind)
         if path.count(".") > 1 or "enabled" not in fields:
             return True
@@ -245,11 +245,11 @@ class Reader:
         return table if table is not None else {} if named else kind()
 
     def _lenient(self) -> Reader:
-        """For what is off: it must not stop the start, so what is wrong in it is left out."""
+        """For disabled tables: mistakes are left out, because they must not stop the start."""
         return Reader(self._home, self._file, self.environ, [])
 
     def _check_name(self, name: str, path: str) -> None:
-        # The users of terminal and page are owners: no platform may pose as their channels.
+        # Terminal and page users are owners: no platform may use these channel names.
         reserved = path == "channels" and name in (TERMINAL, WEB)
         if reserved or not _NAME.fullmatch(name):
             raise ConfigError(
@@ -289,19 +289,19 @@ class Reader:
             converted = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
             converted = nan
-        if converted != converted:  # not a number: no bound refuses it
+        if converted != converted:  # NaN: no bound refuses it
             raise self.wrong(key, raw, allowed(field.type), default=field.default)
         return converted
 
     def _resolved(self, raw: Any, key: str) -> tuple[Any, bool]:
-        """The value itself, and whether it is text without a type of its own."""
+        """The value, and whether it is text that takes the type of its key."""
         text = raw.text if isinstance(raw, EnvironmentText) else raw
         if not isinstance(text, str):
             return text, False
         try:
             value = follow(text, f"{self._place(raw)}: {key}", self._home, self.environ)
         except UnsetReference as error:
-            # Keys without a table say which database and folders are meant: never left open.
+            # Keys outside tables choose the database and folders: always resolved.
             if self._unset is None or "." not in key:
                 raise
             self._unset[key] = str(error)
@@ -310,12 +310,12 @@ class Reader:
             raise self.wrong(key, raw, "text in UTF-8 without zero bytes")
         return value, isinstance(raw, EnvironmentText) or value is not text
 
-    # What is said
+    # Messages
 
     def _unknown(self, key: str, keys: list[str], raw: Any) -> None:
         last = key.rpartition(".")[2]
         same = [other for other in _every_key() if other.rpartition(".")[2] == last]
-        # Several tables have a key of that name: most likely the agent's is meant.
+        # Several tables have a key with that name: most likely the agent's is meant.
         same = same if len(same) == 1 else [other for other in same if other == f"agent.{last}"]
         near = get_close_matches(key, keys, n=1) or same
         hint = f"; did you mean {near[0]}?" if near else "."
@@ -324,7 +324,7 @@ class Reader:
         )
 
     def wrong(self, key: str, raw: Any, expected: str, *, default: Any = None) -> ConfigError:
-        """The error that says what a key is and what it must be."""
+        """The error that gives a key's value and the valid ones."""
         value = raw.text if isinstance(raw, EnvironmentText) else raw
         remedy = "Correct it"
         if isinstance(default, str | int | float) and default != "":
@@ -338,13 +338,13 @@ class Reader:
         if isinstance(raw, EnvironmentText):
             return f"environment variable {raw.variable}"
         if isinstance(raw, dict) and raw:
-            # A table that only variables made is theirs; else it is the file's.
+            # A table that only variables created is theirs; otherwise it is the file's.
             return next(iter(sorted(map(self._place, raw.values()), key=str(self._file).__ne__)))
         return str(self._file)
 
 
 def _table_kind(hint: Any) -> tuple[type[Settings] | None, Any]:
-    """The struct that a field is a table of, and whether it holds several: by name (Mapping) or in
+    """The struct of a field that is a table, and whether it holds several: by name (Mapping) or in
     a list (tuple)."""
     base = base_of(hint)
     each = get_origin(base)
@@ -358,7 +358,7 @@ def _table_kind(hint: Any) -> tuple[type[Settings] | None, Any]:
 
 
 def _leads_to_a_key(parts: list[str]) -> bool:
-    """Whether the parts of a variable's name end at a key, known or not, of a table there is."""
+    """Whether a variable's name ends at a key, known or not, of a known table."""
     *tables, key = parts
     kind: type[Settings] | None = config_file()
     each: Any = None
@@ -378,17 +378,17 @@ def _types(kind: type[Settings] | None) -> dict[str, Any]:
 
 @cache
 def _fields(kind: type[Settings]) -> Mapping[str, msgspec.structs.FieldInfo]:
-    """Evaluating what is annotated takes most of a load."""
+    """Cached: evaluating the annotations takes most of a load."""
     return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
 def _names_are_ours(path: str) -> bool:
-    """Whether the tables below a path are named by whoever writes them, and not by a platform."""
+    """Whether people, and not a platform, choose the names of the tables below a path."""
     return "." not in path or path.startswith("events.")
 
 
 def _every_key(kind: type[Settings] | None = None, path: str = "") -> list[str]:
-    """The keys whose names are known in advance, dotted."""
+    """The dotted keys whose names are known in advance."""
     keys = []
     for field in _fields(kind or config_file()).values():
         below, each = _table_kind(field.type)
