@@ -48,8 +48,8 @@ from nanobot.plugins.events.settings import (
     UnitsSettings,
 )
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
-from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings

@@ -34,10 +34,10 @@ limit link list lite llm log login loop manager mark mcp me message met meta met
 name native new notice notify object open option origin output overflow overview page pair path
 payload person position post price profile provenance push quarantined quiet registry reload
 reloaded remember reply report request reset response restart result retention row rpc rule said
-say schema search second security send sender sent server setting show snapshot socket span spec start
-started state status stop store stream subagent subscription summary taken test text token total
-transcription tried type undelivered undone unreachable url use user vector verdict version view
-voice warning web word
+say schema search second security send sender sent server setting show snapshot socket span spec
+start started state status stop store stream subagent subscription summary taken test text token
+total transcription tried type undelivered undone unreachable url use user vector verdict version
+view voice warning web word
 """
 ORDINARY = frozenset(ORDINARY_WORDS.split())
 """Words that mean here what they mean everywhere, and adjectives of other words."""

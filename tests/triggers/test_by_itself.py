@@ -32,8 +32,8 @@ from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
-from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.digests import DIGEST
+from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
