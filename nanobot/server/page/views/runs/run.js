@@ -50,16 +50,15 @@ function Bar({ piece, from, whole }) {
   const left = Math.min((100 * (piece.start - from)) / whole, 99.4);
   const name = ["queue", "idle"].includes(piece.kind) ? "" : piece.name;
   return html`
-    <li class=${`of-${piece.kind} ${["failed", "cut off"].includes(piece.outcome ?? "") ? "bad" : ""}`}>
+    <li
+      class=${`of-${piece.kind} ${["failed", "cut off"].includes(piece.outcome ?? "") ? "bad" : ""}`}
+    >
       <span class="what">
-        <b>${t(KINDS[piece.kind])}</b>
-        ${" "}${name}
+        <b>${t(KINDS[piece.kind])}</b> ${name}
         <small>${details(piece)}</small>
       </span>
       <span class="bar" aria-hidden="true">
-        <i
-          style=${{ left: `${left}%`, width: `${Math.max((100 * lasted) / whole, 0.6)}%` }}
-        ></i>
+        <i style=${{ left: `${left}%`, width: `${Math.max((100 * lasted) / whole, 0.6)}%` }}></i>
       </span>
       <span class="time">${duration(lasted * 1_000)}</span>
     </li>
@@ -77,16 +76,12 @@ function Waterfall({ times }) {
     <section class="card waterfall" aria-label=${t("What took how long")}>
       ${times.where && html`<p class="where">${times.where}</p>`}
       <ol>
-        ${shown.map((piece) => html`
-          <${Bar} piece=${piece} from=${times.start} whole=${whole} />
-        `)}
+        ${shown.map((piece) => html`<${Bar} piece=${piece} from=${times.start} whole=${whole} />`)}
       </ol>
       ${!pieces.length && html`<p>${t("Nothing happened yet")}</p>`}
       ${pieces.length > shown.length && html`
         <p class="older">
-          <${Button} onClick=${() => setAll(true)}>
-            ${t("Show all {n}", { n: pieces.length })}
-          <//>
+          <${Button} onClick=${() => setAll(true)}>${t("Show all {n}", { n: pieces.length })}<//>
         </p>
       `}
     </section>
