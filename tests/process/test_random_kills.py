@@ -43,7 +43,10 @@ _QUESTION = re.compile(r"\(#\d+\)")
 
 
 def script(body: Body) -> Answer | None:
-    """Say the name of the last message, after the call that it wishes for."""
+    """Say the name of the last message, after the call that it wishes for.
+
+    A run that a kill cut off may take in the next message: its answer names both.
+    """
     messages = body["messages"]
     mine = [(at, found) for at, each in enumerate(messages) if (found := _wish(each))]
     if not mine:
@@ -51,6 +54,11 @@ def script(body: Body) -> Answer | None:
     at, found = mine[-1]
     name, kind = f"c{found[1]}n{found[2]}", found[3]
     words = " ".join(f"{name}x{number}" for number in range(8))
+    before = mine[-2][1] if len(mine) > 1 else found
+    earlier = f"c{before[1]}n{before[2]}"
+    answers = (str(each["content"]) for each in messages if each["role"] == "assistant")
+    if earlier != name and not any(f"{earlier} ends" in answer for answer in answers):
+        words += f" {earlier} ends " + words.replace(name, earlier)
     if kind in ("look", "approve") and not any(m["role"] == "tool" for m in messages[at:]):
         call = ("list_dir", '{"path": "."}')
         if kind == "approve":
