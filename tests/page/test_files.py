@@ -22,6 +22,7 @@ PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
 CHECKS = PAGE.parents[2] / "requirements" / "page"
 VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
 OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
+PLUGINS = sorted((PAGE.parents[1] / "plugins").rglob("*.js"))
 FIRST = 300_000
 """Bytes that the first view may have."""
 
@@ -109,7 +110,7 @@ def test_every_text_of_the_page_is_there_in_chinese() -> None:
     translated = set(re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE))
     texts = {
         text
-        for file in OURS
+        for file in (*OURS, *PLUGINS)
         for text in re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text("utf-8"))
     }
     assert len(texts) > 200

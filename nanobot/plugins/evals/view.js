@@ -19,18 +19,18 @@ export default (kit) => {
         </tr>
       </thead>
       <tbody>
-        ${evaluation.results.map(
-          (result) => html`
-            <tr>
-              <td>${result.case}</td>
-              <td>${result.model}</td>
-              <td>${mark(result.state)} ${result.passed}/${result.runs}</td>
-              <td class="number">${dollars(result.cost)}</td>
-              <td class="number">${result.seconds.toFixed(1)} s</td>
-              <td class="wide">${result.why}</td>
-            </tr>
-          `,
-        )}
+        ${evaluation.results.map((result) => html`
+          <tr>
+            <td>${result.case}</td>
+            <td>${result.model}</td>
+            <td>
+              ${mark(result.state)} ${result.passed}/${result.runs}
+            </td>
+            <td class="number">${dollars(result.cost)}</td>
+            <td class="number">${result.seconds.toFixed(1)} s</td>
+            <td class="wide">${result.why}</td>
+          </tr>
+        `)}
       </tbody>
     </table>
     ${evaluation.stopped && html`<p>${evaluation.stopped}</p>`}
@@ -40,19 +40,19 @@ export default (kit) => {
     <h2>${t("Cases")}</h2>
     <table class="list" data-evals="cases">
       <tbody>
-        ${cases.map(
-          (each) => html`
-            <tr>
-              <td>${each.name}</td>
-              <td class="wide">${each.checks.join("; ")}</td>
-              <td>
-                ${Object.entries(each.last).map(
-                  ([model, state]) => html`<div>${mark(state)} ${model}</div>`,
-                )}
-              </td>
-            </tr>
-          `,
-        )}
+        ${cases.map((each) => html`
+          <tr>
+            <td>${each.name}</td>
+            <td class="wide">${each.checks.join("; ")}</td>
+            <td>
+              ${Object.entries(each.last).map(([model, state]) => html`
+                <div>
+                  ${mark(state)} ${model}
+                </div>
+              `)}
+            </td>
+          </tr>
+        `)}
       </tbody>
     </table>
   `;
@@ -61,25 +61,28 @@ export default (kit) => {
     <h2>${t("Rejected answers")}</h2>
     <table class="list" data-evals="rejected">
       <tbody>
-        ${answers.map(
-          (each) => html`
-            <tr>
-              <td><code>${each.run_id}</code></td>
-              <td class="wide">${each.text}</td>
-              <td>
-                ${each.case
-                  ? each.case
-                  : html`<${Button}
-                      onClick=${async () => {
-                        await change("evals add", { run: each.run_id });
-                        again();
-                      }}
-                      >${t("Make a case of this answer")}<//
-                    >`}
-              </td>
-            </tr>
-          `,
-        )}
+        ${answers.map((each) => html`
+          <tr>
+            <td>
+              <code>${each.run_id}</code>
+            </td>
+            <td class="wide">${each.text}</td>
+            <td>
+              ${each.case ? (
+                each.case
+              ) : html`
+                <${Button}
+                  onClick=${async () => {
+                    await change("evals add", { run: each.run_id });
+                    again();
+                  }}
+                >
+                  ${t("Make a case of this answer")}
+                <//>
+              `}
+            </td>
+          </tr>
+        `)}
       </tbody>
     </table>
   `;
@@ -99,22 +102,24 @@ export default (kit) => {
     };
     return html`
       <${Head} title=${t("Evals")} about=${t("Regression tests of answers.")}>
-        <${Button} icon="play" onClick=${run}>${t("Run now")}<//>
+        <${Button} icon="play" onClick=${run}>
+          ${t("Run now")}
+        <//>
       <//>
       <${Fetched} of=${cases}>
         ${(found) =>
-          found.length
-            ? html`<${Cases} cases=${found} />`
-            : html`<${Empty} title=${t("No cases yet")}
-                >${t("Make one of a rejected answer below, or run: nanobot evals add RUN")}<//
-              >`}
+          found.length ? html`<${Cases} cases=${found} />` : html`
+            <${Empty} title=${t("No cases yet")}>
+              ${t("Make one of a rejected answer below, or run: nanobot evals add RUN")}
+            <//>
+          `
+        }
       <//>
       <${Fetched} of=${last}>
         ${(found) => (found.length ? html`<${Results} evaluation=${found[0]} />` : null)}
       <//>
       <${Fetched} of=${rejected}>
-        ${(found) =>
-          found.length ? html`<${Rejected} answers=${found} again=${again} />` : null}
+        ${(found) => (found.length ? html`<${Rejected} answers=${found} again=${again} />` : null)}
       <//>
     `;
   };
