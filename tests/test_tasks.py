@@ -44,6 +44,7 @@ HANDLED = {
     "triggers/cron/service.py:cron: timer": "`CronService.run` is supervised",
     "triggers/cron/service.py:cron: wait": "it sleeps",
     "triggers/cron/service.py:cron: changes": "it waits",
+    "plugins/evals/evaluation.py:evals: attempt": "the caller's operation fails",
     "plugins/events/trigger.py:events: wait": "it sleeps",
     "plugins/events/trigger.py:events: news": "it waits",
     "server/web_server.py:web: a connection": "its first statement is a boundary",

@@ -179,14 +179,8 @@ class _Assembly:
         http = HttpService(config, clock, self.machine.redact, taking, tokens, str(self.roles))
         self.plugged.offers.add({Http: http})
         scheduler = self._scheduler(triggers)
-        self.peer_state.peers = peers_of(
-            self.store,
-            bus,
-            clock,
-            self.roles,
-            agent.worker,
-            (self.records, channels, scheduler, self.cron.look_at_all),
-        )
+        met = (self.records, channels, scheduler, self.cron.look_at_all)
+        self.peer_state.peers = peers_of(self.store, bus, clock, self.roles, agent.worker, met)
         engine = self._engine(
             agent,
             background.starter,

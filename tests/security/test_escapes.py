@@ -34,6 +34,7 @@ LISTED = {
     "tools history": (),
     "audit verify": (),
     "plugins list": (),
+    "runs now": (),
     "pair list": (),
     "skills list": (),
     "skills show": (("planted",),),

@@ -124,7 +124,7 @@ class Evaluator:
         tasks: list[asyncio.Task[AttemptView]] = []
         try:
             async with asyncio.TaskGroup() as group:
-                tasks += [group.create_task(job) for job in jobs]
+                tasks += [group.create_task(job, name="evals: attempt") for job in jobs]
         except BaseExceptionGroup as several:
             raise _first(several) from None
         made = [task.result() for task in tasks]

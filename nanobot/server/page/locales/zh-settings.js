@@ -326,6 +326,7 @@ export default {
   "calls": "次",
   "days": "天",
   "h": "点",
+  "How the log is written on standard error.": "标准错误输出上的日志格式。",
   "Which capabilities are on.": "启用哪些功能。",
   "Plugins that are switched off, by name.": "已关闭的插件（按名称）。",
 };

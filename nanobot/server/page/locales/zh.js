@@ -593,6 +593,7 @@ export default {
   "Passed": "通过",
   "Regression tests of answers.": "回答的回归测试。",
   "Rejected answers": "被否定的回答",
+  "Time": "时间",
   "Run now": "立即运行",
   "Why": "原因",
 };

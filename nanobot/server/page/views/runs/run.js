@@ -48,11 +48,10 @@ const details = ({ first_ms = 0, tokens_in = 0, tokens_out = 0, cost, outcome })
 function Bar({ piece, from, whole }) {
   const lasted = piece.end - piece.start;
   const left = Math.min((100 * (piece.start - from)) / whole, 99.4);
+  const bad = ["failed", "cut off"].includes(piece.outcome ?? "") ? "bad" : "";
   const name = ["queue", "idle"].includes(piece.kind) ? "" : piece.name;
   return html`
-    <li
-      class=${`of-${piece.kind} ${["failed", "cut off"].includes(piece.outcome ?? "") ? "bad" : ""}`}
-    >
+    <li class=${`of-${piece.kind} ${bad}`}>
       <span class="what">
         <b>${t(KINDS[piece.kind])}</b> ${name}
         <small>${details(piece)}</small>
@@ -65,7 +64,10 @@ function Bar({ piece, from, whole }) {
   `;
 }
 
-/** What the run did, when and for how long; of many pieces the longest. @param {{ times: Times }} props */
+/**
+ * What the run did, when and for how long; of many pieces the longest.
+ * @param {{ times: Times }} props
+ */
 function Waterfall({ times }) {
   const [all, setAll] = useState(false);
   const pieces = times.pieces ?? [];
