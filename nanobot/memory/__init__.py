@@ -1,1 +1,1 @@
-"""Memory: what is known of a person or a group beyond their conversation."""
+"""Memory: facts about a person or a group that outlive one conversation."""

@@ -1,4 +1,4 @@
-"""Conversations as people find them again: by their titles, their marks and what was said there."""
+"""The list of conversations: titles, pins, archive and full-text search."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from nanobot.session.views import RunView, SessionView
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """Something said in a session, with the sentence around the words that were searched for:
-    `before`, `match` and `after` it. `seq` is its entry; `by` is the person who said it, "" if the
-    assistant did. Hits before `id` are the next page."""
+    """A search hit: a message of a session, with the sentence around the match split into `before`,
+    `match` and `after`. `seq` is its log entry; `by` is the person who said it, "" for the
+    assistant. To get the next page, ask for hits before `id`.
+    """
 
     id: int
     session_key: str
@@ -29,14 +30,16 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """The whole of it."""
+        """The whole sentence."""
         return f"{self.before}{self.match}{self.after}"
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which conversations are listed: only those with something `unread`; those with the words of
-    `find` in name or title, or said there; with `once` those of a single message from the shell;
-    only `archived` ones (False: none of them, None: those too); only these `keys` (None: all)."""
+    """Selects conversations. `unread`: only those with unread messages. `find`: only those that
+    contain these words in their name, title or messages. `once`: include single messages sent from
+    the shell. `archived`: True lists only archived ones, False excludes them, None lists both.
+    `keys`: only these sessions (None: all).
+    """
 
     unread: bool = False
     find: str = ""
@@ -46,34 +49,39 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conversations(Protocol):
-    """The conversations of a store. Those that change something return False where there is no such
-    session."""
+    """The conversations of a store. Methods that change a session return False if it does not
+    exist.
+    """
 
     async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
-        """The pinned ones first, then those that changed last; behind the first `skip`."""
+        """Pinned conversations first, then the most recently changed; skips the first `skip`."""
         ...
 
     async def search(
         self, query: str, *, keys: Collection[str] | None, before: int, limit: int
     ) -> list[SearchHit]:
-        """What was said that has all these words (phrases in double quotes), the newest first, of
-        what is before a hit's id (0: of all), in these sessions (None: in all)."""
+        """Messages that contain all these words (phrases in double quotes), newest first. `before`:
+        only hits with a smaller id (0: all). `keys` limits the search to these sessions (None:
+        all).
+        """
         ...
 
     async def rename(self, key: str, title: str) -> bool:
-        """Keep a person's title for a session; "": the title of its first message again."""
+        """Set a person's title for a session; "" restores the title from its first message."""
         ...
 
     async def pin(self, key: str, *, pinned: bool) -> bool:
-        """List a session first, or no longer."""
+        """Pin a session to the top of the list, or unpin it."""
         ...
 
     async def archive(self, key: str, *, archived: bool) -> bool:
-        """Leave a session out of lists until something new is said there."""
+        """Hide a session from lists until it gets a new message."""
         ...
 
     async def keys(self, prefix: str) -> Sequence[str]:
-        """The sessions whose names begin so, those that changed last first; at most a thousand."""
+        """The sessions whose names start with this prefix, most recently changed first; at most
+        1,000.
+        """
         ...
 
     async def runs(
@@ -87,11 +95,11 @@ class Conversations(Protocol):
         within: Sequence[str] | None,
     ) -> list[RunView]:
         """See Records.runs. `within`: only runs of sessions with one of these names, or with a name
-        that begins with one of them that ends with a colon, and runs that were started there; None:
-        of all."""
+        that starts with one of them that ends with a colon, and runs started from those sessions;
+        None: all runs.
+        """
         ...
 
     async def names_file(self, key: str, chat: str, digest: str) -> bool:
-        """Whether a session's log has a file with this digest, or its chat of the page was sent
-        one."""
+        """Whether a session's log has a file with this digest, or its web chat was sent one."""
         ...

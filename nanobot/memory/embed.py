@@ -1,4 +1,4 @@
-"""Vectors of texts: made by a provider, or by a small model that runs here."""
+"""Embeddings of texts, made by a provider or by a small local model."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from nanobot.optional import lack
 
 LOCAL = "local"
 MAX_CHARS = 6_000
-"""What of a text a vector is made of."""
+"""Only this many characters of a text are embedded."""
 
 
 LEAST = 0.25
-"""The cosine below which texts have nothing to do with each other, as most models see it."""
+"""For most models, texts with a lower cosine are unrelated."""
 _LEAST_OF = {"text-embedding-ada-002": 0.75}
-"""Models whose vectors all lie close together."""
+"""Models whose vectors all lie close together, with their own thresholds."""
 
 
 def least_of(label: str) -> float:
-    """That of a provider's model."""
+    """The cosine threshold of a provider's model."""
     return _LEAST_OF.get(label.rpartition("/")[2], LEAST)
 
 
 class Embedder(Protocol):
-    """Makes vectors; those of different `model`s do not compare. `least`: the cosine below which
-    two texts have nothing to do with each other, which each model has its own of."""
+    """Makes vectors. Vectors of different `model`s cannot be compared. `least`: the cosine below
+    which two texts are unrelated; each model has its own.
+    """
 
     model: str
     least: float
@@ -39,8 +40,9 @@ class Embedder(Protocol):
 
 
 class LocalEmbedder:
-    """The Universal Sentence Encoder, 512 dimensions, 16 languages. Loaded at the first text, which
-    takes 1.4 s and 155 MB; on a thread, one batch at a time."""
+    """The Universal Sentence Encoder, 512 dimensions, 16 languages. Loaded with the first text,
+    which takes 1.4 s and 155 MB; runs on a thread, one batch at a time.
+    """
 
     model = "local/use-multilingual-v3"
     least = LEAST
@@ -65,5 +67,5 @@ class LocalEmbedder:
 
 
 def missing() -> str:
-    """What to install before the local model can be used; "" if nothing."""
+    """What to install before the local model can be used; "" if nothing is missing."""
     return lack("memory")

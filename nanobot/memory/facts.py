@@ -1,5 +1,6 @@
-"""What lasts: the facts that go from conversations to memory by themselves, and the curated facts
-that prompts begin with."""
+"""Lasting facts: facts that a conversation saves to memory without being asked, and the curated
+facts at the start of every prompt.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
 
 
 class LastingFacts:
-    """Keeps facts with the transactions of others, and shows a scope what it holds. `ask`: what is
-    kept is only proposed."""
+    """Keeps facts within the caller's transactions, and shows the facts of a scope. `ask`: facts
+    are only proposed, and a person has to accept them.
+    """
 
     def __init__(self, memory: Memory, *, ask: bool = False) -> None:
         self._memory = memory
@@ -28,9 +30,10 @@ class LastingFacts:
     async def keep(
         self, scope: str, facts: Sequence[str], origin: Provenance
     ) -> tuple[StoreWrite, ...]:
-        """What writes those of the facts that are new there; a person's earlier no counts. What has
-        a part of content from outside is proposed. Memory that fails keeps nothing. Raises
-        StoreError."""
+        """The write that keeps the new ones of these facts; a fact that a person rejected earlier
+        stays rejected. A fact with untrusted content in it is only proposed. If memory fails,
+        nothing is kept. Raises StoreError.
+        """
         state: State = "proposed" if self._ask or origin.tainted else "active"
         writes = []
         try:
@@ -44,8 +47,9 @@ class LastingFacts:
         return tuple(writes)
 
     async def filed(self, scope: str) -> None:
-        """Have what was committed stand in the scope's files; what cannot be written now is with
-        the next look at them. Raises StoreError."""
+        """Write committed facts into the scope's files. Facts that cannot be written now are
+        written the next time the files are read. Raises StoreError.
+        """
         try:
             await self._memory.filed(scope)
         except StoreError:
@@ -54,8 +58,9 @@ class LastingFacts:
             logger.warning("what was learnt is in no file yet: {}", error)
 
     async def shown(self, scope: str) -> str:
-        """The curated facts as a prompt of that scope holds them; "" for the owners', which are a
-        file of the workspace like others, and for what cannot be read. Raises StoreError."""
+        """The curated facts of a scope for its prompt; "" for the owners' scope, whose facts are an
+        ordinary workspace file, and if the file cannot be read. Raises StoreError.
+        """
         await self.filed(scope)
         if scope == OWNER:
             return ""
@@ -69,7 +74,7 @@ class LastingFacts:
 
 
 def whose(entries: Iterable[UserEntry], *, private: bool) -> set[str]:
-    """The scopes that these people's words belong to."""
+    """The scopes in which these people's messages are remembered."""
     return {
         scope_of(entry.address, entry.sender_id, entry.role, private=private)
         for entry in entries

@@ -1,6 +1,6 @@
-"""The files of memory: MEMORY.md and daily notes, which people read and edit as they like.
+"""The files of memory: MEMORY.md and daily notes, which people may read and edit freely.
 
-No link is followed anywhere on the way: through one, a folder of one person could show another's.
+Links are never followed: a link could expose one person's folder to another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nanobot.troubles import TROUBLES
 CURATED = "MEMORY.md"
 FOLDER = "memory"
 MAX_BYTES = 4_000_000
-"""Larger files are not read; their memories stay as they were read last."""
+"""Larger files are not read; their memories stay as last read."""
 
 _LEVELS = ("people", "chats")
 # No part is `.` or `..`: see port.scope_of.
@@ -32,19 +32,19 @@ _SCOPE = re.compile(r"(?:people|chats)(?:/(?!\.)[a-z0-9_@+.=%-]{1,250}){2}")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# Of a link, which is not followed, either of the last two.
+# Opening a link, which is not followed, raises either of the last two.
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 Stamp: TypeAlias = tuple[int, int, int]
-"""What of a file changes with its content: inode, time, size."""
+"""What changes when a file's content changes: inode, time, size."""
 
 
 class MemoryFiles:
-    """The Markdown files of every scope, within one workspace. Nothing here waits for the network,
-    but everything for the disk: call it on a thread.
+    """The Markdown files of every scope, within one workspace. The methods block on the disk, never
+    on the network: call them on a thread.
 
-    `exclusive` is entered around every change, so that no tool changes the same file meanwhile;
-    other processes of ours wait too.
+    Every change runs within `exclusive`, so that no tool or other process of ours changes the same
+    file at the same time.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class MemoryFiles:
         self._exclusive = exclusive
 
     def scopes(self) -> list[str]:
-        """Every scope that has a folder; the owners' always is one."""
+        """Every scope that has a folder, and always the owners' scope."""
         names = [OWNER]
         for level in _LEVELS:
             for channel in self._folders([FOLDER, level]):
@@ -66,7 +66,8 @@ class MemoryFiles:
 
     def look(self, scope: str) -> dict[str, Stamp]:
         """The files of a scope, by their path in the workspace. A file whose name is not UTF-8 is
-        left out and named in the log. Raises NanobotError."""
+        skipped and logged. Raises NanobotError.
+        """
         return {
             "/".join([*folder, name]): (status.st_ino, status.st_mtime_ns, status.st_size)
             for folder in _folders_of(scope)
@@ -75,12 +76,13 @@ class MemoryFiles:
         }
 
     def read(self, file: str) -> str:
-        """A file's text, bytes that are no UTF-8 as lone surrogates; "" for one that is not there,
-        or too large. Raises NanobotError for one that cannot be read."""
+        """A file's text; bytes that are not UTF-8 become lone surrogates. "" if the file does not
+        exist or is too large. Raises NanobotError if the file cannot be read.
+        """
         return self.text(file) or ""
 
     def text(self, file: str) -> str | None:
-        """As `read`; None for a file that is too large."""
+        """Like `read`, but None for a file that is too large."""
         *folder, name = file.split("/")
         try:
             with self._opened(folder) as descriptor:
@@ -91,8 +93,9 @@ class MemoryFiles:
             raise NanobotError(f"{file} cannot be read: {error.strerror}") from error
 
     def change(self, file: str, edited: Callable[[str], str]) -> None:
-        """Put `made` of a file's text in its place, at once or not at all; on the disk when this
-        returns. Raises NanobotError, naming the file."""
+        """Replace a file's text by `made(text)`, atomically. The change is on the disk when this
+        returns. Raises NanobotError, naming the file.
+        """
         *folder, name = file.split("/")
         try:
             with self._alone(), self._opened(folder, create=True) as descriptor:
@@ -110,7 +113,7 @@ class MemoryFiles:
             raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
 
     def check(self, file: str) -> None:
-        """Raises NanobotError, naming the file, if it could not be changed as it is now."""
+        """Raises NanobotError, naming the file, if it cannot be changed now."""
         *folder, name = file.split("/")
         try:
             with self._opened(folder, create=True) as descriptor:
@@ -149,7 +152,7 @@ class MemoryFiles:
             os.close(descriptor)
 
     def _listed(self, folder: list[str]) -> list[tuple[str, os.stat_result]]:
-        """What is in a folder; nothing, if it is not there."""
+        """The entries of a folder; none if it does not exist."""
         try:
             with self._opened(folder) as descriptor, os.scandir(descriptor) as entries:
                 rows = [row for entry in entries if (row := _status(entry)) is not None]
@@ -183,14 +186,14 @@ def _folders_of(scope: str) -> list[list[str]]:
 
 
 def _is_of(scope: str, folder: list[str], name: str) -> bool:
-    """In the workspace itself only MEMORY.md is memory; elsewhere every Markdown file."""
+    """In the workspace folder only MEMORY.md is memory; elsewhere every Markdown file is."""
     if scope == OWNER and not folder:
         return name == CURATED
     return name.endswith(".md") and not name.startswith(".")
 
 
 def _status(entry: os.DirEntry[str]) -> tuple[str, os.stat_result] | None:
-    """An entry of a folder; None where it has gone, or its name is not UTF-8."""
+    """The status of a folder's entry; None if it is gone or its name is not UTF-8."""
     try:
         entry.name.encode()
         return entry.name, entry.stat(follow_symlinks=False)
@@ -215,7 +218,7 @@ def _text(descriptor: int, file: str) -> str | None:
 
 
 def _replace(folder: int, name: str, text: str, mode: int) -> None:
-    temporary = f".nanobot-memory-{os.getpid()}.tmp"  # nobody else writes: see _alone
+    temporary = f".nanobot-memory-{os.getpid()}.tmp"  # no other writer: see _alone
     with suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=folder)
     descriptor = os.open(temporary, _NEW, mode, dir_fd=folder)

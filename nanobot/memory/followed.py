@@ -1,4 +1,4 @@
-"""Which memories stand in which file of a scope, as it was read last."""
+"""Which memories each file of a scope contained when it was last read."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ import msgspec
 from nanobot.memory.files import Stamp
 
 MAX_BYTES = 16_000_000
-"""About what is known of half a million memories."""
+"""Enough for about half a million memories."""
 
 _DIGEST = 32
-_OVERHEAD = 400  # of a file and its name, in bytes
+_OVERHEAD = 400  # bytes for a file and its name
 
 
 class ReadFile(msgspec.Struct, frozen=True):
-    """A file as it was read: what it looked like, and the digests in it, one after another."""
+    """A file as last read: its stamp, and the digests of its memories, concatenated."""
 
     stamp: Stamp | None
     joined: bytes
 
     @classmethod
     def of(cls, stamp: Stamp | None, digests: Iterable[bytes]) -> ReadFile:
-        """With these digests, each once."""
+        """Build one from these digests, without duplicates."""
         return cls(stamp, b"".join(dict.fromkeys(digests)))
 
     def digests(self) -> frozenset[bytes]:
-        """The memories that stand in it."""
+        """The memories in the file."""
         joined = self.joined
         return frozenset(joined[at : at + _DIGEST] for at in range(0, len(joined), _DIGEST))
 
 
 class FollowedScopes:
-    """What is known of the files of each scope. Of those used longest ago nothing is known any
-    more, once all of it takes more than `max_bytes`."""
+    """The last known files of each scope. Once they take more than `max_bytes`, the least recently
+    used scopes are dropped.
+    """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -46,14 +47,14 @@ class FollowedScopes:
         return scope in self._scopes
 
     def get(self, scope: str) -> Mapping[str, ReadFile] | None:
-        """The files of a scope by name; None if nothing is known of it."""
+        """The files of a scope by name; None if the scope is not cached."""
         files = self._scopes.get(scope)
         if files is not None:
             self._scopes.move_to_end(scope)
         return files
 
     def put(self, scope: str, files: Mapping[str, ReadFile]) -> None:
-        """These are the files of a scope now."""
+        """Set the files of a scope."""
         self._drop(scope)
         self._scopes[scope] = files
         self._bytes += _size(files)

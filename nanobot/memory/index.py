@@ -1,4 +1,4 @@
-"""The memory: its files are the truth, and what the store holds of them follows."""
+"""The memory index. The files are authoritative, and the store follows them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 
 
 class MemoryOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`max_file_chars`: how long a MEMORY.md may grow, and how much of it a prompt holds; facts
-    beyond go to the day's notes. `zone` says when a day begins."""
+    """`max_file_chars`: the maximum length of a MEMORY.md, and how much of it goes into a prompt;
+    further facts go to the day's notes. `zone` decides when a day begins.
+    """
 
     max_file_chars: int = 8_000
     zone: str = "UTC"
 
 
 class Memory:
-    """See port.MemoryPort. Within `serving`, what has no vector yet gets one."""
+    """See port.MemoryPort. While `serving` is active, memories without a vector get one."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Memory:
     # For runs
 
     async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
-        """The memories of a scope that fit best. Files that cannot be read count as they were."""
+        """The memories of a scope that match best. Files that cannot be read count as last read."""
         try:
             async with self._lock(scope):
                 await self._follow(scope)
@@ -114,9 +115,10 @@ class Memory:
     async def saving(
         self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
     ) -> StoreWrite | None:
-        """What keeps a text with somebody else's transaction; None if it is known there, whatever
-        became of it. The files follow with `filed` or any later look at them, after a crash too.
-        Raises NanobotError as `save`."""
+        """Returns the write that keeps a text within the caller's transaction; None if the text is
+        already known there, in any state. The files follow with `filed` or whenever they are next
+        read, also after a crash. Raises NanobotError like `save`.
+        """
         text = _checked(text)
         digest = digest_of(text)
         await self.filed(scope)
@@ -128,8 +130,10 @@ class Memory:
     async def keeping(
         self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
     ) -> tuple[SavedMemory, StoreWrite | None]:
-        """As `save` with somebody else's transaction: what that will come to, and what does it
-        (None: it is known). The files follow as with `saving`. Raises NanobotError as `save`."""
+        """Like `save`, within the caller's transaction: returns what the save will result in, and
+        the write that does it (None if the text is known). The files follow as with `saving`.
+        Raises NanobotError like `save`.
+        """
         text = _checked(text)
         digest = digest_of(text)
         await self.filed(scope)
@@ -145,8 +149,10 @@ class Memory:
         return SavedMemory(id=identity, state=state, fresh=existing is None), write
 
     async def forgetting(self, identity: int, scope: str) -> tuple[MemoryView, StoreWrite]:
-        """As `forget` with somebody else's transaction: what will be gone, and what does it. Its
-        line goes as with `saving`, and with it the last trace. Raises NanobotError as `forget`."""
+        """Like `forget`, within the caller's transaction: returns the memory that will be removed,
+        and the write that removes it. The files follow as with `saving`; only then is the last
+        trace of the text gone. Raises NanobotError like `forget`.
+        """
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
         async with self._lock(scope):
@@ -159,13 +165,15 @@ class Memory:
         return MemoryWrite(write, partial(self._sync.unfiled.add, scope), self._wake.set)
 
     async def filed(self, scope: str) -> None:
-        """Have what was committed by `saving` stand in the scope's files. Raises NanobotError."""
+        """Write what `saving` committed into the scope's files. Raises NanobotError."""
         if not self._sync.is_known(scope):
             async with self._lock(scope):
                 await self._follow(scope)
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
-        """Remove a memory for good. Raises StoreError where that is not all done yet."""
+        """Remove a memory permanently. Raises StoreError if part of the removal is still to be
+        done.
+        """
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
         async with self._lock(view.scope):
@@ -177,13 +185,13 @@ class Memory:
         return view
 
     async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
-        """A memory says something else from now on; raises StoreError as `forget`."""
+        """Replace the text of a memory; raises StoreError like `forget`."""
         view, text = await self.show(identity, scope), _checked(text)
         if text == view.text:
             return view
         if view.state == "retracted":
             raise NanobotError(f"Memory {identity} is retracted: say anew what to remember.")
-        # Whoever words it answers for it.
+        # The person who words it vouches for it.
         origin = msgspec.structs.replace(view.provenance, tainted=False)
         if view.state == "proposed":
             saved = await self.save(view.scope, text, origin, state="active", kind=view.kind)
@@ -195,7 +203,9 @@ class Memory:
         return await self.show(saved.id)
 
     async def _reworded(self, view: MemoryView, text: str, origin: Provenance) -> SavedMemory:
-        """Other words where an active memory stands; those that are known stand there already."""
+        """Replace the text of an active memory; if the new text is already known, that memory is
+        used.
+        """
         scope, old, new = view.scope, digest_of(view.text), digest_of(text)
         async with self._lock(scope):
             read = await self._follow(scope)
@@ -203,7 +213,7 @@ class Memory:
             if saved is not None and saved.state == "active":
                 await self._sync.erase(read, old)
             else:
-                # The file first: should this end here, the store follows it.
+                # The file first: if the process ends here, the store catches up with the file.
                 file = await self._sync.correct(read, old, text)
                 origin = msgspec.structs.replace(origin, file=file)
                 saved = await self._store.save(_draft(scope, text, origin, "active", view.kind))
@@ -243,7 +253,9 @@ class Memory:
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
-        """Memories, the newest first. Of all scopes, what cannot be read counts as it was."""
+        """Memories, the newest first. When all scopes are listed, files that cannot be read count
+        as last read.
+        """
         for scope in await self._scopes() if scopes is None else scopes:
             try:
                 async with self._lock(scope):
@@ -272,7 +284,7 @@ class Memory:
         return list(dict.fromkeys([*there, *await self._store.scopes()]))
 
     async def _follow(self, scope: str) -> Mapping[str, ReadFile]:
-        """The scope's files as they are now, the store likewise; under the scope's lock."""
+        """Read the scope's files and bring the store up to date, under the scope's lock."""
         read, changed = await self._sync.follow(scope)
         if changed:
             self._search.forget(scope)
@@ -296,8 +308,9 @@ class Memory:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Follow every file from the start, write what was saved without them, and make vectors,
-        within."""
+        """Within this context: follow every file from the start, write pending memories into their
+        files, and make vectors.
+        """
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(supervised("memory", self._serve, self._clock), name="memory")
             try:
@@ -324,7 +337,9 @@ class Memory:
                 failed += 1
 
     async def _filed_all(self) -> bool:
-        """False if a file cannot be written; what belongs there is found all the same."""
+        """Write all pending memories; False if a file cannot be written. Searches find its memories
+        anyway.
+        """
         for scope in sorted(self._sync.unfiled):
             try:
                 await self.filed(scope)
@@ -335,8 +350,7 @@ class Memory:
         return not self._sync.unfiled
 
     async def embed_all(self) -> bool:
-        """Make the vectors that are missing; False if the model failed and it is worth trying
-        again."""
+        """Make the missing vectors; False if the model failed and a retry is worthwhile."""
         return self._vectors is None or await self._vectors.all()
 
 

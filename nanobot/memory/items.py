@@ -1,6 +1,6 @@
-"""The memories within a Markdown file: each list item and each paragraph is one, headings are none.
+"""The memories in a Markdown file: each list item and each paragraph is one; headings are not.
 
-Lines a memory does not consist of stay as they are, byte for byte, whatever is added or removed.
+All other lines stay unchanged, byte for byte, when memories are added or removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EMPTY_LINES = pattern(r"\n{3,}")
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One memory of a file, in its lines from `first` up to `end`."""
+    """A memory in a file: its lines from `first` up to, but not including, `end`."""
 
     text: str
     first: int
@@ -28,25 +28,26 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> bytes:
-        """What it is known by."""
+        """The memory's identity."""
         return digest_of(self.text)
 
 
 def digest_of(text: str) -> bytes:
-    """What a text is known by."""
+    """The digest that identifies a text."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def normal(text: str) -> str:
-    """The text as a file can hold it: no control characters, no empty lines around it, none of
-    them twice, no spaces at the ends of lines."""
+    """The text as a file can hold it: no control characters, no leading, trailing or repeated empty
+    lines, no trailing spaces.
+    """
     text = _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     return _EMPTY_LINES.sub("\n\n", lines.strip()).strip()
 
 
 def written(text: str) -> str:
-    """A normal text as a list item."""
+    """A normalized text as a list item."""
     first, *others = text.split("\n")
     return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in others)]) + "\n"
 
@@ -57,7 +58,9 @@ def items(content: str) -> list[Item]:
 
 
 def without(content: str, digest: bytes) -> str:
-    """The file without the memories of that digest; an empty line stays between its neighbours."""
+    """The file without the memories that have this digest; one empty line stays between their
+    neighbours.
+    """
     lines = content.split("\n")
     for item in reversed(items(content)):
         if item.digest == digest:
@@ -69,7 +72,9 @@ def without(content: str, digest: bytes) -> str:
 
 
 def corrected(content: str, digest: bytes, text: str, heading: str) -> str:
-    """The file with that text where the memories of a digest stood, and all others as they were."""
+    """The file with the memories that have this digest replaced by that text; all others stay
+    unchanged.
+    """
     lines, there = content.split("\n"), items(content)
     for item in reversed(there):
         if item.digest == digest:
@@ -79,13 +84,13 @@ def corrected(content: str, digest: bytes, text: str, heading: str) -> str:
         text if item.digest == digest else item.text for item in there
     ]:
         return changed
-    # Where it stood, it would read otherwise: as a heading, or as one with its neighbour.
+    # Here it would be read as a heading, or merge with its neighbour.
     rest = without(content, digest)
     return extended(rest, items(rest), text, heading)
 
 
 def _like(line: str, text: str) -> list[str]:
-    """The lines of a text, begun as that line is."""
+    """The lines of a text, with the same list marker as that line."""
     newline = "\r" if line.endswith("\r") else ""
     mark = "\ufeff" if line.startswith("\ufeff") else ""
     bullet = _BULLET.match(line.removeprefix(mark))
@@ -96,13 +101,14 @@ def _like(line: str, text: str) -> list[str]:
 
 
 def extended(content: str, items: Sequence[Item], text: str, heading: str) -> str:
-    """The file, in which `found` stands, with one memory more at its end. One that is new begins
-    with the heading."""
+    """The file, which contains the memories `found`, with one memory appended. A new file starts
+    with the heading.
+    """
     if not content.strip():
         return f"# {heading}\n\n{written(text)}"
     lines = content.rstrip().split("\n")
     newline = "\r\n" if lines[0].endswith("\r") else "\n"
-    # Behind a paragraph or a heading, an item needs an empty line to be one.
+    # After a paragraph or a heading, a list item needs an empty line before it.
     listed = items and _BULLET.match(lines[items[-1].first])
     last = items[-1].end if items else 0
     gap = "" if listed and last >= len(lines) else newline
@@ -110,7 +116,7 @@ def extended(content: str, items: Sequence[Item], text: str, heading: str) -> st
 
 
 class _Reader:
-    """Lines on their way to becoming items."""
+    """Collects lines into items."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines

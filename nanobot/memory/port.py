@@ -1,4 +1,4 @@
-"""The port to memory: whose it is, what is kept, how it is found again."""
+"""The port to memory: scopes, what is kept, and how it is found."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nanobot.messages import Address, Role
 OWNER = "owner"
 """The scope of the owners' private conversations: MEMORY.md and memory/*.md."""
 MAX_TEXT = 4_000
-"""Characters of one memory; longer texts belong into a file."""
+"""Maximum characters of one memory; longer texts belong in a file."""
 
-# A path component may have 255 bytes.
+# A path component may have at most 255 bytes.
 _LONGEST = 200
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_@+.")
 
@@ -26,8 +26,9 @@ Kind: TypeAlias = Literal["fact", "note", "summary"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a memory comes from: a run and the range of entries it was drawn from, or the file
-    alone, if a person wrote it there. `tainted`: content from outside had a part in it."""
+    """Where a memory comes from: a run and the range of log entries it was drawn from, or only the
+    file if a person wrote it there. `tainted`: untrusted content contributed to it.
+    """
 
     session_key: str = ""
     run_id: str = ""
@@ -39,13 +40,14 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spoken(self) -> Label:
-        """The label of what is remembered, which is of a person at least."""
+        """The label of the remembered text; at least the label of a person's words."""
         return labels.read(self.label, tainted=self.tainted).join(labels.of(privacy=Privacy.PERSON))
 
 
 class MemoryView(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory. `active` ones are lines of a file; `proposed` ones wait for a person, `retracted`
-    ones were rejected and are kept so that they are not proposed again."""
+    """A memory. `active` memories are lines of a file. `proposed` ones wait for a person's
+    decision. `retracted` ones were rejected; they are kept so that they are not proposed again.
+    """
 
     id: int
     scope: str
@@ -58,8 +60,9 @@ class MemoryView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search found. Scores compare within one search; `kind` and `created_at` are the
-    memory's."""
+    """A search result. Scores are comparable only within one search; `kind` and `created_at` are
+    the memory's.
+    """
 
     id: int
     text: str
@@ -70,7 +73,9 @@ class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SavedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What a save came to. Not `fresh`: the same text was there, and `state` is its state."""
+    """The result of a save. If not `fresh`, the same text existed already, and `state` is its
+    state.
+    """
 
     id: int
     state: State
@@ -78,11 +83,12 @@ class SavedMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryPort(Protocol):
-    """What is remembered, by scope. No search ever finds what belongs to another scope."""
+    """Stored memories, by scope. A search never returns memories of another scope."""
 
     async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
-        """The active memories of a scope that fit best, the best first. A file that a person
-        edited meanwhile counts as it is now. Nothing fits: an empty list."""
+        """The active memories of a scope that match best, best first. Edits that people made to the
+        files in the meantime are taken into account. Returns an empty list if nothing matches.
+        """
         ...
 
     async def save(
@@ -94,56 +100,60 @@ class MemoryPort(Protocol):
         state: State = "active",
         kind: Kind = "note",
     ) -> SavedMemory:
-        """Keep a text, once: saved again it is the same memory, so a repeated call does no harm.
+        """Keep a text. Saving is idempotent: the same text saved again is the same memory, so a
+        repeated call does no harm.
 
-        `active` writes it into a file of the scope (facts into MEMORY.md, all else into the day's
-        notes), `proposed` keeps it for a person to accept. One that was rejected stays so if it is
-        proposed again. Raises NanobotError for a text that is empty or longer than MAX_TEXT, and
-        for a file that cannot be written.
+        `active` writes it into a file of the scope (facts into MEMORY.md, everything else into the
+        day's notes); `proposed` keeps it until a person accepts it. A rejected memory stays
+        rejected when it is proposed again. Raises NanobotError if the text is empty or longer than
+        MAX_TEXT, or if the file cannot be written.
         """
         ...
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
-        """Remove a memory for good: its line, its row, its index, and nothing else. Raises
-        NanobotError if there is no such one in that scope (None: in any)."""
+        """Remove a memory permanently: its line, its row and its index entries, and nothing else.
+        Raises NanobotError if the scope (None: any scope) has no such memory.
+        """
         ...
 
     async def correct(self, identity: int, text: str, scope: str | None = None) -> MemoryView:
-        """Have a memory say something else: its line does, where it stands, and no trace of the
-        words before is left. What was proposed is active then, in these words. It has another
-        number. Raises NanobotError as `forget` and `save`."""
+        """Replace the text of a memory, also in its file. No trace of the old text is left. A
+        proposed memory becomes active with the new text. The memory gets a new number. Raises
+        NanobotError like `forget` and `save`.
+        """
         ...
 
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
-        """A proposed memory becomes active. Raises NanobotError as `forget`."""
+        """Make a proposed memory active. Raises NanobotError like `forget`."""
         ...
 
     async def reject(self, identity: int, scope: str | None = None) -> MemoryView:
-        """A proposed memory is retracted, and not proposed again. Raises NanobotError."""
+        """Retract a proposed memory, so that it is not proposed again. Raises NanobotError."""
         ...
 
     async def show(self, identity: int, scope: str | None = None) -> MemoryView:
-        """One memory. Raises NanobotError as `forget`."""
+        """One memory. Raises NanobotError like `forget`."""
         ...
 
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50, find: str = ""
     ) -> list[MemoryView]:
-        """Memories of these scopes (None: of all) in a state ("": in any), with these words in
-        them, the newest first."""
+        """The memories of these scopes (None: all), newest first, filtered by state ("": any) and
+        by these words.
+        """
         ...
 
     async def curated(self, scope: str) -> str:
-        """The beginning of the scope's MEMORY.md, as much as a prompt may hold; "" if there is
-        none."""
+        """The beginning of the scope's MEMORY.md, up to the prompt's limit; "" if there is none."""
         ...
 
 
 def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> str:
-    """Whose memory a conversation has: the owners' if it is private and theirs, that of its one
-    person if it is private, else that of its chat, whoever speaks there.
+    """The memory scope of a conversation: the owners' scope if it is private and theirs; the
+    person's scope if it is a private conversation with one person; otherwise the chat's scope,
+    whoever speaks there.
 
-    It is also the name of the folder below memory/: different people never share one, on no file
+    The scope is also the name of the folder under memory/. Two people never share one, on any file
     system.
     """
     if private and role is Role.OWNER:
@@ -154,7 +164,9 @@ def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> 
 
 
 def _name(text: str) -> str:
-    """A file name that stands for this text only, upper and lower case told apart by `=`."""
+    """A file name unique to this text; `=` marks upper case, so that names stay distinct on file
+    systems that ignore case.
+    """
     name = "".join(_letter(c) for c in text)
     if len(name) > _LONGEST:
         return "%%" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

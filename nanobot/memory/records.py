@@ -1,4 +1,4 @@
-"""What the store keeps of memory: rows, their full text and their vectors."""
+"""The memory tables of the store: rows, full-text index and vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BATCH = 50
 
 
 class MemoryLine(msgspec.Struct, frozen=True):
-    """A memory as a file of its scope has it."""
+    """A memory as it appears in a file of its scope."""
 
     text: str
     digest: bytes
@@ -23,8 +23,9 @@ class MemoryLine(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory to be kept; with a `file` in its provenance it stands there already. `id` is one
-    that was reserved, or that of a memory known by this text."""
+    """A memory to be kept. If its provenance has a `file`, the file already contains it. `id` is a
+    reserved id, or the id of the memory with the same text.
+    """
 
     scope: str
     text: str
@@ -37,7 +38,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StandingRow(msgspec.Struct, frozen=True):
-    """An active memory, and the file that it stands in."""
+    """An active memory, and the file that contains it."""
 
     id: int
     digest: bytes
@@ -45,15 +46,16 @@ class StandingRow(msgspec.Struct, frozen=True):
 
 
 class FileChanges(msgspec.Struct, frozen=True):
-    """What became different in the files of a scope: lines that stand there now, memories whose
-    line is in another file (by digest), memories that are in none any more."""
+    """The changes in a scope's files: new lines, memories whose line moved to another file (by
+    digest), and memories that no file contains any more.
+    """
 
     lines: tuple[MemoryLine, ...] = ()
     moved: tuple[tuple[bytes, str], ...] = ()
     gone: tuple[bytes, ...] = ()
 
     def batches(self) -> Iterator[FileChanges]:
-        """The same in parts that a transaction takes few milliseconds for."""
+        """The same in batches, each small enough for a transaction of a few milliseconds."""
         for at in range(0, len(self.lines), _BATCH):
             yield FileChanges(lines=self.lines[at : at + _BATCH])
         for at in range(0, len(self.moved), _BATCH):
@@ -63,7 +65,7 @@ class FileChanges(msgspec.Struct, frozen=True):
 
 
 class VectorRow(msgspec.Struct, frozen=True):
-    """The vector of an active memory; `seq` grows with each that its scope gets."""
+    """The vector of an active memory; `seq` increases with each vector added to its scope."""
 
     seq: int
     id: int
@@ -71,63 +73,71 @@ class VectorRow(msgspec.Struct, frozen=True):
 
 
 class MemoryStore(Protocol):
-    """Each verb is one transaction, and short: what a verb costs does not grow with the scope."""
+    """Each method is one short transaction. Its cost does not grow with the size of the scope."""
 
     async def follow(self, scope: str, changes: FileChanges) -> None:
-        """The memories of a scope follow its files. One that was proposed or retracted and stands
-        in a file now is active; one that is `unfiled` does not go."""
+        """Update the memories of a scope to match its files. A proposed or retracted memory that
+        now appears in a file becomes active. An `unfiled` memory is not removed.
+        """
         ...
 
     async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
-        """The active memories of a scope that stand in a file, with ids above `after`, the lowest
-        first."""
+        """The active memories of a scope that a file contains, with ids above `after`, in ascending
+        order.
+        """
         ...
 
     async def save(self, draft: Draft) -> SavedMemory:
-        """Keep a memory once: what a text says is its identity within its scope. One that was
-        retracted stays so if it is proposed again."""
+        """Keep a memory once: within a scope, the text is its identity. A retracted memory stays
+        retracted when it is proposed again.
+        """
         ...
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
-        """What keeps a memory within another transaction, unless its text is known in its scope, in
-        whatever state. An active one without a `file` is `unfiled` until a file has it."""
+        """Returns the write that keeps a memory within another transaction; None if the scope
+        already has its text, in any state. An active memory without a `file` is `unfiled` until a
+        file contains it.
+        """
         ...
 
     async def reserve(self) -> int:
-        """An id for a memory that is kept with it, or never."""
+        """Reserve an id for a memory. The id is used with that memory or never."""
         ...
 
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
-        """As `save`, within another transaction, and `unfiled` as with `saving`."""
+        """Like `save`, within another transaction; `unfiled` as with `saving`."""
         ...
 
     def forgetting(self, identity: int) -> Callable[[Any], None]:
-        """What makes a memory `forgotten` within another transaction: nobody sees it any more."""
+        """Returns the write that marks a memory `forgotten` within another transaction. It is then
+        invisible everywhere.
+        """
         ...
 
     async def forgotten(self, scope: str) -> list[tuple[int, str]]:
-        """The memories of a scope whose lines and rows are to be removed yet."""
+        """The forgotten memories of a scope whose lines and rows still have to be removed."""
         ...
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
-        """The active memories of a scope that are to be written into a file yet, oldest first."""
+        """The active memories of a scope that have yet to be written into a file, oldest first."""
         ...
 
     async def by_digest(self, scope: str, digest: bytes) -> SavedMemory | None:
-        """The memory of that text, if there is one."""
+        """The memory with that text, if it exists."""
         ...
 
     async def settle(self, identity: int, state: State, file: str) -> bool:
-        """A proposed memory gets that state; False if it is not proposed."""
+        """Set the state of a proposed memory; False if it is not proposed."""
         ...
 
     async def remove(self, identity: int) -> bool:
-        """Remove a memory; every trace of it in the database's files goes soon."""
+        """Remove a memory. Every trace of it in the database's files is removed soon after."""
         ...
 
     async def leave_no_trace(self) -> None:
-        """Remove the words of removed memories from the index and the database's log. Raises
-        StoreError; it is done later then."""
+        """Remove the text of removed memories from the index and the database's log. Raises
+        StoreError if that has to be done later.
+        """
         ...
 
     async def one(self, identity: int) -> MemoryView | None:
@@ -137,38 +147,40 @@ class MemoryStore(Protocol):
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str, limit: int, find: str = ""
     ) -> list[MemoryView]:
-        """Memories of these scopes (None: of all) with these words in them, the newest first."""
+        """Memories of these scopes (None: all) that contain these words, newest first."""
         ...
 
     async def scopes(self) -> list[str]:
-        """Every scope there are memories of."""
+        """Every scope that has memories."""
         ...
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
-        """The active memories that contain some of the terms, the best first."""
+        """The active memories that contain some of the terms, best match first."""
         ...
 
     async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
-        """The vectors of a scope made by that model, with a `seq` above `after`, in order."""
+        """The vectors of a scope from that model with a `seq` above `after`, in order."""
         ...
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
-        """Active memories by id, in that order, with their scores; those gone meanwhile are left
-        out."""
+        """Active memories by id, in the given order, with their scores; memories removed in the
+        meantime are left out.
+        """
         ...
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Active memories that have no vector of that model."""
+        """Active memories without a vector from that model."""
         ...
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Keep vectors; those of memories gone meanwhile are dropped."""
+        """Store vectors; vectors of memories removed in the meantime are dropped."""
         ...
 
 
 class MemoryWrite:
-    """See tools.base.Write. `mark` notes that files have to follow, on whatever thread; `wake` has
-    that done."""
+    """See tools.base.Write. `mark` records that the files have to follow, from any thread; `wake`
+    triggers it.
+    """
 
     def __init__(
         self, write: Callable[[Any], None], mark: Callable[[], None], wake: Callable[[], None]
@@ -178,7 +190,9 @@ class MemoryWrite:
         self._wake = wake
 
     def write(self, connection: Any) -> None:
-        """See Write. It may be committed without anybody being told: it is noted here already."""
+        """See Write. The commit may succeed without a notification, so the mark is set here
+        already.
+        """
         self._write(connection)
         self._mark()
 

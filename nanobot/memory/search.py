@@ -1,4 +1,4 @@
-"""Search: by words and by meaning, merged by reciprocal rank fusion."""
+"""Memory search: by words and by meaning, merged by reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nanobot.memory.vector_index import VectorIndex
 RRF_K = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion (SIGIR 2009)."""
 POOL = 50
-"""How many each way of searching contributes."""
+"""How many results each kind of search contributes."""
 MAX_QUERY = 4_000
 
 _PATIENCE_SECONDS = 5.0
 
 
 class Search:
-    """Finds memories. Without an embedder, or when it fails, by words alone."""
+    """Finds memories. Without an embedder, or when it fails, the search uses words only."""
 
     def __init__(self, store: MemoryStore, embedder: Embedder | None) -> None:
         self._store = store
@@ -32,25 +32,25 @@ class Search:
         self._vectors = VectorIndex(store)
 
     async def search(self, scope: str, query: str, top_k: int) -> list[MemoryHit]:
-        """The best, the best first."""
+        """The best matches, best first."""
         query = query[:MAX_QUERY]
         rankings = [await self.by_words(scope, query), await self.by_meaning(scope, query)]
         best = merged(rankings)[:top_k]
         hits = await self._store.get(scope, best)
-        if len(hits) < len(best):  # another process removed some
+        if len(hits) < len(best):  # another process removed some of them
             self.forget(scope)
         return hits
 
     def forget(self, scope: str) -> None:
-        """Some memories of the scope are gone."""
+        """Drop removed memories of the scope."""
         self._vectors.drop(scope)
 
     async def by_words(self, scope: str, query: str) -> list[int]:
-        """The ids that full text finds, the best first."""
+        """The ids found by full text, best first."""
         return await self._store.find(scope, query_terms(query), POOL)
 
     async def by_meaning(self, scope: str, query: str) -> list[int]:
-        """The ids that are near in meaning, the nearest first; none if that cannot be told."""
+        """The ids nearest in meaning, nearest first; none if there are no vectors to compare."""
         if self._embedder is None or not query.strip():
             return []
         model = self._embedder.model
@@ -68,7 +68,7 @@ class Search:
 
 
 def merged(rankings: Sequence[Sequence[int]]) -> list[tuple[int, float]]:
-    """Ids with their scores: the sum of 1/(60 + rank) over the rankings they are in."""
+    """Ids with their scores: the sum of 1/(60 + rank) over the rankings that contain them."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, identity in enumerate(ranking, 1):

@@ -1,4 +1,4 @@
-"""Between the files of memory and the store: each follows the other."""
+"""Synchronizes the memory files and the store in both directions."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from nanobot.ports import Clock
 from nanobot.troubles import TROUBLES
 
 _ROWS = 500
-"""Rows that one transaction reads."""
+"""Rows read per transaction."""
 _NOTHING = ReadFile(None, b"")
 
 
 class FileSync:
-    """Brings the store up to what a scope's files say, and the files up to what was saved without
-    them. Only one call at a time for a scope. What a change costs depends on the files that
-    changed, not on the scope; no transaction is longer than a few milliseconds.
+    """Brings the store up to date with a scope's files, and writes memories that were saved without
+    a file into the files. A scope is synchronized by one call at a time. The cost depends on the
+    files that changed, not on the size of the scope; no transaction takes longer than a few
+    milliseconds.
 
-    `max_file_chars`: how long a MEMORY.md may grow; facts beyond go to the day's notes. `zone` says
-    when a day begins. `followed` holds what is known of the files between calls.
+    `max_file_chars`: the maximum length of a MEMORY.md; further facts go to the day's notes. `zone`
+    decides when a day begins. `followed` caches the state of the files between calls.
     """
 
     def __init__(
@@ -51,14 +52,16 @@ class FileSync:
         self._zone = zone
         self._followed = FollowedScopes() if followed is None else followed
         self.unfiled: set[str] = set()
-        """The scopes whose files have to follow what was committed."""
+        """The scopes whose files have to catch up with committed memories."""
 
     def is_known(self, scope: str) -> bool:
-        """Whether the files of a scope were read and nothing waits to be written into them."""
+        """Whether the files of a scope were read and no memory waits to be written into them."""
         return scope in self._followed and scope not in self.unfiled
 
     async def follow(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:
-        """The scope's files as they are now, the store likewise; whether any of them changed."""
+        """Read the scope's files and bring the store up to date; returns the files, and whether any
+        of them changed.
+        """
         waiting = not self.is_known(scope)
         read, changed = await self._read(scope)
         if waiting and await self._write_out(scope, read):
@@ -67,21 +70,23 @@ class FileSync:
         return read, changed
 
     async def write(self, scope: str, text: str, kind: Kind) -> str:
-        """Add a line to the file it belongs into; returns which."""
+        """Add a line to the file it belongs in; returns that file."""
         file, heading = await self.place(scope, text, kind)
         change = self._files.change
         await asyncio.to_thread(change, file, lambda content: _with(content, text, heading))
         return file
 
     def saved(self, scope: str, file: str, digest: bytes) -> None:
-        """A line that was written is in the store as well: when it goes, so does its row."""
+        """Record that a written line is in the store too: when the line disappears, its row is
+        removed.
+        """
         read = self._followed.get(scope)
         if read is not None:
             previous = read.get(file, _NOTHING)
             self._followed.put(scope, {**read, file: ReadFile(None, previous.joined + digest)})
 
     def removed(self, scope: str, digest: bytes) -> None:
-        """A line that was erased is not in the store either: it is new if it comes again."""
+        """Record that an erased line is not in the store any more: if it returns, it is new."""
         read = self._followed.get(scope)
         if read is not None:
             rest = {f: read[f].digests() - {digest} for f in holding(read, digest)}
@@ -90,7 +95,7 @@ class FileSync:
             )
 
     async def place(self, scope: str, text: str, kind: Kind) -> tuple[str, str]:
-        """The file a line belongs into, and what a new one is called."""
+        """The file a line belongs in, and the heading of a new one."""
         file, heading = places.curated(scope), "Memory"
         there = await asyncio.to_thread(self._files.text, file) if kind == "fact" else None
         if there is None or len(there) + len(text) > self._max_file_chars:
@@ -99,14 +104,15 @@ class FileSync:
         return file, heading
 
     async def erase(self, read: Mapping[str, ReadFile], digest: bytes) -> None:
-        """Take a memory out of the files that it stands in."""
+        """Remove a memory from the files that contain it."""
         for file in holding(read, digest):
             change = self._files.change
             await asyncio.to_thread(change, file, lambda content: without(content, digest))
 
     async def correct(self, read: Mapping[str, ReadFile], digest: bytes, text: str) -> str:
-        """Put a text in the place of a memory, in each file that this stands in; returns one of
-        them. Raises NanobotError if it stands in none."""
+        """Replace a memory by a text in each file that contains it; returns one of these files.
+        Raises NanobotError if no file contains it.
+        """
         files = holding(read, digest)
         if not files:
             raise NanobotError("it stands in no file yet: try it again in a moment")
@@ -131,7 +137,7 @@ class FileSync:
         return now, True
 
     async def _standing(self, scope: str) -> dict[str, ReadFile]:
-        """What the store says stands in the scope's files."""
+        """The memories that the scope's files contain, according to the store."""
         digests: dict[str, list[bytes]] = {}
         last = 0
         while rows := await self._store.standing(scope, last, _ROWS):
@@ -143,7 +149,7 @@ class FileSync:
     def _compare(
         self, before: Mapping[str, ReadFile], stamps: Mapping[str, Stamp]
     ) -> tuple[dict[str, ReadFile], FileChanges]:
-        """The files as they are now, and what of the store is different."""
+        """The current files, and their differences from the store."""
         now: dict[str, ReadFile] = {}
         added: dict[bytes, tuple[str, Item]] = {}
         removed: set[bytes] = set()
@@ -166,7 +172,7 @@ class FileSync:
         return now, _changes(before, now, added, removed)
 
     def _text(self, file: str) -> str | None:
-        """What a file says; None if it cannot be read now: then it counts as it was read last."""
+        """A file's text; None if it cannot be read now, in which case it counts as last read."""
         what = f"the memory file {file}"
         try:
             text = self._files.text(file)
@@ -181,7 +187,7 @@ class FileSync:
         return text
 
     async def _write_out(self, scope: str, read: Mapping[str, ReadFile]) -> bool:
-        """Have the files follow what was committed without them; whether there was anything."""
+        """Write pending committed memories into the files; returns whether there were any."""
         self.unfiled.discard(scope)
         try:
             unfiled = await self._store.unfiled(scope)
@@ -202,7 +208,7 @@ class FileSync:
 
 
 def holding(read: Mapping[str, ReadFile], digest: bytes) -> list[str]:
-    """The files that a memory stands in."""
+    """The files that contain a memory."""
     return [file for file, contents in read.items() if digest in contents.digests()]
 
 
@@ -212,7 +218,9 @@ def _changes(
     added: Mapping[bytes, tuple[str, Item]],
     removed: set[bytes],
 ) -> FileChanges:
-    """A memory may stand in several files; the store names one of them, and keeps it if it can."""
+    """A memory may be in several files. The store names one of them, and keeps that one if
+    possible.
+    """
     stays = {
         digest: file
         for file, contents in now.items()
@@ -233,7 +241,7 @@ def _line(file: str, item: Item) -> MemoryLine:
 
 
 def _with(content: str, text: str, heading: str) -> str:
-    """The file with the text, if it does not hold it already."""
+    """The file with the text added, unless it already contains it."""
     listed = items(content)
     if any(item.text == text for item in listed):
         return content

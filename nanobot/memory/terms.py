@@ -1,4 +1,4 @@
-"""The words a text is found by: the same for what is kept and for what is asked."""
+"""Search terms: the same rules turn stored texts and queries into terms."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import unicodedata
 from collections.abc import Iterator
 
 MAX_TERMS = 64
-"""Terms of one query; what comes after them is not looked for."""
+"""Maximum number of terms of one query; further terms are ignored."""
 
 SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Scripts without spaces between words, and Hangul, whose words end in particles; as a range of a
-regular expression."""
+"""Scripts without spaces between words, and Hangul, whose words end in particles; a range for a
+regular expression.
+"""
 _RUN = re.compile(f"([{SPACELESS}]+)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _POSSESSIVE = re.compile(r"['’]s?(?!\w)")
 
-# Words that say nothing of what is asked about.
+# Words that carry no meaning for a search.
 _EMPTY_WORDS = """
 a about an and are as at be been but by can did do does for from had has have he her his how i if in
 is it its me my of on or our she should so that the their them they this to us was we were what when
@@ -39,14 +40,14 @@ def terms_of(text: str) -> str:
 
 
 def query_terms(query: str) -> list[str]:
-    """The terms of a question, each once; one that ends in `*` stands for all that begin so."""
+    """The terms of a query, without duplicates; a term that ends in `*` matches as a prefix."""
     terms = dict.fromkeys(_query_terms(query))
     telling = [term for term in terms if term not in _STOP and term not in _STOP_BIGRAMS]
     return (telling or list(terms))[:MAX_TERMS]
 
 
 def telling_terms(text: str) -> list[str]:
-    """The terms of a text, each once, without those that say nothing."""
+    """The terms of a text, without duplicates and without words that carry no meaning."""
     terms = dict.fromkeys(_terms(text))
     empty = _STOP_TERMS | _STOP_BIGRAMS
     return [term for term in terms if term not in empty]
@@ -71,25 +72,30 @@ def _query_terms(query: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Runs of letters and digits, without accents; whether they have no spaces between words."""
+    """Runs of letters and digits, without accents; each with whether its script has no spaces
+    between words.
+    """
     plain = without_accents(unicodedata.normalize("NFKD", text.casefold()))
     plain = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", plain).casefold())
     word = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in plain)
     for run in word.split():
-        # What the pattern matches stands between what it does not.
+        # The matches of the pattern, and the text between them.
         for at, part in enumerate(_RUN.split(run)):
             if part:
                 yield part, at % 2 == 1
 
 
 def without_accents(decomposed: str) -> str:
-    """A decomposed text without the accents of European scripts; the marks of others stay."""
+    """A decomposed text without the accents of European scripts; the marks of other scripts are
+    kept.
+    """
     return _ACCENTS.sub("", decomposed)
 
 
 def stem(word: str) -> str:
-    """An English word without its commonest endings; both sides do the same, so it need not be
-    one."""
+    """An English word without its most common endings. The result need not be a word: texts and
+    queries are stemmed alike.
+    """
     if not word.isascii() or not word.isalpha() or len(word) < 4:
         return word
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("s", "")):

@@ -1,5 +1,6 @@
-"""The vectors of the scopes that are searched, as matrices in memory. numpy makes searching them a
-hundred times as fast; it is not needed."""
+"""The vectors of searched scopes, as matrices in memory. numpy is optional; it makes the search a
+hundred times faster.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from nanobot.errors import NanobotError
 from nanobot.memory.records import MemoryStore, VectorRow
 
 MAX_BYTES = 64_000_000
-"""32,000 memories with vectors of 512 numbers."""
+"""Enough for 32,000 memories with vectors of 512 numbers."""
 
 _ROWS = 250
-"""Vectors that one transaction reads: half a megabyte."""
+"""Vectors read per transaction: half a megabyte."""
 
 
 class _Matrix(NamedTuple):
-    """The vectors of a scope up to `seq`: rows of the same width, of 32-bit floats."""
+    """The vectors of a scope up to `seq`: rows of equal width, of 32-bit floats."""
 
     model: str
     seq: int = 0
@@ -33,13 +34,14 @@ class _Matrix(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Bytes of a row."""
+        """Bytes per row."""
         return len(self.rows) // len(self.ids) if self.ids else 0
 
 
 class VectorIndex:
-    """Each scope's matrix is read once and then follows what comes. Those used longest ago go once
-    all of them take more than `max_bytes`; the one that is searched stays."""
+    """Each scope's matrix is read once and then updated with new vectors. When all of them take
+    more than `max_bytes`, the least recently used are dropped, but never the one being searched.
+    """
 
     def __init__(self, store: MemoryStore, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
@@ -49,19 +51,22 @@ class VectorIndex:
     async def nearest(
         self, scope: str, model: str, vector: Sequence[float], limit: int, least: float = 0.0
     ) -> list[int]:
-        """The ids of the memories nearest to a vector, the nearest first; some may be gone. What
-        has less in common with it than `least`, the cosine, only looks like an answer."""
+        """The ids of the memories nearest to a vector, nearest first; some may have been removed
+        since. Memories with a cosine below `least` are left out: they only look like answers.
+        """
         matrix = await self._follow(scope, model)
         if not matrix.ids:
             return []
         return await asyncio.to_thread(_nearest, matrix, vector, limit, least)
 
     async def is_empty(self, scope: str, model: str) -> bool:
-        """Whether the scope has no vectors of that model."""
+        """Whether the scope has no vectors from that model."""
         return not (await self._follow(scope, model)).ids
 
     def drop(self, scope: str) -> None:
-        """Some of its memories are gone: read it anew when it is searched again."""
+        """Drop the scope's matrix because some of its memories were removed; the next search reads
+        it again.
+        """
         self._matrices.pop(scope, None)
 
     async def _follow(self, scope: str, model: str) -> _Matrix:
@@ -86,8 +91,9 @@ class VectorIndex:
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """A vector as it is kept: of length 1, as 32-bit floats. Raises NanobotError for what is no
-    vector."""
+    """A vector in its stored form: length 1, 32-bit floats. Raises NanobotError for an invalid
+    vector.
+    """
     try:
         values = [float(value) for value in vector]
     except (TypeError, ValueError) as error:
@@ -100,7 +106,7 @@ def packed(vector: Sequence[float]) -> bytes:
 
 def _extended(matrix: _Matrix, rows: Sequence[VectorRow]) -> _Matrix:
     width = len(rows[-1].vector)
-    # A model may have changed its dimensions under the same name: the older do not compare.
+    # A model may change its dimensions under the same name: older vectors are then not comparable.
     same = [row for row in rows if len(row.vector) == width]
     ids, added = tuple(row.id for row in same), b"".join(row.vector for row in same)
     if matrix.width == width:
@@ -118,7 +124,7 @@ def _nearest(matrix: _Matrix, vector: Sequence[float], limit: int, least: float)
 
 
 def _cosines(rows: bytes, packed_vector: bytes) -> Iterator[float]:
-    """That of each row with a vector."""
+    """The cosine of each row with a vector."""
     if find_spec("numpy") is not None:
         import numpy as np  # noqa: PLC0415 - of an extra
 

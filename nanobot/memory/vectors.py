@@ -1,4 +1,4 @@
-"""Vectors of memories: made for those that have none, and again after a model was changed."""
+"""Makes vectors for memories that have none, and again after the model was changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BATCH = 32
 
 
 class Vectorizer:
-    """Makes them. Texts that a model refuses by themselves are not tried again by this process."""
+    """Makes vectors. A text that the model refuses even alone is not retried by this process."""
 
     def __init__(self, store: MemoryStore, embedder: Embedder) -> None:
         self._store = store
@@ -21,8 +21,7 @@ class Vectorizer:
         self._refused: set[int] = set()
 
     async def all(self) -> bool:
-        """Make the vectors that are missing; False if the model failed and it is worth trying
-        again."""
+        """Make the missing vectors; False if the model failed and a retry is worthwhile."""
         model, done = self._embedder.model, -1
         while done:
             most = _BATCH + len(self._refused)
@@ -34,7 +33,9 @@ class Vectorizer:
         return False
 
     async def _embedded(self, batch: list[tuple[int, str]]) -> int:
-        """Vectors for these, or for those of them that one can be made of; how many it were."""
+        """Make vectors for these memories, or for those that the model accepts; returns how many
+        were made.
+        """
         try:
             texts = [text[:MAX_CHARS] for _, text in batch]
             vectors = await self._embedder.embed(texts)
