@@ -1,4 +1,4 @@
-"""Where the files shipped beside the code are: in the package, or at the root of a checkout."""
+"""Locates the shipped files: inside the package, or at the root of a checkout."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def workspace_template() -> Path:
 
 
 def folder(name: str, package: Path = _PACKAGE) -> Path:
-    """A shipped folder, of nanobot as it is installed at `package`. Raises NanobotError when it is
-    missing there."""
-    # The checkout first: an editable install may carry a copy from the day it was made.
+    """A shipped folder of the package at `package`. Raises NanobotError if it is missing."""
+    # The checkout first: an editable install may contain an outdated copy.
     for root in (package.parent, package / "_assets"):
         path = root / name
         if path.is_dir() and _is_ours(root):
@@ -31,5 +30,7 @@ def folder(name: str, package: Path = _PACKAGE) -> Path:
 
 
 def _is_ours(root: Path) -> bool:
-    """Beside an installed package lie other people's folders; in a checkout, our pyproject.toml."""
+    """Whether this is our checkout, judged by pyproject.toml: next to an installed package are
+    folders of other packages.
+    """
     return root.name == "_assets" or (root / "pyproject.toml").is_file()

@@ -1,4 +1,4 @@
-"""Blobs: the content of files that came or go with messages, kept once under its sha256."""
+"""Blobs: the content of files received or sent with messages, each stored once under its sha256."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Blobs:
-    """A folder of blobs, `ab/abcdef...`, mode 0600. What `write` returned for is on the disk; a
-    crash leaves at most a temporary file, which nothing reads."""
+    """A folder of blobs, `ab/abcdef...`, mode 0600. Content is on the disk when `write` returns; a
+    crash leaves at most a temporary file that nothing reads.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,7 +34,7 @@ class Blobs:
         path = self._path(digest)
         try:
             if await _holds(path, content):
-                await _utime(path)  # it is in use again: see `remove`'s callers
+                await _utime(path)  # it is in use again: see the callers of `remove`
                 return digest
             for folder in (self._folder, path.parent):
                 await aiofiles.os.makedirs(folder, 0o700, exist_ok=True)
@@ -48,7 +49,7 @@ class Blobs:
         return digest
 
     async def read(self, digest: str) -> bytes:
-        """The content of that digest. Raises BlobMissing when it is not here, or damaged."""
+        """The content with that digest. Raises BlobMissing if it is missing or damaged."""
         try:
             async with aiofiles.open(self._path(digest), "rb") as file:
                 content = await file.read()
@@ -59,7 +60,7 @@ class Blobs:
         return content
 
     async def remove(self, digests: Iterable[str]) -> int:
-        """Forget these; returns how many there were."""
+        """Delete these blobs; returns how many existed."""
         removed = 0
         for digest in digests:
             with suppress(FileNotFoundError):
@@ -74,7 +75,7 @@ class Blobs:
 
 
 class MemoryBlobs:
-    """Blobs that are gone with this object."""
+    """Blobs in memory, lost with this object."""
 
     def __init__(self) -> None:
         self._content: dict[str, bytes] = {}
@@ -86,19 +87,19 @@ class MemoryBlobs:
         return digest
 
     async def read(self, digest: str) -> bytes:
-        """The content of that digest. Raises BlobMissing when it is not here."""
+        """The content with that digest. Raises BlobMissing if it is missing."""
         if digest not in self._content:
             raise BlobMissing(f"the file {digest[:12]} is not here any more")
         return self._content[digest]
 
 
 def digest_of(content: bytes) -> str:
-    """What a content is kept under."""
+    """The digest under which content is stored."""
     return hashlib.sha256(content).hexdigest()
 
 
 async def _holds(path: Path, content: bytes) -> bool:
-    """Whether the file is there and whole: one that was damaged is written anew."""
+    """Whether the file exists and is intact; a damaged one is written again."""
     with suppress(OSError):
         async with aiofiles.open(path, "rb") as file:
             return await file.read() == content
@@ -123,7 +124,7 @@ def _private(path: str, flags: int) -> int:
 
 
 async def _sync(folder: Path) -> None:
-    """A new name is on the disk only once its folder is."""
+    """A new name is durable only after its folder is synced."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         await _fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What changed below a folder: files, folders, links and all else that has a name there."""
+"""Changes under a folder: files, folders, links and everything else with a name there."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from nanobot.workspace.file_names import INSTALLED, REPOSITORY, words_of
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """Something below a folder. `path` is relative to it, `is_new`: its name may be new, or what a
-    link leads to."""
+    """An entry under a folder. `path` is relative to it. `is_new`: its name, or the target of a
+    link, may be new.
+    """
 
     path: str
     status: os.stat_result
@@ -23,13 +24,14 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def is_file(self) -> bool:
-        """Whether it has content."""
+        """Whether it has content, so is a file."""
         return stat.S_ISREG(self.status.st_mode)
 
 
 def changed(top: Path, since: float, *, everything: bool) -> Iterator[Entry]:
-    """What changed since then; links are not followed. Without `everything` not what lies in
-    repositories and where programs are installed."""
+    """What changed since then; links are not followed. Unless `everything`, skips repositories and
+    folders of installed programs.
+    """
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -48,7 +50,7 @@ def changed(top: Path, since: float, *, everything: bool) -> Iterator[Entry]:
 
 
 def names_of(top: Path, entry: Entry) -> Iterator[str]:
-    """What a new entry says by its name, and by what it leads to."""
+    """The names that a new entry shows: its own, and its target if it is a link."""
     if not entry.is_new:
         return
     name = entry.path.rpartition("/")[2]
@@ -60,8 +62,9 @@ def names_of(top: Path, entry: Entry) -> Iterator[str]:
 
 
 def strip(top: Path, entry: Entry) -> None:
-    """Take from a changed entry what can say something and is shown without opening it: extended
-    attributes, lists of access, and times that were set of what has no mark of its own."""
+    """Remove metadata that can carry text and is shown without opening the entry: extended
+    attributes, access control lists, and times set on anything but files (files have marks).
+    """
     place, status = top / entry.path, entry.status
     if hasattr(os, "listxattr") and not stat.S_ISLNK(status.st_mode):
         with suppress(OSError):
@@ -74,13 +77,14 @@ def strip(top: Path, entry: Entry) -> None:
 
 
 def any_gone(top: Path, paths: Iterable[str]) -> bool:
-    """Whether one of these is there no longer."""
+    """Whether one of these no longer exists."""
     return any(not os.path.lexists(top / path) for path in paths)
 
 
 def arrived(top: Path, since: float) -> tuple[list[str], list[str]]:
-    """The files and folders that may have come to their place since then, with all that lies
-    below such folders."""
+    """The files and folders that may have been moved here since then, with everything under those
+    folders.
+    """
     files, folders = [], []
     for entry in changed(top, since, everything=True):
         if entry.is_file:

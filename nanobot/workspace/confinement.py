@@ -1,4 +1,4 @@
-"""Which files tools may touch: paths resolved component by component, so that nothing escapes."""
+"""Which files tools may access. Paths are resolved component by component, so that none escapes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nanobot.text import quoted
 
 MAX_PATH = 4096
 MAX_LINKS = 40
-# Each folder on the way is an open descriptor, and the process has not many of them.
+# Each folder along the path is an open descriptor, and a process has a limited number.
 MAX_DEPTH = 100
 
-# Without O_PATH (it is Linux's), folders on the way must be readable, not only passable.
+# Without O_PATH (Linux only), folders along the path must be readable, not only searchable.
 _PATH = getattr(os, "O_PATH", os.O_RDONLY)
 _FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not waiting for a writer (FIFO), not becoming a terminal's owner: what is opened may have been
-# exchanged since it was looked at.
+# Do not wait for the writer of a FIFO or acquire a terminal: the file may have been replaced since
+# it was checked.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -38,7 +38,7 @@ _REASONS = {
     errno.ENAMETOOLONG: "a name in it is too long",
     errno.EFBIG: "the file would be too large",
     errno.ENOTDIR: "a part of it is not a folder",
-    # Both mean that a name was exchanged between the look and the open.
+    # Both mean that a name was replaced between the check and the open.
     errno.ELOOP: "it was changed while it was being opened",
     errno.ENOENT: "there is no such file or folder (list_dir shows what there is)",
 }
@@ -53,9 +53,10 @@ _KINDS = {
 
 
 class ConfinedPath:
-    """Where a path leads: `name` in the open folder `folder`, or that folder itself if name is "".
+    """The result of resolving a path: `name` in the open folder `folder`, or that folder itself if
+    name is "".
 
-    `status` is what stands there, None if nothing does.
+    `status` is the status of the entry, None if it does not exist.
     """
 
     def __init__(self, folder: int, name: str, status: os.stat_result | None) -> None:
@@ -65,13 +66,12 @@ class ConfinedPath:
 
 
 class ConfinedFiles:
-    """The workspace, and what else tools may touch.
+    """The workspace, and other files that tools may access.
 
-    No path leads out of it: not by `..`, not by absolute names, not by links, and not by
-    exchanging a folder for a link while it is looked at, because every component is opened
-    relative to the one before it, never following links. Links that stay inside work. What is
-    in `hidden` is out of reach even where the workspace contains it; `everywhere` widens the
-    reach to the whole file system except `hidden` and /proc.
+    No path leads out of it, whether by `..`, absolute names, links, or replacing a folder by a link
+    during the check: every component is opened relative to the previous one, without following
+    links. Links whose target is inside work. Anything in `hidden` is out of reach, even inside the
+    workspace; `everywhere` extends access to the whole file system except `hidden` and /proc.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ConfinedFiles:
             raise ConfigError(
                 f"workspace: {workspace} cannot be used as the workspace: {why}"
             ) from error
-        # Not resolved: what is hidden is known by its inode, at the time of each call.
+        # Not resolved: hidden files are recognized by their inode at the time of each call.
         self._hidden = tuple(hidden)
         if self.workspace.parent == self.workspace or self._key(self.workspace) in self._keys():
             raise ConfigError(
@@ -99,7 +99,7 @@ class ConfinedFiles:
         self._writing = threading.Lock()
 
     def excluding(self, private: Sequence[Path]) -> ConfinedFiles:
-        """The same with more hidden. Changes through either wait for those through the other."""
+        """The same roots with more hidden files. Both share one lock for changes."""
         files = copy.copy(self)
         files._hidden = (  # noqa: SLF001 - of our own kind
             *self._hidden,
@@ -109,7 +109,7 @@ class ConfinedFiles:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """No other change through these roots happens meanwhile."""
+        """Block all other changes through these roots."""
         with self._writing:
             yield
 
@@ -151,22 +151,23 @@ class ConfinedFiles:
             yield file if isinstance(file, int) else file[0]
 
     def hidden_keys(self) -> frozenset[tuple[int, int]]:
-        """Device and inode of everything that is hidden, except the workspace itself."""
+        """Device and inode of everything hidden, except the workspace itself."""
         return self._keys() - {self._key(self.workspace)}
 
     def may_meet_hidden(self) -> bool:
-        """Whether something hidden may lie below what can be reached: a hidden file that has more
-        names than its own may be anywhere."""
+        """Whether something hidden may be under the reachable folders: a hidden file with more than
+        one hard link may be anywhere.
+        """
         return self._everywhere or any(
             path.resolve().is_relative_to(self.workspace) or _has_other_names(path)
             for path in self._hidden
         )
 
     def write(self, path: str, data: bytes) -> bool:
-        """Make `data` the file's content, at once or not at all; True if the file is new.
+        """Make `data` the file's content, atomically; True if the file is new.
 
-        After a return it is on the disk. Missing folders are made; the mode of a file that was
-        there is kept. Raises ToolError.
+        The content is on the disk when this returns. Missing folders are created; an existing file
+        keeps its mode. Raises ToolError.
         """
         with self._errors(path), self._place(path, create=True) as place:
             if place.status is not None:
@@ -177,7 +178,7 @@ class ConfinedFiles:
             return place.status is None
 
     def create(self, path: str, data: bytes) -> bool:
-        """As `write`, but only where nothing stands yet: False if something does."""
+        """Like `write`, but only if the path does not exist: False if it does."""
         with self._errors(path), self._place(path, create=True) as place:
             if place.status is not None:
                 return False
@@ -198,7 +199,7 @@ class ConfinedFiles:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=place.folder)
             raise
-        # The rename itself is on the disk only once the folder is.
+        # The rename is durable only after the folder is synced.
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
         try:
             os.fsync(folder)
@@ -254,7 +255,7 @@ class ConfinedFiles:
         return ConfinedPath(walk.top, "", os.fstat(walk.top))
 
     def _start(self, walk: _Walk, path: str, named: str) -> deque[str]:
-        """Go to where the path begins; return the components from there."""
+        """Move to where the path begins; return the remaining components."""
         if self._everywhere:
             walk.begin("/")
             return _split(path if path[:1] == "/" else f"{self.workspace}/{path}")
@@ -293,8 +294,9 @@ class ConfinedFiles:
 
 
 class _Walk:
-    """The open folders from the start to where the walk stands. `..` goes back along them and
-    never asks the file system, which could answer with a folder that was moved meanwhile."""
+    """The open folders from the start of the walk to its current position. `..` goes back along
+    them without asking the file system, which could return a folder that was moved in the meantime.
+    """
 
     def __init__(self, workspace: tuple[int, int], hidden: frozenset[tuple[int, int]]) -> None:
         self._workspace = workspace
@@ -318,14 +320,14 @@ class _Walk:
         self._push(os.open(name, _FOLDER, dir_fd=self.top), shown=self._folders[-1][1])
 
     def up(self) -> bool:
-        """False at the start, which has nothing above it."""
+        """Go up one folder; False at the start, which has no parent."""
         if len(self._folders) == 1:
             return False
         os.close(self._folders.pop()[0])
         return True
 
     def require_shown(self, status: os.stat_result | None, path: str) -> None:
-        """Raise ToolDenied for what is hidden: by where it stands, or by its own identity."""
+        """Raise ToolDenied for hidden entries, recognized by their location or their own inode."""
         shown = self._folders[-1][1]
         if status is not None and (status.st_dev, status.st_ino) in self._hidden:
             shown = False
@@ -342,7 +344,7 @@ class _Walk:
         if key == self._workspace:
             shown = True
         elif key in self._hidden or status.st_dev == self._proc:
-            # /proc/self/environ holds this process's keys.
+            # /proc/self/environ contains this process's keys.
             shown = False
         self._folders.append((descriptor, shown))
 
@@ -385,7 +387,7 @@ def _require_file(status: os.stat_result | None, path: str) -> None:
 
 
 def _like(descriptor: int, status: os.stat_result) -> None:
-    """Give a new file the mode and, where this process may, the owner of the one it replaces."""
+    """Give a new file the mode and, if this process may, the owner of the file it replaces."""
     with suppress(PermissionError):
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & 0o777)

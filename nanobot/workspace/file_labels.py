@@ -1,4 +1,6 @@
-"""The labels of files: who spoke into one, and how private it is, by its place and its content."""
+"""The labels of files: who contributed to a file and how private it is, tracked by path and
+content.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from nanobot.labels import NOTHING, Label, Privacy, Speaker
 from nanobot.workspace.taint_marks import TaintMarks
 
 MOST_LABELS = 64
-"""Labels that are told apart; further ones name no tools."""
+"""Maximum number of distinct labels; further ones name no tools."""
 
 _KNOWN, _OF = "labels:", "label="
 _PATH = "path:"
@@ -19,19 +21,20 @@ _OWN = frozenset({Speaker.OWNER})
 
 
 def restricts(label: Label) -> bool:
-    """Whether a file is to keep this label: all that an owner alone said, and is no secret, has
-    what every file has."""
+    """Whether a file has to store this label. The label of text that only an owner wrote and that
+    is not secret is the default for every file.
+    """
     return not label.speakers <= _OWN or label.privacy >= Privacy.SECRET
 
 
 class FileLabels:
-    """Labels of places, which are texts such as `path:notes.md` and `content:DIGEST`."""
+    """Labels of places. A place is a text such as `path:notes.md` or `content:DIGEST`."""
 
     def __init__(self, marks: TaintMarks) -> None:
         self._marks = marks
 
     async def add(self, places: Sequence[str], label: Label) -> None:
-        """These places have this label, too."""
+        """Add this label to these places."""
         if not places or not restricts(label):
             return
         known = await self._marks.beginning_with(_KNOWN)
@@ -43,7 +46,7 @@ class FileLabels:
         await self._marks.add([_kind(code) + place for place in places])
 
     async def of(self, places: Sequence[str]) -> Label:
-        """What is known of one of these or several."""
+        """The combined label of these places."""
         found = NOTHING
         for code in await self._known() if places else ():
             label = labels.read(code)
@@ -52,12 +55,12 @@ class FileLabels:
         return found
 
     async def forget(self, places: Sequence[str]) -> None:
-        """These places have no label any more."""
+        """Remove all labels of these places."""
         for code in await self._known():
             await self._marks.remove([_kind(code) + place for place in places])
 
     async def paths(self) -> list[str]:
-        """The files with a label."""
+        """The files that have a label."""
         found: dict[str, None] = {}
         for code in await self._known():
             kind = _kind(code)
@@ -72,5 +75,5 @@ class FileLabels:
 
 
 def _kind(code: str) -> str:
-    """The kind of a mark ends at its first colon, and a label may hold one."""
+    """A mark's kind ends at its first colon; a label may contain further colons."""
     return f"{_OF}{code.replace(':', '=')}:"

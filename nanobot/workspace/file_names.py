@@ -1,4 +1,4 @@
-"""What the names of files say: content from outside may stand in them as well."""
+"""The text in file names: untrusted content can hide there too."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 MOST_WORDS = 5
-"""Names from outside that say no more than so many words, taken together, ask for nothing."""
+"""Untrusted names with at most this many words in total are too short to contain instructions."""
 
 INSTALLED = frozenset({"node_modules", ".venv", "venv", "site-packages", "__pycache__", "target"})
-"""Folders of programs that were installed: code, which runs and is not read."""
+"""Folders of installed programs: their code is run, not read."""
 
 REPOSITORY = ".git"
 ORDINARY = frozenset(
@@ -25,9 +25,9 @@ ORDINARY = frozenset(
         REPOSITORY,
     }
 )
-"""Names that git and installers choose, which say nothing."""
+"""Names chosen by git and installers, which carry no text."""
 
-# Endings that say what kind of file it is. Any other ending may be a word.
+# Suffixes of known file types. Any other suffix may be a word.
 _KINDS = re.compile(
     r"\.(?:cpython-\d+(?:\.opt-\d)?\.pyc|tar\.(?:gz|xz|bz2)|d\.ts|sample"
     r"|[ch]|cc|cpp|css|csv|docx?|epub|gif|gz|html?|ico|ics|ini|ipynb|java|jpe?g|jsx?|json|jsonl"
@@ -40,22 +40,23 @@ _NUMBERED = re.compile(r"[A-Za-z\d]*\d[A-Za-z\d]*")
 _SIGNS = re.compile(r"[^\w\s]{2,}|[^\w\s\x20-\x7e]|\s{2,}|[^\S ]")
 _WORD_LETTERS, _LONGEST_WORD = 8, 12
 _SPELT_LETTERS = 4
-"""So many letters are a word where they stand alone, or where words are written as one."""
+"""So many letters count as a word if they are separate, or if words are written without spaces."""
 
-# The forms that programs write odd characters of names in.
+# The escapes that programs use for unusual characters in names.
 _OCTALS = re.compile(r"(?:\\[0-3][0-7]{2})+")
 _BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2})+")
 _POINTS = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
 _OTHER = re.compile(r"\\[abefnrtv\\\"' ]")
 _ENDS = 24
-"""A name that was cut off is known by so many characters of either end."""
+"""A truncated name is recognized by this many characters of either end."""
 _SHORT = 6
 _MOST_NUMBERS = 2_000
 
 
 def words_of(name: str) -> float:
-    """How much a name says, in words; what is written without spaces counts by its letters, and
-    what is spelt in digits, single letters or signs by theirs."""
+    """The number of words in a name. Text without spaces is counted by its letters; text spelled in
+    digits, single letters or signs is counted by those.
+    """
     if name in ORDINARY:
         return 0.0
     said = unicodedata.normalize("NFKC", _KINDS.sub("", name))
@@ -74,8 +75,9 @@ def words_of(name: str) -> float:
 
 
 def say_much(names: Iterable[str], text: str, already: float = 0.0) -> bool:
-    """Whether those of the names that stand in a text say more than MOST_WORDS, with what is said
-    `already`."""
+    """Whether the names that occur in a text contain more than MOST_WORDS words, including the
+    words counted `already`.
+    """
     if already > MOST_WORDS:
         return True
     shown, total = ShownNames(text), already
@@ -88,8 +90,9 @@ def say_much(names: Iterable[str], text: str, already: float = 0.0) -> bool:
 
 
 class ShownNames:
-    """A text that names of files may stand in, however a program wrote them: quoted, escaped, in
-    columns, composed or not, in bytes that are no text."""
+    """A text that may contain file names in any form that programs write: quoted, escaped, in
+    columns, in composed or decomposed Unicode, or in bytes that are not text.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = f"{text}\n{_unescaped(text)}"
@@ -112,8 +115,9 @@ class ShownNames:
 
 
 def numbers_tell(paths: Iterable[str], text: str) -> float:
-    """How much a text says, in words, by what it shows of files besides their names (sizes, modes,
-    times), which content from outside may have chosen, too."""
+    """The number of words that the file metadata in a text could encode (sizes, modes, times),
+    which untrusted content may have chosen as well.
+    """
     told = 0.0
     for path in islice((path for path in paths if path.rpartition("/")[2] in text), _MOST_NUMBERS):
         told += 1 / _WORD_LETTERS
@@ -150,5 +154,5 @@ def _decoded(data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """Letters and digits alone."""
+    """Only letters and digits."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

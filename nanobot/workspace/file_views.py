@@ -1,4 +1,4 @@
-"""What is shown of files of the workspace."""
+"""Views of workspace files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ FileKind: TypeAlias = Literal["folder", "file", "link", "other"]
 
 
 class FileView(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in the workspace, by its path there. `size` in bytes, of files alone; a `link` is
-    shown where it leads, if that is within."""
+    """A file or folder of the workspace, by its path there. `size` in bytes, for files only; a
+    `link` shows its target if that is inside the workspace.
+    """
 
     path: str
     kind: FileKind
@@ -20,8 +21,9 @@ class FileView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileText(msgspec.Struct, frozen=True, kw_only=True):
-    """A file with its text, as much as is shown of it (`cut`: there is more). Of what is no text
-    there is only the size."""
+    """A file with its text, up to the display limit (`cut`: there is more). For a file that is not
+    text, only the size is given.
+    """
 
     path: str
     size: int

@@ -1,4 +1,4 @@
-"""The workspace: the folder that is the assistant's own."""
+"""The workspace: the assistant's own folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def read(root: Path, path: str, limit: int) -> str:
-    """At most `limit` characters of a text file below `root`, `path` being written with `/`.
+    """At most `limit` characters of a text file under `root`; `path` uses `/`.
 
-    No link is followed below `root`: the model may make some there, and what is read for the prompt
-    is read without its walls. Raises OSError, also for what is no regular file.
+    No link under `root` is followed: the model may create links there, and files for the prompt are
+    read outside the sandbox. Raises OSError, also if it is not a regular file.
     """
     *folders, name = path.split("/")
     descriptor = os.open(root, _FOLDER)
@@ -38,8 +38,9 @@ def read(root: Path, path: str, limit: int) -> str:
 
 
 def clipped(root: Path, path: str, limit: int) -> str:
-    """The file without white space at its ends, "" if there is none; a longer one is cut with a
-    note that says so."""
+    """The file's text without leading and trailing white space, "" if it does not exist; a longer
+    text is cut, with a note that says so.
+    """
     try:
         text = read(root, path, limit + 1).strip()
     except OSError:
@@ -51,11 +52,11 @@ def clipped(root: Path, path: str, limit: int) -> str:
 
 
 def prepare(path: Path) -> None:
-    """Create the workspace from the template if it is absent.
+    """Create the workspace from the template if it does not exist.
 
-    A folder that is there already stays as it is, an empty one too: files that somebody removed
-    do not come back, and nothing is ever overwritten. A crash half way leaves no half workspace.
-    Raises ConfigError if `path` is no folder or cannot be made.
+    An existing folder stays unchanged, even an empty one: files that a person removed do not come
+    back, and nothing is ever overwritten. A crash midway leaves no partial workspace. Raises
+    ConfigError if `path` is not a folder or cannot be created.
     """
     try:
         if not path.is_dir():
@@ -85,4 +86,4 @@ def _create(path: Path) -> None:
     except OSError:
         if not path.is_dir():
             raise
-        shutil.rmtree(unfinished)  # somebody else, starting at the same time, made it first
+        shutil.rmtree(unfinished)  # another process, starting at the same time, created it first

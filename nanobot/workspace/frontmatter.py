@@ -1,5 +1,6 @@
-"""Front matter: the YAML on top of a Markdown file. Every value keeps its line, so that what is
-wrong is said with it; what stands below a key that nobody asks for is not looked at."""
+"""Front matter: the YAML at the top of a Markdown file. Every value keeps its line number for error
+messages. Values under keys that are never requested are not checked.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +16,27 @@ _DEEPEST = 100
 MAX_CHARS = 64_000
 
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
-# `description: Baking: a start` is no YAML, but many write it.
+# `description: Baking: a start` is invalid YAML, but common.
 _COLON_WITHIN = pattern(r"^([\w.-]+):[ ]+([^\s'\"|>\[{&*!%@`#-].*:[ ].*)$", re.MULTILINE)
 
 
 class FrontMatterError(ValueError):
-    """What is wrong, with its line."""
+    """An error in front matter, with its line."""
 
 
 class FrontMatterField(msgspec.Struct, frozen=True):
-    """What stands behind a key. `line` counts from 1; `node` is YAML's."""
+    """The value of a key. `line` counts from 1; `node` is the YAML node."""
 
     key: str
     line: int
     node: Any
 
     def wrong(self, expected: str) -> FrontMatterError:
-        """The error that this is not what was wanted."""
+        """The error that this value is not of the expected kind."""
         return FrontMatterError(f"line {self.line}: {self.key} must be {expected}")
 
     def text(self) -> str:
-        """As text; numbers, dates and the like as they are written."""
+        """The value as text; numbers, dates and so on as written."""
         if self.node.id != "scalar":
             raise self.wrong("text")
         return str(self.node.value).strip()
@@ -47,7 +48,9 @@ class FrontMatterField(msgspec.Struct, frozen=True):
         return word in _TRUE
 
     def listed(self) -> tuple[str, ...]:
-        """As a list of texts; a single text is a list of one, none is empty."""
+        """The value as a list of texts; a single text becomes a list of one, no value an empty
+        list.
+        """
         if self.node.id == "scalar":
             return tuple(filter(None, [self.text()]))
         if self.node.id != "sequence" or any(item.id != "scalar" for item in self.node.value):
@@ -55,14 +58,14 @@ class FrontMatterField(msgspec.Struct, frozen=True):
         return tuple(str(item.value) for item in self.node.value)
 
     def table(self) -> dict[str, FrontMatterField]:
-        """As further keys with their values."""
+        """The value as nested keys and values."""
         if self.node.id != "mapping":
             raise self.wrong("a table: keys in lines of their own, indented")
         return _fields(self.node)
 
 
 def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
-    """The fields of the front matter, and what follows it. Raises FrontMatterError."""
+    """The fields of the front matter, and the text after it. Raises FrontMatterError."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise FrontMatterError("line 1: there is no front matter; begin with a line of three -")
@@ -79,11 +82,13 @@ def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
 
 
 def _composed(front: str) -> Any:
-    """The tree of the YAML; no value of it is made. Anchors are refused: a few lines of them can
-    stand for a tree without end."""
-    yaml = import_module("yaml")  # 20 ms and without types
+    """The node tree of the YAML; no values are constructed. Anchors are refused: a few lines of
+    them can expand to an enormous tree.
+    """
+    yaml = import_module("yaml")  # takes 20 ms and has no types
     try:
-        # In C where that was built: in Python it takes 3 ms for a skill, but knows the line better.
+        # Use the C parser if it was built. The Python parser takes 3 ms for a skill, but reports
+        # lines more precisely.
         return _tree(yaml, front, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, FrontMatterError, RecursionError):
         pass

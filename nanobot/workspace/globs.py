@@ -1,9 +1,9 @@
-"""Patterns for paths, with one meaning wherever they are written: by the model for its files, in
-rules of the policy, and for folders whose changes are events.
+"""Path patterns, with one meaning everywhere: for the model's file tools, for policy rules, and for
+watched folders.
 
-`*`, `?` and `[a-z]` stay within a name, `**` goes over folders, `{a,b}` is one of both. Written
-here because regular expressions made of `**` (those of wcmatch, for one) take exponential time for
-some patterns, and the model writes patterns.
+`*`, `?` and `[a-z]` match within a name, `**` matches across folders, `{a,b}` matches either. Own
+implementation, because the regular expressions that other libraries make of `**` (wcmatch, for one)
+take exponential time for some patterns, and the model writes patterns.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MAX_CHOICES = 64
 
 
 class Glob:
-    """A pattern for paths, relative and with slashes. Without a slash it is about names at any
-    depth if it may be `anywhere`, else about what is at the top. Raises ToolError for what is no
-    glob. Whatever the pattern, a path costs no more than its names times the pattern's.
+    """A pattern for relative paths with slashes. A pattern without a slash matches names at any
+    depth if `anywhere`, otherwise only at the top. Raises ToolError for an invalid pattern. For any
+    pattern, matching a path takes at most its number of names times the pattern's.
     """
 
     def __init__(self, pattern: str, *, anywhere: bool = True) -> None:
@@ -31,12 +31,12 @@ class Glob:
         self._choices = [_names(text, anywhere=anywhere) for text in _expanded(pattern)]
 
     def matches(self, path: str) -> bool:
-        """Whether a path is one of those meant."""
+        """Whether the pattern matches a path."""
         names = path.split("/")
         return any(_fits(choice, names) for choice in self._choices)
 
 
-# One name of a pattern; None for `**`, any number of names.
+# One name of a pattern; None for `**`, which matches any number of names.
 _Name = re.Pattern[str] | None
 
 
@@ -45,9 +45,9 @@ def _names(text: str, *, anywhere: bool) -> list[_Name]:
     if anywhere and len(parts) == 1:
         parts.insert(0, "**")
     if parts[-1] == "**":
-        # What is below a folder is not the folder itself.
+        # A pattern for the entries under a folder does not match the folder itself.
         parts.append("*")
-    # fnmatch's regular expressions do not backtrack from name to name of a pattern.
+    # fnmatch's regular expressions do not backtrack from one name of a pattern to the next.
     return [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
 
 
@@ -69,7 +69,7 @@ _END = re.compile(r"(?!)")
 
 
 def _after_any(choice: list[_Name], standing: Set[int]) -> set[int]:
-    """`standing`, and where `**` for no name at all leads from there."""
+    """`standing`, plus the positions reached from there if `**` matches no name at all."""
     reached = set(standing)
     for at in range(len(choice)):
         if at in reached and choice[at] is None:
@@ -78,8 +78,9 @@ def _after_any(choice: list[_Name], standing: Set[int]) -> set[int]:
 
 
 def _expanded(pattern: str) -> list[str]:
-    """The pattern without its braces and without `**` beside other letters of a name: one for each
-    choice."""
+    """The pattern with its braces expanded, and with `**` next to other letters of a name replaced
+    by `*` or `*/**/*`: one pattern for each choice.
+    """
     done, todo = [], [pattern]
     while todo:
         text = todo.pop()

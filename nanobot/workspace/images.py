@@ -1,4 +1,4 @@
-"""Images, as far as their first bytes tell: what they are and how large, without decoding any."""
+"""Image kind and size, read from the first bytes without decoding the image."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Callable
 import msgspec
 
 MAX_BYTES = 5_000_000
-"""Anthropic's limit for one image, the smallest of the large providers'."""
+"""Anthropic's limit for one image, the smallest of the large providers' limits."""
 MAX_SIDE = 8_000
-"""Pixels; Anthropic's limit, too."""
+"""Pixels; also Anthropic's limit."""
 
-# Markers of JPEG that begin a frame and so hold its size; DHT, JPG and DAC stand among them.
+# The JPEG markers that begin a frame and thus hold its size; DHT, JPG and DAC lie in the same
+# range.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 class Image(msgspec.Struct, frozen=True):
-    """What a header says of an image."""
+    """The information in an image's header."""
 
     mime: str
     width: int
@@ -25,8 +26,9 @@ class Image(msgspec.Struct, frozen=True):
 
 
 def look(content: bytes) -> Image | None:
-    """The image that these bytes begin, if models take its kind: JPEG, PNG, GIF or WebP. None for
-    everything else, and for a header that is broken."""
+    """The image that begins with these bytes, if models accept its kind: JPEG, PNG, GIF or WebP.
+    None for everything else, and for an invalid header.
+    """
     for signature, read in _KINDS:
         if content.startswith(signature):
             try:
@@ -38,7 +40,7 @@ def look(content: bytes) -> Image | None:
 
 
 def too_large(image: Image, size: int) -> str:
-    """Why no model would take it, for people; empty if one would."""
+    """The reason, for people, why no model would accept it; "" if one would."""
     if max(image.width, image.height) > MAX_SIDE:
         return f"it has {image.width} x {image.height} pixels, and models take {MAX_SIDE} a side"
     if size > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Blobs in an S3-compatible store, for processes that share no folder."""
+"""Blobs in an S3-compatible store, for processes without a shared folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _SECONDS = 30.0
 
 
 class ObjectBlobs(Blobs):
-    """As Blobs, below an URL `s3://BUCKET/PREFIX`: `ab/abcdef...`. Who may do that, and where the
-    store is, the environment says, as for all programs that use S3. Raises ConfigError where the
-    client is not installed."""
+    """Like Blobs, under a URL `s3://BUCKET/PREFIX`: `ab/abcdef...`. The endpoint and the
+    credentials come from the environment, as for every S3 program. Raises ConfigError if the client
+    is not installed.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(Path(url.removeprefix("s3://")))
@@ -48,11 +49,11 @@ class ObjectBlobs(Blobs):
         return content
 
     async def remove(self, digests: Iterable[str]) -> int:
-        """Forget these; returns how many there were. Raises StoreError."""
+        """Delete these blobs; returns how many existed. Raises StoreError."""
         removed = 0
         for digest in digests:
             try:
-                # S3 deletes what is not there without a word.
+                # S3 does not report deleting an object that does not exist.
                 if await self._do("exists", self._place(digest)):
                     await self._do("rm_file", self._place(digest))
                     removed += 1
@@ -68,10 +69,12 @@ class ObjectBlobs(Blobs):
             return await asyncio.to_thread(self._do_now, name, *arguments)
 
     def _do_now(self, name: str, *arguments: object) -> Any:
-        """On a thread: loading the client takes half a second. Its other errors come as OSError."""
+        """Runs on a thread, because loading the client takes half a second. The client's other
+        errors are raised as OSError.
+        """
         errors = import_module("botocore.exceptions")
         if self._opened is None:
-            # Without lists of what was there a while ago: others write, too.
+            # No cached listings: other processes write too.
             self._opened = import_module("s3fs").S3FileSystem(use_listings_cache=False)
         try:
             return getattr(self._opened, name)(*arguments)

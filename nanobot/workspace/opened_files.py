@@ -1,4 +1,4 @@
-"""Whether any of some files is opened, by whatever process, as Linux tells it (inotify)."""
+"""Detects whether any of a set of files is opened, by any process, with Linux's inotify."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _READ_BYTES = 1024 * 1024
 
 
 class OpenedFiles:
-    """Watches files and all files of folders, until it is closed. Where that is not possible (no
-    Linux, too many folders, no more watches to be had), it says that one was opened."""
+    """Watches files, and all files in folders, until it is closed. If it cannot watch (not on
+    Linux, too many folders, no watches left), it reports that a file was opened.
+    """
 
     def __init__(
         self, top: Path, files: Sequence[str], folders: Sequence[str], *, max_folders: int
@@ -33,7 +34,7 @@ class OpenedFiles:
         self._names: dict[int, set[str] | None] = {}
         self._opened = len(names) > max_folders
         self.paths: dict[str, None] = {}
-        """Those that were opened, as far as they are known."""
+        """The opened files, as far as they are known."""
         self._folders: dict[int, str] = {}
         self._descriptor = -1 if self._opened else _begin()
         self._opened |= self._descriptor < 0
@@ -50,11 +51,11 @@ class OpenedFiles:
 
     @property
     def first(self) -> str:
-        """The name of the first that was opened; empty if it is not known."""
+        """The name of the first file that was opened; "" if it is not known."""
         return next(iter(self.paths), "").rpartition("/")[2]
 
     def any(self) -> bool:
-        """Whether one was opened so far."""
+        """Whether a file was opened so far."""
         while self._descriptor >= 0:
             try:
                 events = os.read(self._descriptor, _READ_BYTES)
@@ -85,25 +86,25 @@ class OpenedFiles:
 
 
 class CommandWatch:
-    """What a command does with marked files while it runs."""
+    """Watches a running command's access to marked files."""
 
     def __init__(self, opened: OpenedFiles | None, labelled: OpenedFiles | None) -> None:
         self._opened = opened
         self._labelled = labelled
 
     def close(self) -> None:
-        """Look no longer."""
+        """Stop watching."""
         for opened in (self._opened, self._labelled):
             if opened is not None:
                 opened.close()
 
     def paths(self) -> list[str]:
-        """The files with a label that it has opened, as far as they are known."""
+        """The labeled files that the command opened, as far as they are known."""
         seen = [opened for opened in (self._opened, self._labelled) if opened and opened.any()]
         return [path for opened in seen for path in opened.paths if path]
 
     def read_marked(self) -> bool:
-        """Whether it has opened a marked file."""
+        """Whether the command opened a marked file."""
         return self._opened is not None and self._opened.any()
 
     def read_none(self) -> bool:
@@ -111,7 +112,7 @@ class CommandWatch:
 
     @property
     def opened(self) -> str:
-        """The name of the first that it has opened, as far as that is known."""
+        """The name of the first file that the command opened, if known."""
         return "" if self._opened is None else self._opened.first
 
 

@@ -1,4 +1,4 @@
-"""Received files: looked at, kept as blobs, and put into the workspace under a harmless name."""
+"""Received files: identified, stored as blobs, and put into the workspace under a safe name."""
 
 from __future__ import annotations
 
@@ -29,24 +29,25 @@ from nanobot.workspace.taint_marks import MemoryMarks
 FOLDER = "received"
 SPOKEN_FOLDER = "spoken"
 MAX_GIVEN = 20_000_000
-"""Bytes of one file that a program gives with a message."""
+"""Maximum bytes of one file that a program sends with a message."""
 
 _MAX_NAME_BYTES = 120
 _MAX_SUFFIX = 16
-# Of the same name on a day so many are numbered; the others are named after their content.
+# Up to this many files of one name per day are numbered; further ones are named after their
+# content.
 _NUMBERED = 20
 _TRANSCRIBING_SECONDS = 60.0
-# What some file system, shell or Windows share makes something else of.
+# Characters that some file system, shell or Windows share interprets specially.
 _HOSTILE = pattern(r'[<>:"|?*\\/]')
 _RESERVED = pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _SUFFIXES = {"image/jpeg": ".jpg", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a"}
 
 
 class Transcriber(Protocol):
-    """Who writes down what is said in a recording."""
+    """Transcribes recordings."""
 
     async def transcribe(self, audio: bytes, name: str) -> str:
-        """The words; `name` is the recording's file name. Raises ModelError or ConfigError."""
+        """The transcript; `name` is the recording's file name. Raises ModelError or ConfigError."""
         ...
 
 
@@ -54,8 +55,9 @@ _PASSED_ON = of(Speaker.PASSED_ON, privacy=Privacy.CONVERSATION)
 
 
 class Received:
-    """Where files that came with messages are put: `blobs`, and the workspace within `roots`.
-    What is said in recordings, `transcriber` writes down."""
+    """Stores files received with messages: in `blobs`, and in the workspace within `roots`.
+    `transcriber` transcribes recordings.
+    """
 
     def __init__(
         self,
@@ -72,14 +74,17 @@ class Received:
     async def keep(
         self, attachment: Attachment, content: bytes, at: float, *, outside: bool = False
     ) -> Attachment:
-        """The attachment as it is once its content is here; what it is, its bytes decide.
+        """Store an attachment's content and return the attachment updated; its kind is decided by
+        its bytes.
 
-        `at` (unix seconds) gives the folder. The same file of a name is kept once, and none is
-        ever overwritten. What could not be done is said in `error`. `outside`: it is content from
-        outside, which its file is marked as."""
+        `at` (unix seconds) determines the folder. The same file under the same name is stored once,
+        and no file is ever overwritten. Failures are described in `error`. `outside`: the content
+        is untrusted, and its file is marked so.
+        """
         kept = _recognized(attachment, content)
         try:
-            if outside:  # before: a crash between the two must not leave it unmarked
+            # before the write: a crash between the two must not leave the file unmarked
+            if outside:
                 await self._taint.mark_content(digest_of_bytes(content), _PASSED_ON)
             digest = await self.blobs.write(content)
             kept = msgspec.structs.replace(kept, blob=digest)
@@ -97,9 +102,10 @@ class Received:
         return await self._with_words(msgspec.structs.replace(kept, path=path), content)
 
     async def image(self, path: str, at: float) -> Attachment:
-        """A picture of this machine, by its absolute path, kept like one that was sent.
+        """An image on this machine, by its absolute path, stored like a received one.
 
-        Raises UsageError naming the file and the remedy."""
+        Raises UsageError that names the file and the remedy.
+        """
         if not path.startswith("/"):
             raise UsageError("which picture? Write /image PATH, and what you want to say of it")
         content = await _read(path, 4 * MAX_BYTES)
@@ -114,8 +120,9 @@ class Received:
         return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
 
     async def is_outside(self, paths: Iterable[str]) -> bool:
-        """Whether one of the files at these absolute paths holds content from outside, as far as
-        the workspace knows: by where it is, or by what is in it."""
+        """Whether one of the files at these absolute paths is known to contain untrusted content,
+        by its path or its content.
+        """
         for path in paths:
             try:
                 content = await _read(path, _MAX_COMPARED)
@@ -129,8 +136,9 @@ class Received:
         return False
 
     async def given(self, file: str | Path | bytes, at: float) -> Attachment:
-        """A file that a program sends, by its path or as its content, kept like one that a chat
-        sent. Raises UsageError naming the file and the remedy."""
+        """A file that a program sends, as a path or as content, stored like one received from a
+        chat. Raises UsageError that names the file and the remedy.
+        """
         if isinstance(file, bytes):
             name, content = "", file
         else:
@@ -148,8 +156,9 @@ class Received:
         return kept
 
     async def keep_sound(self, content: bytes, at: float, *, in_workspace: bool) -> Attachment:
-        """A file of what is to be heard: a voice message if it is Opus in Ogg. In the workspace
-        too, for whoever is only told its path. Raises StoreUnwritable or ToolError."""
+        """Store an audio file; it is a voice message if it is Opus in Ogg. It is also put into the
+        workspace, for recipients that are only given its path. Raises StoreUnwritable or ToolError.
+        """
         kind, mime, suffix = _sound(content)
         name = f"answer{suffix}"
         digest = await self.blobs.write(content)
@@ -162,7 +171,7 @@ class Received:
         return Attachment(kind, name=name, mime=mime, size=size, blob=digest, path=path)
 
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
-        """With what is said in it, where that is wanted and can be found out."""
+        """The attachment with its transcript, if that is enabled and succeeds."""
         if file.kind != "audio" or self._transcriber is None or not file.blob:
             return file
         name = (file.path or file.name or "voice.ogg").rpartition("/")[2]
@@ -186,7 +195,7 @@ class Received:
         raise ToolError(f"{folder} has another file named {stem}-{digest[:16]}{suffix}")
 
     def _same(self, path: str, content: bytes) -> bool:
-        """Whether that very file is there: fetched before a crash, or sent twice."""
+        """Whether exactly that file exists: fetched before a crash, or sent twice."""
         with self._roots.file(path) as (descriptor, status):
             if status.st_size != len(content):
                 return False
@@ -210,12 +219,14 @@ async def _read(path: str, limit: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Opens it at once, should it be a pipe that nobody writes to."""
+    """Open without blocking, in case it is a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _recognized(attachment: Attachment, content: bytes) -> Attachment:
-    """By what its bytes are: a picture sent as a file is an image, a page named .jpg is not."""
+    """Identify a file by its bytes: an image sent as a file is an image, an HTML page named .jpg is
+    not.
+    """
     change = msgspec.structs.replace
     recognized = change(attachment, size=len(content), error="", blob="", path="")
     if attachment.kind not in ("image", "document"):
@@ -233,7 +244,7 @@ def _recognized(attachment: Attachment, content: bytes) -> Attachment:
 
 
 def _sound(content: bytes) -> tuple[str, str, str]:
-    """Kind, MIME type and suffix of what is to be heard."""
+    """Kind, MIME type and suffix of an audio file."""
     if content.startswith(b"OggS"):
         return ("voice" if b"OpusHead" in content[:128] else "audio"), "audio/ogg", ".ogg"
     if content.startswith(b"RIFF"):
@@ -244,8 +255,9 @@ def _sound(content: bytes) -> tuple[str, str, str]:
 
 
 def safe_name(name: str, kind: str, mime: str) -> str:
-    """A file name like the given one that is nothing but a name: no folder, nothing hidden or
-    reserved, no character that is not shown or turns others around, at most 120 bytes."""
+    """A safe file name similar to the given one: no folder, not hidden or reserved, no characters
+    that are invisible or change the text direction, at most 120 bytes.
+    """
     base = re.split(r"[\\/]", unicodedata.normalize("NFC", name))[-1]
     shown = "".join(" " if c.isspace() else c for c in base if c.isspace() or _is_shown(c))
     plain = _HOSTILE.sub("_", " ".join(shown.split())).strip(". ").lstrip("-~")

@@ -1,4 +1,4 @@
-"""The files of the workspace as their owner looks through them: listed, read, given out whole."""
+"""The files of the workspace as shown to their owner: listed, read, and downloaded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.file_views import FileKind, FileText, FileView
 
 MOST_FILES = 2_000
-"""Names that one folder is listed with."""
+"""Maximum names in the listing of one folder."""
 MOST_CHARS = 200_000
 _MOST_BYTES = 4 * MOST_CHARS
 
 
 class OpenedFile:
-    """A file that is read in pieces; what stands at its name meanwhile does not matter."""
+    """A file that is read in pieces. Replacing the file under its name does not affect it."""
 
     def __init__(self, descriptor: int, name: str) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class OpenedFile:
         self._descriptor = descriptor
 
     async def read(self, offset: int, count: int) -> bytes:
-        """Up to `count` bytes from there; b"" at its end."""
+        """Up to `count` bytes from that offset; b"" at the end."""
         return await asyncio.to_thread(os.pread, self._descriptor, count, offset)
 
     def close(self) -> None:
@@ -34,14 +34,15 @@ class OpenedFile:
 
 
 class SharedFiles:
-    """What of the workspace tools may reach, for people: nothing hidden, nothing outside. All raise
-    NanobotError."""
+    """The workspace files that tools may access, for people: nothing hidden, nothing outside. All
+    methods raise NanobotError.
+    """
 
     def __init__(self, files: ConfinedFiles) -> None:
         self._files = files
 
     async def listed(self, folder: str) -> list[FileView]:
-        """What is in a folder, folders first."""
+        """The entries of a folder, folders first."""
         return await asyncio.to_thread(self._listed, folder)
 
     async def shown(self, path: str) -> FileText:
@@ -49,7 +50,7 @@ class SharedFiles:
         return await asyncio.to_thread(self._shown, path)
 
     async def opened(self, path: str) -> OpenedFile:
-        """A file, to be closed by who asked."""
+        """An opened file; the caller closes it."""
         return await asyncio.to_thread(self._opened, path)
 
     def _listed(self, folder: str) -> list[FileView]:
@@ -99,7 +100,7 @@ class SharedFiles:
 
 
 def _checked(path: str) -> str:
-    """The path within the workspace. Raises UsageError for one that is not written so."""
+    """The path within the workspace. Raises UsageError for a path that is not written as one."""
     if path.startswith(("/", "~")) or "\0" in path:
         raise UsageError(f"{path[:80]!r} is no path in the workspace: write notes/lisbon.md")
     return path.strip("/")
@@ -108,7 +109,7 @@ def _checked(path: str) -> str:
 def _view(
     base: str, entry: os.DirEntry[str], hidden: Collection[tuple[int, int]]
 ) -> FileView | None:
-    """None: it is hidden, or has gone since its folder was read."""
+    """The view of an entry; None if it is hidden, or was removed since its folder was read."""
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:

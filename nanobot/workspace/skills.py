@@ -1,7 +1,7 @@
-"""Skills: pages of instructions for one kind of work, each a folder with a `SKILL.md`.
+"""Skills: instructions for one kind of work, each a folder with a `SKILL.md`.
 
-Those shipped with nanobot and those of the workspace; one of the workspace replaces a shipped one
-of its name. What is wrong with a skill is said and never stops anything.
+Skills are shipped with nanobot or added to the workspace; a workspace skill replaces a shipped one
+of the same name. Errors in a skill are reported and never stop anything.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from nanobot.workspace.folder import read
 from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
 
 MAX_BODY = 40_000
-"""Characters of a SKILL.md."""
+"""Maximum characters of a SKILL.md."""
 MAX_FILES = 200
 MAX_BYTES = 5_000_000
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are looked for: where commands of the model find them too."""
+"""Where programs are searched for, the same as for the model's commands."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DESCRIPTION = 1_024
@@ -39,9 +39,10 @@ Source: TypeAlias = Literal["bundled", "workspace"]
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """One skill. `lacking` says what this machine misses of what it requires; `wrong` why it
-    cannot be read at all. `files` are the other files of its folder. A `disabled` one is not shown
-    to the model."""
+    """One skill. `lacking`: the requirements that this machine does not meet. `wrong`: why the
+    skill cannot be read at all. `files`: the other files of its folder. A `disabled` skill is not
+    shown to the model.
+    """
 
     name: str
     description: str = ""
@@ -63,9 +64,10 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillView(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as people list it. `state` is disabled, ready, lacking or broken, `why` what it lacks
-    or what is wrong with it; `source` is bundled or workspace. `text` is its page, where one is
-    shown."""
+    """A skill as listed for people. `state` is disabled, ready, lacking or broken; `why` is the
+    missing requirement or the error; `source` is bundled or workspace. `text` is its page, if a
+    single skill is shown.
+    """
 
     name: str
     state: str
@@ -79,8 +81,9 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skills:
-    """The skills of a workspace, read anew at every call: files may change at any time. Those that
-    are `disabled` by name are not shown to the model."""
+    """The skills of a workspace, read again at every call, because files may change at any time.
+    Skills whose names are in `disabled` are not shown to the model.
+    """
 
     def __init__(
         self,
@@ -94,7 +97,7 @@ class Skills:
 
     @property
     def folder(self) -> Path:
-        """Where the workspace keeps its own."""
+        """The workspace's skill folder."""
         return self._workspace / "skills"
 
     def all(self) -> list[Skill]:
@@ -108,15 +111,15 @@ class Skills:
         return [by_name[name] for name in sorted(by_name)]
 
     def hide(self, names: Collection[str]) -> None:
-        """Show the model all but these from now on."""
+        """From now on, hide these skills from the model, and only these."""
         self.disabled = set(names)
 
     def shown(self) -> list[Skill]:
-        """Those that the model may be shown."""
+        """The skills that the model may see."""
         return [skill for skill in self.all() if not skill.disabled]
 
     def named(self, name: str) -> Skill:
-        """The skill of that name. Raises NanobotError naming those there are."""
+        """The skill with that name. Raises NanobotError, listing the existing skills."""
         every = self.all()
         for skill in every:
             if skill.name == name:
@@ -138,7 +141,7 @@ class Skills:
         )
 
     def file(self, skill: Skill, name: str) -> str:
-        """The text of another file of a skill. Raises ToolError for one that is not listed."""
+        """The text of another file of a skill. Raises ToolError if the file is not listed."""
         if name not in skill.files:
             file_names = ", ".join(skill.files) or "none besides its page"
             raise ToolError(
@@ -147,8 +150,9 @@ class Skills:
         return read(self._root(skill.source), f"skills/{skill.name}/{name}", MAX_BODY)
 
     def add(self, path: str, *, replace: bool) -> Skill:
-        """Copy a skill's folder (or one SKILL.md) into the workspace, whole or not at all. Raises
-        UsageError for what is no skill, and for one that is there already unless it is replaced."""
+        """Copy a skill's folder (or one SKILL.md) into the workspace, atomically. Raises UsageError
+        if it is not a skill, or if the skill exists and is not to be replaced.
+        """
         source = Path(path).expanduser()
         if not source.is_absolute():
             raise UsageError(f"{path}: write the whole path of the folder")
@@ -182,7 +186,7 @@ class Skills:
         return assets.skills().parent if source == "bundled" else self._workspace
 
     def _read(self, folder: Path, source: Source) -> Skill:
-        """A skill in its place, with what is wrong with it."""
+        """Read a skill from its folder, including its errors."""
         root, path = self._root(source), f"skills/{folder.name}/SKILL.md"
         bare = Skill(name=folder.name, source=source, path=path)
         try:
@@ -262,7 +266,7 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _others(folder: Path) -> tuple[str, ...]:
-    """The other files of a skill, as paths within it; links are left out."""
+    """The other files of a skill, as paths within it; links are skipped."""
     return tuple(
         file.relative_to(folder).as_posix()
         for file in _regular(folder)

@@ -1,5 +1,6 @@
-"""Which files of the workspace hold content from outside: by where they are, and by what is in
-them, so that a file stays marked when it is moved, copied or read in another conversation."""
+"""Tracks which workspace files contain untrusted content, by path and content hash, so that a file
+stays marked when it is moved, copied or read in another conversation.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +32,15 @@ from nanobot.workspace.opened_files import CommandWatch, OpenedFiles
 from nanobot.workspace.taint_marks import TaintMarks
 
 MAX_MARKED = 20_000
-"""Files changed by one command that are marked one by one; of more, the folders are."""
+"""Up to this many files changed by one command are marked individually; beyond that, their folders
+are marked.
+"""
 
 MAX_FOLDERS = 2_000
-"""With marked files in more folders than these, every command counts as having read one."""
+"""If marked files are in more folders than this, every command counts as having read one."""
 
 _END = 1024 * 1024
-# The clock of files stands still for up to a tick of the kernel (10 ms), and disks may round.
+# File timestamps lag by up to a tick of the kernel (10 ms), and disks may round them.
 _TICK_SECONDS = 0.05
 _PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
 _NAME, _NAMES_IN = "name:", "names:"
@@ -45,9 +48,10 @@ _WORD = pattern(r"[^\s'\"`;&|<>(){}$=:,@]+")
 
 
 class TaintedFiles:
-    """The marks on files of one workspace. Paths are relative to it, with links followed. `clock`
-    is the one that the file system has its times from, `expected` are names that say nothing,
-    whoever makes them."""
+    """The taint marks on the files of one workspace. Paths are relative to it, with links resolved.
+    `clock` is the clock of the file system's timestamps. `expected` are names that carry no text,
+    regardless of who creates them.
+    """
 
     def __init__(
         self,
@@ -67,15 +71,16 @@ class TaintedFiles:
         self._recovered = False
 
     async def is_marked(self, path: str, digest: str = "", changed_at: float = 0.0) -> bool:
-        """Whether a file holds content from outside; `digest` is that of its content, `changed_at`
-        when the file system saw it change."""
+        """Whether a file contains untrusted content; `digest` is its content's digest, `changed_at`
+        the time of its last change according to the file system.
+        """
         await self._recover()
         if any(changed_at >= since for since in self._running.values()):
             return True
         return await self._marks.any_of(_marks_of(path, digest))
 
     async def any_marked(self, paths: Iterable[str]) -> bool:
-        """Whether one of these files does, as they are now."""
+        """Whether one of these files currently contains untrusted content."""
         for path in paths:
             digest, changed_at = await asyncio.to_thread(self._look, path)
             if await self.is_marked(path, digest, changed_at):
@@ -83,14 +88,14 @@ class TaintedFiles:
         return False
 
     async def label_of(self, path: str, digest: str = "", changed_at: float = 0.0) -> Label:
-        """Who spoke into a file, and how private it is, as far as that is known."""
+        """Who contributed to a file and how private it is, as far as that is known."""
         label = await self.labels.of(_places(path, digest))
         if label.tainted or not await self.is_marked(path, digest, changed_at):
             return label
         return label.join(of(Speaker.OUTSIDE))
 
     async def label_of_all(self, paths: Iterable[str]) -> Label:
-        """The label of what is derived from these files, as they are now."""
+        """The label of content derived from these files in their current state."""
         label = NOTHING
         for path in paths:
             label = label.join(
@@ -99,29 +104,30 @@ class TaintedFiles:
         return label
 
     async def mark(self, path: str, digest: str, label: Label = NOTHING) -> None:
-        """This file holds such content."""
+        """Mark this file as containing untrusted content."""
         await self._marks.add(_places(path, digest))
         await self.labels.add(_places(path, digest), label)
 
     async def label(self, path: str, label: Label) -> None:
-        """An untainted conversation with this label wrote a file, as it is now."""
+        """Record that an untainted conversation with this label wrote this file as it is now."""
         if restricts(label):
             digest, _ = await asyncio.to_thread(self._look, path)
             await self.labels.add(_places(path, digest), label)
 
     async def mark_names(self, path: str) -> None:
-        """A path is made whose names are from outside, as far as they are not there yet."""
+        """Mark those names of a new path that do not exist yet as untrusted."""
         names = await asyncio.to_thread(self._missing, path)
         if names:
             await self._marks.add([_NAME + _storable(name) for name in names])
 
     async def mark_name(self, name: str) -> None:
-        """This name is from outside."""
+        """Mark this name as untrusted."""
         await self._marks.add([_NAME + _storable(name)])
 
     async def names_tell(self, text: str) -> bool:
-        """Whether a text that shows files tells something from outside: by names that stand in it,
-        or by what else it shows of marked files."""
+        """Whether a text that shows files reveals untrusted content: through the names in it, or
+        through other details of marked files.
+        """
         names = await self._of_kind(_NAME)
         folders = await self._of_kind(_NAMES_IN)
         paths = await self._of_kind(_PATH)
@@ -133,7 +139,7 @@ class TaintedFiles:
         for folder in folders:
             with suppress(OSError):
                 names += (place.name for place in (self.workspace / folder).iterdir())
-        if self._running:  # what these have made so far
+        if self._running:  # made so far by these
             entries = changed(self.workspace, min(self._running.values()), everything=True)
             names += (name for e in entries for name in names_of(self.workspace, e))
         told = numbers_tell((f"{self.workspace}/{path}" for path in paths), text)
@@ -147,23 +153,24 @@ class TaintedFiles:
         return [place.name for place in places if not os.path.lexists(place)]
 
     async def mark_content(self, digest: str, label: Label = NOTHING) -> None:
-        """Every file of this content holds such content."""
+        """Mark every file with this content."""
         await self._marks.add([_CONTENT + digest])
         await self.labels.add([_CONTENT + digest], label)
 
     async def mark_again(self, path: str, label: Label = NOTHING) -> None:
-        """A marked file was changed in part."""
+        """Renew the mark of a marked file after a partial change."""
         digest, _ = await asyncio.to_thread(self._look, path)
         await self.mark(path, digest, label.join(await self.labels.of(_places(path, ""))))
 
     async def clear(self, path: str) -> None:
-        """What stood at this path is replaced as a whole."""
+        """Remove the marks of this path, because its content is replaced completely."""
         await self._marks.remove(_places(path, ""))
         await self.labels.forget(_places(path, ""))
 
     async def trust(self, path: str) -> int:
-        """A person says that a file, or all below a folder, is theirs: how many marks are gone. For
-        the whole workspace, names are, too."""
+        """Remove the marks of a file, or of everything under a folder, because a person trusts it;
+        returns how many were removed. For the whole workspace, marks on names are removed too.
+        """
         path = path.strip("/") or "."
         below = "" if path == "." else f"{path}/"
         labelled = [_PATH + place for place in await self.labels.paths()]
@@ -183,13 +190,13 @@ class TaintedFiles:
         return len(marks)
 
     async def listed(self) -> list[str]:
-        """The marked files, and folders (with a slash behind) of which every file is."""
+        """The marked files, and the folders (with a trailing slash) with only marked files."""
         paths = [mark.removeprefix(_PATH) for mark in await self._marks.beginning_with(_PATH)]
         folders = await self._marks.beginning_with(_FOLDER)
         return sorted([*paths, *(f"{mark.removeprefix(_FOLDER)}/" for mark in folders)])
 
     async def named_in(self, command: str) -> str:
-        """The first marked file that a command line names; empty if there is none."""
+        """The first marked file that a command line names; "" if there is none."""
         top = str(self.workspace)
         for word in dict.fromkeys(_WORD.findall(command)):
             with suppress(OSError, RuntimeError, ValueError):
@@ -204,10 +211,11 @@ class TaintedFiles:
     async def command(
         self, key: str, *, tainted: bool, brings: bool, label: Label = NOTHING
     ) -> AsyncIterator[CommandWatch]:
-        """A command runs within. What it has changed is marked afterwards if what asked for it is
-        `tainted`, if it has read a marked file, or if it `brings` content from outside itself
-        (then without what it installs). It has the label of what asked for it and of what the
-        command has read."""
+        """Context for running a command. Afterwards, the files it changed are marked if its caller
+        is `tainted`, if it read a marked file, or if it `brings` untrusted content itself (then
+        except for what it installs). The changed files get the combined label of the caller and of
+        the files that the command read.
+        """
         await self._recover()
         began = self._clock.now(), self._clock.monotonic()
         if tainted:
@@ -224,7 +232,7 @@ class TaintedFiles:
             label = label.join(await self.labels.of([_PATH + path for path in watch.paths()]))
             watch.close()
             if tainted or read or brings or restricts(label):
-                # Should the clock have been set back meanwhile, files have the earlier times.
+                # If the clock was set back in the meantime, files have the earlier times.
                 elapsed = self._clock.monotonic() - began[1]
                 since = min(began[0], self._clock.now() - elapsed)
                 if (tainted or read or brings) and not label.tainted:
@@ -238,7 +246,7 @@ class TaintedFiles:
                 self._running.pop(key, None)
 
     async def _recover(self) -> None:
-        """Mark what commands have changed that were cut off by the end of their process."""
+        """Mark the files changed by commands that the end of their process interrupted."""
         async with self._recovering:
             if self._recovered:
                 return
@@ -249,7 +257,7 @@ class TaintedFiles:
             self._recovered = True
 
     async def _watch(self, paths: list[str], whole: list[str]) -> OpenedFiles | None:
-        """None if nothing is marked."""
+        """A watch on the marked files; None if nothing is marked."""
         if not paths and not whole:
             return None
         return await asyncio.to_thread(
@@ -282,7 +290,7 @@ class TaintedFiles:
         return entries
 
     async def _follow(self, since: float, paths: list[str], folders: list[str]) -> None:
-        """Marked files that are gone were moved: mark the place where each is now."""
+        """Missing marked files were moved: mark the path where each is now."""
         top = self.workspace
         if not await asyncio.to_thread(any_gone, top, [*paths, *folders]):
             return
@@ -309,7 +317,7 @@ class TaintedFiles:
         return [(path, name) for path, name in names if name not in self._expected]
 
     def _look(self, path: str) -> tuple[str, float]:
-        """A file's digest, and when it changed; nothing for what cannot be read."""
+        """A file's digest, and when it changed; empty if it cannot be read."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(self.workspace / path, flags)
@@ -325,8 +333,9 @@ class TaintedFiles:
 
 
 def digest_of(descriptor: int, size: int) -> str:
-    """What a file is known by when it is copied or moved: its length and both ends. Empty for an
-    empty file."""
+    """A digest that recognizes a copied or moved file: its length and both ends. "" for an empty
+    file.
+    """
     if not size:
         return ""
     digest = hashlib.sha256(str(size).encode())
@@ -337,7 +346,7 @@ def digest_of(descriptor: int, size: int) -> str:
 
 
 def digest_of_bytes(data: bytes) -> str:
-    """The same of content that is not a file yet."""
+    """The same digest for content that is not in a file yet."""
     if not data:
         return ""
     digest = hashlib.sha256(str(len(data)).encode())
@@ -361,5 +370,5 @@ def _folders_of(paths: Iterable[str]) -> list[str]:
 
 
 def _storable(path: str) -> str:
-    """A path as text: names of files need not be."""
+    """A path as text: file names need not be valid text."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Where marks on files are kept."""
+"""Storage of marks on files."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Protocol
 
 
 class TaintMarks(Protocol):
-    """A set of short texts, KIND:NAME, that outlives the process."""
+    """A persistent set of short texts of the form KIND:NAME."""
 
     async def add(self, marks: Sequence[str]) -> None:
-        """Have these, too."""
+        """Add these."""
         ...
 
     async def remove(self, marks: Sequence[str]) -> None:
-        """Have these no longer."""
+        """Remove these."""
         ...
 
     async def any_of(self, marks: Sequence[str]) -> bool:
-        """Whether one of these is there."""
+        """Whether one of these is in the set."""
         ...
 
     async def beginning_with(self, prefix: str) -> list[str]:
-        """Those of a kind (with its colon), sorted."""
+        """The marks of a kind (with its colon), sorted."""
         ...
 
 
 class MemoryMarks:
-    """Marks for as long as the process lives."""
+    """Marks that last as long as the process."""
 
     def __init__(self) -> None:
         self._marks: set[str] = set()

@@ -1,13 +1,13 @@
-"""All files below an open folder, without leaving it."""
+"""Walks all files under an open folder without leaving it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Set
 
-# More than this many names below one folder are not looked through.
+# At most this many names under one folder are visited.
 MAX_NAMES = 200_000
-# Every level on the way is an open descriptor.
+# Every level along the path is an open descriptor.
 MAX_DEPTH = 100
 _SKIPPED = frozenset({".git"})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -18,9 +18,9 @@ Key = tuple[int, int]
 def walk(
     folder: int, hidden: Set[Key] = frozenset(), *, folders: bool = False
 ) -> Iterator[tuple[str, int, str]]:
-    """Each file below `folder` as (path from there, descriptor of its folder, name), by name; with
-    `folders` those too. Links are named and not followed; `.git` and what is `hidden` (device and
-    inode) is left out, and what lies deeper than MAX_DEPTH. Ends after MAX_NAMES.
+    """Each file under `folder` as (path from there, descriptor of its folder, name), by name; with
+    `folders`, those too. Links are listed but not followed. `.git`, everything in `hidden` (device
+    and inode), and anything deeper than MAX_DEPTH is skipped. Ends after MAX_NAMES.
     """
     for seen, (path, place, name, is_folder) in enumerate(_below(folder, "", hidden, 0)):
         if seen >= MAX_NAMES:
@@ -51,10 +51,10 @@ def _inside(
     try:
         descriptor = os.open(name, _FOLDER, dir_fd=folder)
     except OSError:
-        # Gone, closed to us, or exchanged for a link meanwhile.
+        # Removed, not permitted, or replaced by a link in the meantime.
         return
     try:
-        # Of what was opened, so that nothing can be put in its place in between.
+        # Take the status of the opened file, so that it cannot be replaced in between.
         status = os.fstat(descriptor)
         if (status.st_dev, status.st_ino) not in hidden:
             yield path, folder, name, True

@@ -1,5 +1,6 @@
-"""Personas: how the assistant talks. Each is a Markdown file here, or `personas/NAME.md` in the
-workspace, which comes first."""
+"""Personas: the assistant's styles of speaking. Each is a Markdown file in this folder, or
+`personas/NAME.md` in the workspace, which takes precedence.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +11,19 @@ from nanobot.errors import ConfigError
 from nanobot.workspace.folder import clipped
 
 LIMIT = 8_000
-"""Characters of a persona that are read."""
+"""Maximum characters read from a persona."""
 
 _PRESETS = Path(__file__).resolve().parent
 
 
 def names(workspace: Path) -> list[str]:
-    """Every persona there is, sorted."""
+    """All available personas, sorted."""
     own = workspace / "personas"
     return sorted({file.stem for folder in (_PRESETS, own) for file in folder.glob("*.md")})
 
 
 def check(name: str, workspace: Path) -> None:
-    """Raises ConfigError naming the nearest for a persona that is not there."""
+    """Raises ConfigError if the persona does not exist, naming the most similar one."""
     personas = names(workspace)
     if name in personas:
         return
@@ -35,8 +36,8 @@ def check(name: str, workspace: Path) -> None:
 
 
 def text(name: str, workspace: Path) -> str:
-    """What a persona says. One that is gone since the start is the default's."""
-    if name in names(workspace):  # a name is no path
+    """The text of a persona. If it was removed after the start, the text of the default persona."""
+    if name in names(workspace):  # a name is not a path
         own = clipped(workspace, f"personas/{name}.md", LIMIT)
         own = own or clipped(_PRESETS, f"{name}.md", LIMIT)
         if own:
