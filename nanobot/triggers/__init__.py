@@ -1,1 +1,3 @@
-"""What makes the assistant act by itself, besides the clock: each only publishes prompts."""
+"""Triggers: everything except the clock that makes the assistant act without a message. A trigger
+only publishes prompts.
+"""

@@ -1,7 +1,8 @@
-"""The seam of triggers: something that happens outside becomes a prompt.
+"""The trigger seam: an external event becomes a prompt.
 
-A trigger knows neither the loop nor any channel. It says in words what happened; whoever configured
-it decided in which session that is handled, as what, and where the answer goes.
+A trigger knows neither the agent loop nor any channel. It describes the event in words. The
+configuration decides in which session and with which role the event is handled, and where the
+answer goes.
 """
 
 from __future__ import annotations
@@ -13,31 +14,33 @@ from nanobot.triggers.cron.jobs import Taken
 
 
 class Publisher(Protocol):
-    """Takes what happened, for one trigger."""
+    """Accepts events from one trigger."""
 
     async def publish(self, text: str, *, key: str = "") -> Taken:
-        """Have `text` acted upon. When it returns, that is kept, and it survives any crash.
+        """Have the model act on `text`. The prompt is durable when this returns.
 
-        `key` is the same whenever the same is published again, which is then `known` and nothing
-        is done; without one every call is something new. `full`: too much waits already, nothing
-        was kept, try again later. Raises StoreError."""
+        `key` identifies the event: if it was published before, the result is `known` and nothing is
+        done. Without a key every call is a new event. `full`: too many events are waiting and this
+        one was not kept; try again later. Raises StoreError.
+        """
         ...
 
 
 @runtime_checkable
 class Trigger(Protocol):
-    """One source of things that happen."""
+    """One source of events."""
 
     async def run(self, publisher: Publisher) -> None:
-        """Publish what happens until cancelled. One that raises is named in the log and started
-        again after a pause that grows; it takes nothing else with it."""
+        """Publish events until cancelled. A trigger that raises is logged and restarted after a
+        pause that grows; other triggers continue.
+        """
         ...
 
 
 @runtime_checkable
 class Watching(Protocol):
-    """A trigger that looks at several things."""
+    """A trigger that watches several things."""
 
     def seen(self) -> Mapping[str, str]:
-        """What it saw last of each, in a few words, by its name."""
+        """Its latest reading of each in a few words, by name."""
         ...

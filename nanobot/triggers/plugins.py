@@ -1,4 +1,4 @@
-"""Triggers of other packages, found by the entry point group `nanobot.triggers`."""
+"""Triggers from other packages, found through the entry point group `nanobot.triggers`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nanobot.triggers.base import Trigger
 
 
 def opened(tables: Mapping[str, TriggerSettings], plugins: Plugins) -> dict[str, Trigger]:
-    """The triggers of the tables `[triggers.NAME]` that are on, by name: the entry point of a
-    table's type is called with its name and its own keys. One that is broken in itself is left out.
+    """The enabled triggers of the tables `[triggers.NAME]`, by name. The entry point of a table's
+    type is called with its name and its own keys. A broken trigger is skipped.
 
-    Raises ConfigError naming the types there are, and for settings that a trigger refuses.
+    Raises ConfigError that lists the known types, and for settings that a trigger rejects.
     """
     triggers = {}
     for name, table in tables.items():
@@ -28,7 +28,7 @@ def opened(tables: Mapping[str, TriggerSettings], plugins: Plugins) -> dict[str,
 
 
 def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger:
-    """The trigger of one table. Raises ConfigError, and PluginBroken for one that is broken."""
+    """The trigger of one table. Raises ConfigError, or PluginBroken for a broken trigger."""
     types = plugins.names(TRIGGERS)
     if table.type not in types:
         raise ConfigError(

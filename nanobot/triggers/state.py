@@ -1,4 +1,4 @@
-"""Where the ledger of events is kept."""
+"""Storage of the event ledger."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Protocol
 
 
 class TriggerState(Protocol):
-    """One text that survives restarts, for each name. Each verb is one transaction."""
+    """A persistent text per name. Each method is one transaction."""
 
     async def kept(self, name: str) -> bytes | None:
-        """What was kept last. Raises StoreError."""
+        """The stored text. Raises StoreError."""
         ...
 
     async def keep(self, name: str, body: bytes) -> None:
-        """Keep this instead. When it returns, it survives any crash. Raises StoreError."""
+        """Replace the text. It is durable when this returns. Raises StoreError."""
         ...

@@ -1,4 +1,4 @@
-"""Keeps triggers running: one that fails is named in the log and started again; others continue."""
+"""Keeps triggers running: a trigger that fails is logged and restarted; the others continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nanobot.triggers.base import Publisher, Trigger
 
 
 async def supervise(triggers: Mapping[str, tuple[Trigger, Publisher]], clock: Clock) -> None:
-    """Run them, by name, until cancelled."""
+    """Run the triggers, by name, until cancelled."""
     works = {
         f"trigger {name}": partial(_ending, name, trigger, publisher)
         for name, (trigger, publisher) in triggers.items()

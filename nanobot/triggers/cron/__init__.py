@@ -1,1 +1,1 @@
-"""Scheduled jobs: when they are due, what they do, and the service that fires them."""
+"""Scheduled jobs: schedules, actions, and the service that fires them."""

@@ -1,4 +1,4 @@
-"""Schedules in Chinese words: 每个工作日9点, 明天18:00, 每月第一个星期一下午3点."""
+"""Schedules in Chinese: 每个工作日9点, 明天18:00, 每月第一个星期一下午3点."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from nanobot.triggers.cron.phrases import (
     weekday_of_week,
 )
 
-# Each character becomes one, so that lengths stay what they are.
+# Replaced one by one, so that lengths do not change.
 _PLAIN = str.maketrans(
     "０１２３４５６７８９：，個點號鐘週後禮兩時過從間隔晝開",
     "0123456789:,个点号钟周后礼两时过从间隔昼开",
@@ -65,7 +65,7 @@ _TO = r"(?:到|至|-|~|—)"
 
 
 def read(text: str, now: datetime) -> Phrase | None:
-    """What a text begins with; `now` is what clocks show (naive)."""
+    """The schedule that a text begins with; `now` is local time (naive)."""
     found = []
     for rule in (_later, _interval, _days_and_times):
         scan = Scanner(text.translate(_PLAIN), r"[\s,]*")
@@ -138,7 +138,7 @@ def _days_and_times(scan: Scanner, now: datetime) -> Meaning | None:
 
 
 def _timed(scan: Scanner, days: Days) -> Meaning:
-    """The days with the times that follow; each time may name its part of the day."""
+    """The days with the times that follow; each time may include its part of the day."""
     start, times = scan.at, _window(scan)
     if times and (every := scan.take(rf"每(?:(半)个?|({_N})?个?)(分钟|小时)")):
         minutes = 30 if every[1] else _number(every[2] or "1") * _size(every[3]) // 60
@@ -196,7 +196,7 @@ def _time(scan: Scanner) -> tuple[str, TimeOfDay] | None:
 
 
 def _days(scan: Scanner, now: datetime) -> Days | None:
-    """The days that are named next."""
+    """The next days in the text."""
     for rule in (_month_days, _week_days, _one_day):
         before = scan.at
         days = rule(scan, now)

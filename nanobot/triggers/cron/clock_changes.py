@@ -1,7 +1,8 @@
-"""When clocks show a time, also on days on which they change; the rule is that of Debian's cron.
+"""Schedules across clock changes (daylight saving time), by the rule of Debian's cron.
 
-What has fixed hours and minutes happens once on both days: right after the gap if it lies within,
-at the first of two equal times. What goes by elapsed time happens whenever clocks show its time.
+A schedule with fixed hours and minutes runs once on such days: right after the gap if its time lies
+within it, and at the first of two equal times. A schedule by elapsed time runs whenever clocks show
+its time.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 Following: TypeAlias = Callable[[datetime], datetime | None]
-"""Gives the first time of a schedule after one, both as clocks show them (naive)."""
+"""Returns the first time of a schedule after another, both in local time (naive)."""
 
 _MOMENT = timedelta(seconds=1)
 
 
 def instant(shown: datetime, zone: ZoneInfo, *, last: bool = False) -> float:
-    """When clocks show this naive time (unix seconds): for the first time, or the `last`. If they
-    jump over it, the end of the gap."""
+    """When clocks show this naive time (unix seconds), for the first time or the `last`. If clocks
+    skip it, the end of the gap.
+    """
     first, second = _both(shown, zone)
     if first <= second:
         return second if last else first
@@ -31,7 +33,7 @@ def next_fixed(following: Following, after: float, zone: ZoneInfo) -> float | No
     here = datetime.fromtimestamp(after, zone)
     shown: datetime | None = here.replace(tzinfo=None, fold=0)
     if here.fold:
-        # Clocks show this for the second time: all of it has been, up to where they were set back.
+        # Clocks show this for the second time: every time up to the change is already past.
         first = here.replace(fold=0)
         change = _change(first.timestamp(), after, zone)
         shown = _shown(change, UTC) + (first.utcoffset() or timedelta()) - _MOMENT
@@ -44,14 +46,14 @@ def next_fixed(following: Following, after: float, zone: ZoneInfo) -> float | No
 
 
 def next_elapsed(following: Following, after: float, zone: ZoneInfo) -> float | None:
-    """The next time of a schedule that goes by elapsed time."""
+    """The next time of a schedule by elapsed time."""
     here = datetime.fromtimestamp(after, zone)
     shown = here.replace(tzinfo=None, fold=0)
     again = here.replace(fold=1).timestamp()
     time = _next_shown(following, shown, after, zone)
     if here.fold or again <= after:
         return time
-    # Clocks will be set back: what was shown before now comes again, maybe earlier than `time`.
+    # Clocks will be set back: earlier times then come again, possibly before `time`.
     change = _change(after, again, zone)
     repeated = _next_shown(following, _shown(change, zone) - _MOMENT, change - 1, zone)
     return min((at for at in (time, repeated) if at is not None), default=None)
@@ -60,7 +62,9 @@ def next_elapsed(following: Following, after: float, zone: ZoneInfo) -> float | 
 def _next_shown(
     following: Following, shown: datetime, after: float, zone: ZoneInfo
 ) -> float | None:
-    """The first moment after `after` at which clocks show a time that follows on `shown`."""
+    """The first moment after `after` at which clocks show a time of the schedule that follows
+    `shown`.
+    """
     while (time := following(shown)) is not None:
         first, second = _both(time, zone)
         if first > second:
@@ -74,14 +78,15 @@ def _next_shown(
 
 
 def _both(shown: datetime, zone: ZoneInfo) -> tuple[float, float]:
-    """A time by the clocks before a change and by those after it. Within a gap the first is the
-    later one."""
+    """A naive time by the clocks before a change and by those after it. Within a gap, the first of
+    the two is later.
+    """
     here = shown.replace(tzinfo=zone)
     return here.timestamp(), here.replace(fold=1).timestamp()
 
 
 def _change(low: float, high: float, zone: ZoneInfo) -> float:
-    """The whole second after `low`, up to `high`, at which clocks are set."""
+    """The second after `low`, up to `high`, at which clocks change."""
     before, after = int(low), -int(-high // 1)
     offset = datetime.fromtimestamp(after, zone).utcoffset()
     while after - before > 1:
@@ -94,5 +99,5 @@ def _change(low: float, high: float, zone: ZoneInfo) -> float:
 
 
 def _shown(time: float, zone: tzinfo) -> datetime:
-    """What clocks show then, naive."""
+    """The local time at that moment, naive."""
     return datetime.fromtimestamp(time, zone).replace(tzinfo=None, fold=0)

@@ -1,4 +1,4 @@
-"""Jobs as people and the model add and change them: what they may ask for, and what not."""
+"""Adding and changing jobs, for people and the model, with the limits that apply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from nanobot.triggers.cron.schedule import (
 from nanobot.triggers.cron.zone_question import ZoneQuestion
 
 MOST_JOBS = 100
-"""Jobs that somebody may have who is no owner."""
+"""Maximum jobs of a person who is not an owner."""
 MOST_OF_OWNERS = 20_000
 MOST_DEPTH = 3
 MOST_TEXT = 20_000
@@ -47,8 +47,9 @@ _PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 
 
 class Requester(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, as what, in which chat and session. `key` is the same when the same is asked
-    again; `origin` and `run_id` are those of the run that asks, if it is one."""
+    """The person who asks: their identity, role, chat and session. `key` is the same when the same
+    request is repeated; `origin` and `run_id` identify the requesting run, if there is one.
+    """
 
     role: Role
     sender_id: str
@@ -67,7 +68,7 @@ class Requester(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants of a job. In an edit, None leaves it as it is; see Plan."""
+    """The requested properties of a job. In an edit, None leaves a property unchanged; see Plan."""
 
     schedule: str | None = None
     text: str | None = None
@@ -88,10 +89,11 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobEditor:
-    """The jobs, for whoever may look after them: owners all of them, others their own.
+    """Edits the jobs that the requester may manage: an owner may manage all jobs, others only their
+    own.
 
-    `announce` is called after every change, with what has become of it. What a job's run asks for
-    is held back: it may ask for something to be done once, MOST_DEPTH deep, and for nothing that
+    `announce` is called with the result of every change. Requests from a job's own run are
+    restricted: it may schedule one-time jobs, nested at most MOST_DEPTH deep, and nothing that
     repeats.
     """
 
@@ -114,7 +116,7 @@ class JobEditor:
             self.zone = "UTC"
 
     async def add(self, requester: Requester, request: JobRequest) -> Job:
-        """Keep a job. Raises UsageError for what cannot be."""
+        """Add a job. Raises UsageError if it is not possible."""
         now = self._clock.now()
         zone = zone_of(request.zone or self.zone).key
         if request.schedule is None or not (request.text or "").strip():
@@ -149,7 +151,7 @@ class JobEditor:
         return job
 
     async def edit(self, requester: Requester, which: str, request: JobRequest) -> Job:
-        """Change a job; its next time is reckoned from now. Raises UsageError."""
+        """Change a job; its next time is computed from now. Raises UsageError."""
         self._people_only(requester, "change jobs")
         job = await self._own(requester, which)
         _readable(job)
@@ -175,14 +177,14 @@ class JobEditor:
         return await self._keep(job, plan=plan, state=state, next_at=next_at)
 
     async def pause(self, requester: Requester, which: str) -> Job:
-        """Nothing of it is due until it is resumed."""
+        """Pause a job: it is not due until it is resumed."""
         job = await self._own(requester, which)
         if job.state != "active":
             raise UsageError(f"the job {job.plan.name} is {job.state}: there is nothing to pause.")
         return await self._keep(job, state="paused", next_at=None)
 
     async def resume(self, requester: Requester, which: str) -> Job:
-        """Go on from now; what was to be done once and has passed is done at once."""
+        """Resume from now; a one-time job whose time has passed runs at once."""
         self._people_only(requester, "resume jobs")
         job = await self._own(requester, which)
         if job.state != "paused":
@@ -193,14 +195,14 @@ class JobEditor:
         return await self._keep(job, state="active", next_at=next_at, reason="")
 
     async def remove(self, requester: Requester, which: str) -> Job:
-        """Forget it; what waits of it is dropped."""
+        """Remove a job; its waiting runs are dropped."""
         job = await self._own(requester, which)
         if job.state == "removed":
             return job
         return await self._keep(job, state="removed", next_at=None)
 
     async def trigger(self, requester: Requester, which: str) -> Job:
-        """Do it now, besides its schedule."""
+        """Run a job now; its schedule does not change."""
         self._people_only(requester, "run jobs")
         job = await self._own(requester, which)
         _, fired = await self._jobs.trigger(job.id, at=None, key=requester.key, text="")
@@ -210,16 +212,18 @@ class JobEditor:
     async def listed(
         self, requester: Requester, *, state: str, limit: int, find: str = ""
     ) -> list[Job]:
-        """The jobs the requester may look after, those due next first; `find`: only those with
-        these words in their name, or in what is to be done or said."""
+        """The jobs the requester may manage, those due next first; `find`: only those with these
+        words in their name or text.
+        """
         by = "" if requester.role is Role.OWNER else requester.who
         return await self._jobs.listed(state=state, by=by, find=find, limit=limit)
 
     async def history(
         self, which: str, limit: int, requester: Requester | None = None
     ) -> list[OccurrenceView]:
-        """What became of a job's times ("": of every job's that the requester may look after), the
-        latest first. None: an owner asks."""
+        """The history of a job ("": of every job that the requester may manage), latest first.
+        `requester` None: as an owner.
+        """
         if requester is None or requester.role is Role.OWNER:
             job_id = (await self._jobs.find(which)).id if which else None
             return await self._jobs.history(job_id=job_id, limit=limit)
@@ -231,7 +235,7 @@ class JobEditor:
         return sorted(rows, key=lambda row: -row.scheduled_at)[:limit]
 
     def in_text(self, text: str, zone: str) -> tuple[str, str]:
-        """The schedule at the head of a text, and what is to be done. Raises UsageError."""
+        """Split a text into the schedule at its beginning and the task. Raises UsageError."""
         zone, now = zone_of(zone or self.zone).key, self._clock.now()
         schedule, rest = split(text, zone, now)
         if schedule and rest:
@@ -248,8 +252,9 @@ class JobEditor:
         )
 
     def preview(self, text: str, zone: str, begin: str, count: int) -> tuple[Schedule, list[float]]:
-        """What a text means, and when that would be due after now, or at `begin` (ISO 8601) and
-        after it."""
+        """What a text means as a schedule, and its next times after now, or from `begin` (ISO 8601)
+        on.
+        """
         zone = zone_of(zone or self.zone).key
         start = moment(begin, zone) if begin else self._clock.now()
         before = start - _JUST_BEFORE if begin else start
@@ -260,7 +265,7 @@ class JobEditor:
         return schedule, coming(schedule, before, min(count, MOST_PREVIEWED))
 
     async def find(self, requester: Requester, which: str) -> Job:
-        """A job that the requester may look after. Raises UsageError."""
+        """A job that the requester may manage. Raises UsageError."""
         return await self._own(requester, which)
 
     async def _own(self, requester: Requester, which: str) -> Job:
@@ -287,7 +292,7 @@ class JobEditor:
             raise UsageError(f"the run of a job may not {what}: only people may.")
 
     async def _depth(self, requester: Requester, schedule: Schedule) -> int:
-        """How many jobs led to this one. Raises UsageError where that would have no end."""
+        """The number of jobs that led to this one. Raises UsageError for an endless chain."""
         if requester.origin in _PEOPLE:
             return 0
         if not isinstance(schedule, Once):
@@ -316,7 +321,7 @@ class JobEditor:
         return Address(channel, chat)
 
     def _requested(self, plan: Plan, request: JobRequest, now: float) -> Plan:
-        """The plan with the rest of what is requested."""
+        """The plan with the other requested properties."""
         changes = {
             name: getattr(request, name)
             for name in ("send", "session", "misfire", "window", "overlap", "jitter", "retries")
@@ -346,7 +351,7 @@ class JobEditor:
         return True
 
     async def _free_name(self, plan: Plan) -> Plan:
-        """A name made of the text may be taken; a number behind it makes it another."""
+        """A name made from the text may be taken; a number is then appended."""
         name, number = plan.name, 2
         while await self._name_taken(name):
             name, number = f"{plan.name} {number}", number + 1
@@ -362,7 +367,7 @@ def _readable(job: Job) -> None:
 
 
 def _options(plan: Plan, request: JobRequest) -> RunOptions:
-    """A run in a session of its own sees nothing of those before it, and its answer is posted."""
+    """A run in its own session sees no earlier runs, and its answer is posted."""
     old, own = plan.options, plan.session == "own"
     tools = old.tools
     if request.tools is not None:

@@ -1,4 +1,4 @@
-"""Schedules in English words: `every weekday at 9`, `next friday at noon`, `in 20 minutes`."""
+"""Schedules in English: `every weekday at 9`, `next friday at noon`, `in 20 minutes`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _AND = r"(?:,\s*and|,|and|&|\+)"
 
 
 def read(text: str, now: datetime) -> Phrase | None:
-    """What a text begins with; `now` is what clocks show (naive)."""
+    """The schedule that a text begins with; `now` is local time (naive)."""
     found = []
     for rule in (_later, _interval, _days_and_times):
         scan = Scanner(text, r"[\s,]*", r"(?!\w)")
@@ -89,7 +89,7 @@ def _later(scan: Scanner, now: datetime) -> Meaning | None:
 
 
 def _length(scan: Scanner) -> float:
-    """`half an hour`, `2 hours and 30 minutes`, `1.5 hours`; 0: none is next."""
+    """`half an hour`, `2 hours and 30 minutes`, `1.5 hours`; 0 if no length follows."""
     if half := scan.take(r"half\s+an?\s+(hour|minute|day)|(?:a\s+)?quarter\s+of\s+an\s+(hour)"):
         return _SECONDS[half[1][0]] / 2 if half[1] else 900.0
     if decimal := scan.take(r"(\d{1,3}\.5)\s*(hours?|minutes?|days?)"):
@@ -178,7 +178,7 @@ def _times(scan: Scanner) -> list[TimeOfDay]:
 
 
 def _time(scan: Scanner, *, bare: bool) -> TimeOfDay | None:
-    """One time; `bare`: a number alone is one, too."""
+    """One time of day; `bare`: a number alone counts too."""
     before = scan.at
     found = _said(scan, bare=bare)
     if found is None or found.hour > 24 or found.minute > 59 or (found.hour == 24 and found.minute):
@@ -219,7 +219,7 @@ def _said(scan: Scanner, *, bare: bool) -> TimeOfDay | None:  # noqa: PLR0911 - 
 
 
 def _days(scan: Scanner, now: datetime) -> Days | None:
-    """The days that are named next."""
+    """The next days in the text."""
     for rule in (_nth, _month_days, _year_days, _week_days, _one_day):
         before = scan.at
         days = rule(scan, now)

@@ -1,7 +1,7 @@
-"""Cron expressions: which are taken, and when they come by clocks that never change.
+"""Cron expressions: which are accepted, and their times by clocks that never change.
 
-croniter finds the times. It is handed every field as plain numbers, because it reads some ways to
-write them as no cron does: `1-1` as everything, `MON#2` beside a day of the month as both at once.
+croniter finds the times. It gets every field as plain numbers, because it reads some notations like
+no other cron: `1-1` as everything, `MON#2` with a day of the month as both at once.
 """
 
 from __future__ import annotations
@@ -58,27 +58,30 @@ _FIELDS = (_MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY)
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """An expression in the form that `expression_of` gave it."""
+    """An expression in the form that `expression_of` returned."""
 
     text: str
 
     @property
     def elapsed(self) -> bool:
-        """Whether minutes or hours begin with a star, so that it goes by elapsed time where clocks
-        change."""
+        """Whether the minutes or hours begin with a star, so that the schedule goes by elapsed time
+        when clocks change.
+        """
         return self.text.startswith("*") or self.text.partition(" ")[2].startswith("*")
 
     def following(self, shown: datetime) -> datetime | None:
-        """The first time after one, both naive. None: there is none within 50 years. Raises
-        ValueError for a text that `expression_of` would refuse."""
+        """The first time after another, both naive. None: there is none within 50 years. Raises
+        ValueError for a text that `expression_of` would reject.
+        """
         times = (_next(calculator, shown) for calculator in _calculators(self.text))
         return min((time for time in times if time is not None), default=None)
 
 
 @lru_cache(maxsize=1_024)
 def expression_of(text: str) -> Expression:
-    """The expression, in its plain form. Raises UsageError that names the field and what would
-    fit."""
+    """The expression in its plain form. Raises UsageError that names the field and suggests a valid
+    one.
+    """
     written = " ".join(text.split())
     words = _ALIASES.get(written.lower(), written).upper().split()
     if len(written) > _LONGEST:
@@ -110,8 +113,9 @@ def expression_of(text: str) -> Expression:
 
 
 class FieldNumbers(msgspec.Struct, frozen=True):
-    """What a field holds: numbers; the `last` day of the month; for days of the week (day, which of
-    the month), 0 for the last. `star`: begins with a star."""
+    """The content of a field: numbers; the `last` day of the month; for days of the week, (day,
+    which one of the month), 0 for the last. `star`: it begins with a star.
+    """
 
     numbers: set[int]
     last: bool = False
@@ -120,8 +124,9 @@ class FieldNumbers(msgspec.Struct, frozen=True):
 
 
 def fields_of(text: str) -> list[FieldNumbers]:
-    """The fields of an expression in its plain form. Raises ValueError for what `expression_of`
-    would refuse."""
+    """The fields of an expression in its plain form. Raises ValueError for a text that
+    `expression_of` would reject.
+    """
     return [_held(field, word) for field, word in zip(_FIELDS, text.split(), strict=True)]
 
 
@@ -139,17 +144,17 @@ def _held(field: _Field, word: str) -> FieldNumbers:
     return FieldNumbers(numbers, last="L" in terms, star=star)
 
 
-# When it comes
+# Times
 
 
 @lru_cache(maxsize=2_048)
 def _calculators(text: str) -> tuple[Any, ...]:
-    """The expression for croniter, in two where either day is enough."""
+    """The expression for croniter; two expressions if a match of either day field is enough."""
     words = text.split(" ")
     fields = [_plain(field, word) for field, word in zip(_FIELDS, words, strict=True)]
     if words[2].startswith("*") or words[4].startswith("*"):
         return (_calculator(fields),)
-    # What never comes would be looked for in fifty years at every call.
+    # Otherwise every call would search fifty years for an expression that never matches.
     either = (_calculator(_with(fields, 4, "*")), _calculator(_with(fields, 2, "*")))
     return tuple(side for side in either if _next(side, _BEGIN) is not None)
 
@@ -166,7 +171,8 @@ def _next(calculator: Any, shown: datetime) -> datetime | None:
     from croniter import CroniterBadDateError  # noqa: PLC0415 - see above
 
     try:
-        # It keeps its place; the loop and the store's thread use one at the same time.
+        # A calculator keeps its position, and the loop and the store's thread use one at the same
+        # time.
         time: datetime = copy.copy(calculator).get_next(start_time=shown)
     except (CroniterBadDateError, OverflowError):
         return None
@@ -194,8 +200,9 @@ def _plain_nth(field: _Field, term: str) -> str:
 
 
 def _values(field: _Field, word: str) -> set[int]:
-    """The numbers of a field, without an `L` among the days of the month. Raises ValueError for
-    what `_problem` would refuse."""
+    """The numbers of a field, without an `L` among the weekdays. Raises ValueError for a field that
+    `_problem` would reject.
+    """
     values: set[int] = set()
     for term in word.split(","):
         if field is _DAY and term == "L":
@@ -212,11 +219,11 @@ def _values(field: _Field, word: str) -> set[int]:
     return values
 
 
-# What is taken
+# Validation
 
 
 def _problem(field: _Field, word: str) -> str:
-    """Why a field cannot be read; empty if it can."""
+    """Why a field is invalid; "" if it is valid."""
     terms = word.split(",")
     problem = next(filter(None, (_term_problem(field, term) for term in terms)), "")
     if (
@@ -246,7 +253,7 @@ def _term_problem(field: _Field, term: str) -> str:
 
 
 def _special(field: _Field, term: str) -> bool:
-    """`L`, the last day of the month; `FRI#2`, the second Friday; `5L`, the last one."""
+    """`L`, the last day of the month; `FRI#2`, the second Friday; `5L`, the last Friday."""
     if field is not _WEEKDAY:
         return field is _DAY and term == "L"
     day, hash_, which = term.partition("#")
@@ -269,11 +276,11 @@ def _backwards(field: _Field, base: str) -> bool:
     return bool(dash) and first is not None and last is not None and last < first
 
 
-# What would be right
+# Suggestions
 
 
 def _remedy(words: list[str], at: int, better: tuple[str, str] | None) -> str:
-    """An expression that is taken: the nearest one, or an example where nobody can tell."""
+    """A valid expression to suggest: the nearest one, or an example."""
     if better is not None:
         nearest = _with(words, at, better[1])
         right = not any(map(_problem, _FIELDS, nearest)) and len(" ".join(nearest)) <= _SHOWN
@@ -283,7 +290,7 @@ def _remedy(words: list[str], at: int, better: tuple[str, str] | None) -> str:
 
 
 def _better(field: _Field, word: str) -> tuple[str, str] | None:
-    """How to introduce a field that is right, and the field; None where nobody can tell."""
+    """The introduction of a corrected field, and the field; None if no correction is known."""
     if any(_backwards(field, term.partition("/")[0]) for term in word.split(",")):
         unwrapped = ",".join(_unwrapped(field, term) for term in word.split(","))
         return None if _problem(field, unwrapped) else ("Over the end it is", unwrapped)
@@ -299,12 +306,12 @@ def _better(field: _Field, word: str) -> tuple[str, str] | None:
 
 
 def _named(field: _Field, word: str) -> str:
-    """The name of which a word is a longer form, as JULY of JUL; or the word."""
+    """The name that a word abbreviates to, such as JUL for JULY; otherwise the word."""
     return next((name for name in field.names if word.startswith(name)), word)
 
 
 def _unwrapped(field: _Field, term: str) -> str:
-    """A range over the end of its field as what it means: `22-2` as `22-23,0-2`."""
+    """A range that wraps around the end of its field, written out: `22-2` as `22-23,0-2`."""
     base, slash, step = term.partition("/")
     if not _backwards(field, base):
         return term
@@ -322,7 +329,7 @@ def _unwrapped(field: _Field, term: str) -> str:
 
 
 def _never(words: list[str]) -> str:
-    """What to say of an expression that never comes."""
+    """The message for an expression that never matches."""
     days, months = _values(_DAY, words[2]), _values(_MONTH, words[3])
     if any(day <= _longest(month) for day in days for month in months) or not days:
         return (
@@ -338,7 +345,7 @@ def _never(words: list[str]) -> str:
 
 
 def _longest(month: int) -> int:
-    """Days of a month in a leap year."""
+    """Days of the months in a leap year."""
     return calendar.monthrange(2000, month)[1]
 
 

@@ -1,8 +1,8 @@
-"""Hours of a day, as from 22:00 to 08:00 by the clocks of a zone.
+"""Hours of a day, such as 22:00 to 08:00, by the clocks of a zone.
 
-Where clocks change, no reading of the clocks is left out: hours begin when their beginning comes
-for the first time and end when their end does for the last; a time that clocks jump over is the end
-of the gap.
+When clocks change, both readings of a repeated time count: the hours begin at the first occurrence
+of their start and end at the last occurrence of their end. A skipped time counts as the end of the
+gap.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DAY = timedelta(days=1)
 
 
 class Hours(msgspec.Struct, frozen=True):
-    """From `begin` to `end`, in minutes of the day; over midnight where `end` is the smaller."""
+    """From `begin` to `end`, in minutes of the day; past midnight if `end` is smaller."""
 
     begin: int
     end: int
     zone: str
 
     def until(self, now: float) -> float | None:
-        """When they end (unix seconds), if it is within them; None outside."""
+        """When the hours end (unix seconds) if that moment is within them; otherwise None."""
         zone = zone_of(self.zone)
         today = datetime.fromtimestamp(now, zone).date()
         over = _DAY if self.end < self.begin else timedelta()
@@ -42,9 +42,10 @@ class Hours(msgspec.Struct, frozen=True):
 
 
 def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
-    """The hours as configured in the table `path`, None where both are empty. The zone is known.
+    """The hours configured in the table `path`, None if both are empty. The zone has been checked.
 
-    Raises ConfigError naming the key and what would be right."""
+    Raises ConfigError that names the key and suggests a valid value.
+    """
     if not begin and not end:
         return None
     if not begin or not end:
@@ -63,8 +64,9 @@ def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
 
 
 def zone_given(zone: str, machine: str, path: str) -> str:
-    """The zone by its own name; that of the machine where none is given, UTC where nobody knows
-    that. Raises ConfigError naming the nearest."""
+    """The name of the given zone; the machine's zone if none is given, or UTC if that is unknown.
+    Raises ConfigError that names the most similar zone.
+    """
     try:
         return zone_of(zone or machine).key
     except UsageError as error:
@@ -84,5 +86,5 @@ def _minutes(text: str, key: str) -> int:
 
 
 def _instant(day: date, minutes: int, zone: ZoneInfo, *, last: bool) -> float:
-    """When clocks show that time of that day; the first or the last of two such moments."""
+    """The moment at which clocks show that time on that day; the first or the last of two."""
     return instant(datetime.combine(day, time(*divmod(minutes, 60))), zone, last=last)

@@ -1,4 +1,4 @@
-"""Jobs: what is done when, what becomes of a time that was missed, and the port to their store."""
+"""Jobs: plans, missed runs, and the port to the job store."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ from nanobot.triggers.cron.schedule import Once, Schedule, coming, restored, zon
 from nanobot.triggers.cron.wording import in_words
 
 LATE_SECONDS = 60.0
-"""What is done so much after its time is done late, and was missed where that is not wanted."""
+"""A run that starts this much after its time is late; it counts as missed if the job does not allow
+late runs.
+"""
 MOST_WAITING = 10
-"""Times of one job that wait for each other, where they are queued."""
+"""Maximum waiting runs of a job whose runs are queued."""
 KEPT_SECONDS = 90 * 86_400.0
-"""How long it is known what became of a time."""
+"""How long the history of a job is kept."""
 MOST_LATE = 100
-"""So many times of an absence `run_all` makes up for, by the time between two of them."""
+"""Most runs that `run_all` makes up for after an absence, by the interval between two of them."""
 MISSED_SECONDS = 30 * 86_400.0
-"""Of a longer absence only this much is looked at; what was due before is not even written down."""
+"""After a longer absence, only this much is considered; runs due earlier are not even recorded."""
 SILENT = "NOTHING_TO_SAY"
 """An answer that is not delivered."""
 
 RETRIES = Backoff(first=60.0, longest=3_600.0)
-"""After these seconds a failed run is repeated."""
+"""Delays in seconds after which a failed run is retried."""
 
 State: TypeAlias = Literal["active", "paused", "done", "removed", "system"]
 Status: TypeAlias = Literal[
@@ -45,19 +47,20 @@ Overlap: TypeAlias = Literal["skip", "queue", "replace"]
 What: TypeAlias = Literal["fire", "late", "missed", "skipped"]
 Admission: TypeAlias = Literal["run", "skip", "replace"]
 Taken: TypeAlias = Literal["taken", "known", "full"]
-"""What became of a trigger: it is done now, it was before, too much waits already."""
+"""The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a job does. `text` goes to the model, in a session of the job (`own`: every run begins
-    anew) or in that of the chat; or (`send`) into the chat as it is.
+    """The action of a job. `text` goes to the model, in a session of the job (`own`: each run
+    starts fresh) or in the chat's session; with `send` it is posted to the chat unchanged.
 
-    `schedule` and `zone` are a schedule's, counted from `anchor`. `misfire` is for times that
-    passed while nobody was there (`run_all`: at most `window` seconds back), `overlap` for those
-    that come while the one before is not done. `jitter` delays each by up to so many seconds,
-    `waiting` is how many may wait where they are queued, `retries` repeat a failed run. `post`:
-    what a run of its own answers goes into the chat. `depth` counts the jobs that made it; `by` is
-    who asked for it, as CHANNEL:ID; `here`: in the chat that it speaks in.
+    `schedule` and `zone` determine the times, counted from `anchor`. `misfire`: what happens to
+    times that passed while no gateway ran (`run_all`: at most `window` seconds back). `overlap`:
+    what happens if the previous run is still going. `jitter`: delay each run by up to this many
+    seconds. `waiting`: how many runs may be queued. `retries`: how often a failed run is repeated.
+    `post`: the answer of a run in its own session is posted to the chat. `depth`: how many jobs led
+    to this one. `by`: who asked for it, as CHANNEL:ID. `here`: whether it posts to the chat it was
+    asked for in.
     """
 
     name: str
@@ -97,13 +100,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def once(self) -> bool:
-        """Whether it is done once."""
+        """Whether it runs only once."""
         return isinstance(self.when(), Once)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan that is kept. `next_at` is when it is due next, by its schedule. `reason` is why the
-    gateway paused it. Not `readable`: only its name, its chat and its owner are known."""
+    """A stored plan. `next_at`: when its schedule is due next. `reason`: why the gateway paused it.
+    If not `readable`, only its name, chat and owner are known.
+    """
 
     id: int
     state: State
@@ -115,9 +119,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as people see it. `rule` is its schedule in words, `times` are the next three after a
+    """A job as shown to people. `rule`: its schedule in words. `times`: the next three, after a
     change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it.
-    `question`: what it needs to know of the person who added it."""
+    `question`: a question to the person who added it.
+    """
 
     id: int
     name: str
@@ -140,9 +145,10 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
-    """One time that a job was due. `status` is running, waiting (to be tried again), or in the end
-    done, failed, skipped (the one before was not done), missed (nobody was there) or cancelled.
-    `count`: so many times from then on that ended so."""
+    """One occurrence of a job. `status`: running or waiting (for a retry), and finally done,
+    failed, skipped (the previous run was still going), missed (no gateway was running) or
+    cancelled. `count`: how many consecutive occurrences, from this one on, ended this way.
+    """
 
     job_id: int
     name: str
@@ -157,16 +163,17 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenTime(msgspec.Struct, frozen=True):
-    """A time that is not done, by which a look at all of them goes on."""
+    """An unfinished occurrence, the position at which a sweep continues."""
 
     job_id: int
     scheduled_at: float
 
 
 class Fired(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verb made: sessions with something to do, chats that something is owed to, runs that
-    were ended. `next_due`: when something is to be done again; `more`: the verb has not done all of
-    it. `watched`: sessions in which runs of jobs have not ended."""
+    """The result of a method: sessions with new work, chats with new messages to send, and runs
+    that were ended. `next_due`: when there is work again. `more`: the call did only part of the
+    work. `watched`: sessions with unfinished runs of jobs.
+    """
 
     wakes: tuple[str, ...] = ()
     owes: tuple[Address, ...] = ()
@@ -187,78 +194,88 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobStore(Protocol):
-    """What the store keeps of jobs; each verb is one transaction."""
+    """The stored jobs; each method is one transaction."""
 
     async def add(self, plan: Plan, next_at: float | None, key: str, most: int) -> Job:
-        """Keep a job. The same call `key` gives the same job again. Raises UsageError for a name
-        that is taken, and when whoever asks has `most` jobs already."""
+        """Add a job. A call with the same `key` returns the same job. Raises UsageError if the name
+        is taken, or if the requester already has `most` jobs.
+        """
         ...
 
     async def system(self, plan: Plan) -> Job:
-        """The job of that name that the gateway itself has, with this plan from now on. It is due
-        only when it is triggered."""
+        """The gateway's own job of that name, which has this plan from now on. It runs only when
+        triggered.
+        """
         ...
 
     async def find(self, which: str) -> Job:
-        """The job of that id or name. Raises UsageError."""
+        """The job with that id or name. Raises UsageError."""
         ...
 
     async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
-        """Jobs in a state ("": any but removed), by whoever asked for them ("": anybody), with
-        these words in their name, or in what is to be done or said."""
+        """Jobs in a state ("": any except removed), requested by `by` ("": anyone), with these
+        words in their name or text.
+        """
         ...
 
     async def changed(self, job: Job) -> None:
-        """Keep a job as it is now. A removed one has nothing running and waiting any more."""
+        """Store the changed job. If it was removed, its running and waiting occurrences end."""
         ...
 
     async def fire(self) -> Fired:
-        """Do what is due: for every due time its row, what it puts into the chat or its session,
-        and the job's next time. What cannot be done pauses its job, whose owner is told."""
+        """Fire due jobs. Each due time gets a row, its prompt or message, and the job its next
+        time. A job that cannot run is paused, and its owner is told.
+        """
         ...
 
     async def settle(self, sessions: Sequence[str]) -> Fired:
-        """Note how runs of jobs in these sessions have ended."""
+        """Record how the runs of jobs in these sessions ended."""
         ...
 
     async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
-        """Look at times that are not done, from the first on or after one: settle what has ended,
-        and wake what waits. Returns where to go on; None: that was all."""
+        """Go through the unfinished occurrences, starting at `after`: settle the finished ones and
+        wake the waiting ones. Returns the position to continue from; None at the end.
+        """
         ...
 
     async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
-        """Send what was held back of what is said unasked, as far as it may be sent now, from the
-        first chat on or after one. Returns where to go on; None: that was all."""
+        """Send held-back notifications that may be sent now, starting at `after`. Returns the chat
+        to continue from; None at the end.
+        """
         ...
 
     async def trigger(
         self, job_id: int, *, at: float | None, key: str, text: str
     ) -> tuple[Taken, Fired]:
-        """Do a job now. `at` (now if None) names the time, which is done once; `key` names the
-        call. `text` instead of the plan's. Full: it is not even written down, unlike a time that is
-        skipped because of the plan's overlap. Raises UsageError for a job that cannot be read."""
+        """Run a job now. `at` (None: now) is the time of the occurrence, which runs only once;
+        `key` identifies the call. `text` replaces the plan's text. If too much is waiting, the
+        occurrence is not even recorded, unlike one that is skipped because of the plan's overlap.
+        Raises UsageError for an unreadable job.
+        """
         ...
 
     async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
-        """What became of the times of a job (None: of all), the latest first."""
+        """The occurrences of a job (None: of all jobs), latest first."""
         ...
 
     async def realign(self, after: int) -> int | None:
-        """After a start, or a clock set back: what is due earlier than was thought is due then.
-        Looks at jobs with ids above `after`; returns where to go on, None: that was all."""
+        """After a start, or after the clock was set back: move jobs forward that are due earlier
+        than recorded. Handles jobs with ids above `after`; returns the id to continue from, None at
+        the end.
+        """
         ...
 
     async def prune(self) -> bool:
-        """Forget what is older than KEPT_SECONDS; True: there is more of it."""
+        """Delete occurrences older than KEPT_SECONDS; True if there are more."""
         ...
 
     async def depth(self, run_id: str) -> int:
-        """The depth of the job that a run belongs to; 0 for none."""
+        """The depth of the job that a run belongs to; 0 if it belongs to none."""
         ...
 
 
 def due_at(job_id: int, scheduled_at: float, jitter: float) -> float:
-    """A time with its jitter, which is the same whenever it is asked for."""
+    """A time plus its jitter, which is deterministic."""
     if jitter <= 0:
         return scheduled_at
     seed = hashlib.sha256(f"{job_id}:{scheduled_at:.3f}".encode()).digest()
@@ -266,8 +283,9 @@ def due_at(job_id: int, scheduled_at: float, jitter: float) -> float:
 
 
 def decide(plan: Plan, due: float, following: float | None, now: float) -> What:
-    """What becomes of a time that was due at `due`; `following` is when the next one is. What runs
-    already is not looked at here."""
+    """The decision on an occurrence that was due at `due`; `following` is the next time. Running
+    occurrences are not considered here.
+    """
     if now - due < LATE_SECONDS:
         return "fire"
     if plan.once:
@@ -282,26 +300,26 @@ def decide(plan: Plan, due: float, following: float | None, now: float) -> What:
 
 
 def admits(plan: Plan, unended: int) -> Admission:
-    """What becomes of a time while so many before it have not ended."""
+    """The decision on an occurrence while this many earlier ones are unfinished."""
     if unended and (plan.overlap == "skip" or unended >= plan.waiting):
         return "skip"
     return "replace" if unended and plan.overlap == "replace" else "run"
 
 
 def repeats(job: Job, end: str, attempt: int) -> bool:
-    """Whether a run that ended so is tried again."""
+    """Whether a run that ended this way is retried."""
     return end == "failed" and attempt <= job.plan.retries and job.state != "removed"
 
 
 def session_of(job: Job) -> str:
-    """The session in which a job's runs are."""
+    """The session of a job's runs."""
     if job.plan.session == "chat":
         return job.plan.session_key
     return job.plan.name if job.state == "system" else JOBS.of(job.id)
 
 
 def worded(plan: Plan, text: str, due: float, now: float) -> str:
-    """The text of a time; one that is done late says so."""
+    """The text of an occurrence; a late one says so."""
     if now - due < LATE_SECONDS:
         return text
     then = datetime.fromtimestamp(due, zone_of(plan.zone)).strftime("%Y-%m-%d %H:%M")
@@ -309,13 +327,13 @@ def worded(plan: Plan, text: str, due: float, now: float) -> str:
 
 
 def silent(text: str) -> bool:
-    """Whether an answer says that there is nothing to say."""
+    """Whether an answer says that there is nothing to report."""
     plain = re.sub(r"[\W_]+", "", text).casefold()
     return plain in {"", SILENT.replace("_", "").casefold()}
 
 
 def viewed(job: Job, *, times: bool = False) -> JobView:
-    """A job as people see it; with its next three times if it has any."""
+    """A job as shown to people, with its next three times if it has any."""
     plan = job.plan
     ahead: tuple[float, ...] = ()
     if times and job.next_at is not None:
@@ -342,8 +360,9 @@ def viewed(job: Job, *, times: bool = False) -> JobView:
 
 
 def _rule(plan: Plan) -> str:
-    """The schedule in words, in the language of what is to be done; as it is kept where it cannot
-    be read."""
+    """The schedule in words, in the language of the job's text; the stored form if it is
+    unreadable.
+    """
     try:
         return in_words(plan.when(), plan.zone, plan.text)
     except (UsageError, ValueError):
@@ -351,15 +370,16 @@ def _rule(plan: Plan) -> str:
 
 
 def following(plan: Plan, after: float) -> float | None:
-    """When a plan is due next, within its life."""
+    """The next time of a plan before it expires."""
     at = plan.when().next(after)
     over = at is None or (plan.expires_at is not None and at > plan.expires_at)
     return None if over else at
 
 
 def skipped_to(plan: Plan, at: float, now: float) -> float | None:
-    """The time to begin with after an absence: `at`, or the first within MISSED_SECONDS; None:
-    its life was over before."""
+    """The first time to run after an absence: `at`, or the first time within MISSED_SECONDS; None
+    if the plan expired before.
+    """
     if plan.once or now - at <= MISSED_SECONDS:
         return at
     return following(plan, now - MISSED_SECONDS)

@@ -1,7 +1,7 @@
-"""What a schedule in plain words means: the parts that English and Chinese phrases share.
+"""The meaning of schedules in plain words: the parts shared by English and Chinese.
 
-A phrase is understood by rules, never by likeness: what no rule reads is refused. So a word that
-is not known cannot move a job to another day.
+Phrases are parsed by rules, never by similarity: a phrase that no rule matches is rejected. So an
+unknown word cannot move a job to another day.
 """
 
 from __future__ import annotations
@@ -15,40 +15,42 @@ from typing import TypeAlias
 import msgspec
 
 DAY_PARTS = {"morning": 8, "noon": 12, "afternoon": 15, "evening": 19, "night": 21, "midnight": 0}
-"""The hour that a part of the day means where no time is given."""
+"""The hour of a part of the day that has no explicit time."""
 USUAL_HOUR = 9
-"""The hour of what repeats on days that are named without a time."""
+"""The hour of recurring days that have no explicit time."""
 _HOURS_OF = {"afternoon": (1, 7), "evening": (5, 11), "night": (6, 11), "noon": (1, 2)}
-"""In which parts of the day a time from the first to the last hour is one after noon."""
+"""The parts of the day in which hours between the first and the last number mean after noon."""
 _DAY = timedelta(days=1)
 
 
 class Repeats(msgspec.Struct, frozen=True):
-    """At the times of a cron expression."""
+    """Repeats by a cron expression."""
 
     expression: str
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """Every so many seconds, from now."""
+    """Repeats every N seconds, from now."""
 
     seconds: float
 
 
 class Later(msgspec.Struct, frozen=True):
-    """Once, so many seconds from now."""
+    """Once, N seconds from now."""
 
     seconds: float
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Once, when clocks show this (naive)."""
+    """Once, at this local time (naive)."""
 
     shown: datetime
 
 
 class Incomplete(msgspec.Struct, frozen=True):
-    """Begins like a schedule; `why` says what is missing or cannot be, as the end of a sentence."""
+    """The beginning of a schedule; `why` says what is missing or impossible, phrased as the end of
+    a sentence.
+    """
 
     why: str
 
@@ -57,20 +59,21 @@ Meaning: TypeAlias = Repeats | Interval | Later | Moment | Incomplete
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """What the first `length` characters of a text mean."""
+    """The meaning of the first `length` characters of a text."""
 
     meaning: Meaning
     length: int
 
 
 def reach(phrase: Phrase) -> tuple[int, bool]:
-    """By which the phrase that explains most of a text is the greatest."""
+    """The sort key by which the phrase that explains most of a text is the greatest."""
     return phrase.length, not isinstance(phrase.meaning, Incomplete)
 
 
 class Days(msgspec.Struct, frozen=True, kw_only=True):
-    """The days that a phrase names: fields of a cron expression, or one day (`once`). `part`:
-    of the day. `problem`: why they cannot be."""
+    """The days that a phrase names: fields of a cron expression, or one day (`once`). `part`: the
+    part of the day. `problem`: why the days are impossible.
+    """
 
     month_day: str = "*"
     month: str = "*"
@@ -81,7 +84,7 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeOfDay(msgspec.Struct, frozen=True, order=True):
-    """A time as it was said; `exact`: no part of the day changes it. Hour 24 is midnight."""
+    """A time as written; `exact`: a part of the day does not change it. Hour 24 is midnight."""
 
     hour: int
     minute: int = 0
@@ -89,9 +92,11 @@ class TimeOfDay(msgspec.Struct, frozen=True, order=True):
 
 
 class Scanner:
-    """Takes one word or group of words after the other from the beginning of a text.
+    """Takes words or groups of words from the beginning of a text, one after another.
 
-    `before` and `after` are patterns around each: what may be passed over, what has to follow."""
+    `before` and `after` are patterns around each: what may be skipped before it, and what must
+    follow it.
+    """
 
     def __init__(self, text: str, before: str, after: str = "") -> None:
         self._text = text
@@ -99,7 +104,7 @@ class Scanner:
         self.at = 0
 
     def take(self, words: str) -> re.Match[str] | None:
-        """Go past these words (a regular expression), if they are next."""
+        """Take these words (a regular expression) if they are next."""
         match = _compiled(words, *self._around).match(self._text, self.at)
         if match is not None:
             self.at = match.end()
@@ -121,7 +126,7 @@ NO_WORKDAY_OF_MONTH = (
 
 
 def combined(days: Days, times: Sequence[TimeOfDay]) -> Meaning:
-    """What days and times of day together mean."""
+    """The meaning of days and times of day combined."""
     if days.problem:
         return Incomplete(days.problem)
     usual = TimeOfDay(DAY_PARTS.get(days.part, USUAL_HOUR))
@@ -156,7 +161,7 @@ def _at(day: date, clocks: list[TimeOfDay]) -> Meaning:
 
 
 def in_part(clock: TimeOfDay, part: str) -> TimeOfDay | None:
-    """A time of a part of the day, as `8` of the evening; None: it is not in it."""
+    """A time within a part of the day, such as `8` in the evening; None if it is outside."""
     hour = clock.hour
     if not part or clock.exact or hour > 12:
         outside = part == "morning" and 12 < hour < 24 and not clock.exact
@@ -174,7 +179,7 @@ def in_part(clock: TimeOfDay, part: str) -> TimeOfDay | None:
 
 
 def next_time(times: Sequence[TimeOfDay], now: datetime) -> Meaning:
-    """A time of day alone: today, or tomorrow where it has passed."""
+    """A time of day without a day: today, or tomorrow if it has passed."""
     if len(times) > 1:
         return Incomplete(TWO_JOBS)
     clock = times[0]
@@ -183,19 +188,19 @@ def next_time(times: Sequence[TimeOfDay], now: datetime) -> Meaning:
 
 
 def coming_weekday(number: int, now: datetime, *, after_today: bool) -> date:
-    """The next such day (0 is Sunday)."""
+    """The next such weekday (0 is Sunday)."""
     ahead = (number - now.isoweekday()) % 7
     return now.date() + _DAY * (ahead or (7 if after_today else 0))
 
 
 def weekday_of_week(number: int, weeks: int, now: datetime) -> date:
-    """Such a day (0 is Sunday, the last) of the week so many weeks ahead."""
+    """That weekday (0 is Sunday, the last day) of the week this many weeks ahead."""
     monday = now.date() - _DAY * (now.isoweekday() - 1)
     return monday + timedelta(weeks=weeks, days=(number - 1) % 7)
 
 
 def dated(year: int | None, month: int, day: int, now: datetime) -> Days:
-    """A date; without a year the next one from today on."""
+    """A date; without a year, the next one from today on."""
     years = [year] if year else range(now.year, now.year + 9)
     for each in years:
         try:
@@ -208,7 +213,7 @@ def dated(year: int | None, month: int, day: int, now: datetime) -> Days:
 
 
 def day_of_month(day: int, now: datetime, months: int | None = None) -> Days:
-    """That day of this month or the next that has it; or of the month so many months ahead."""
+    """That day of this month or the next one that has it; or of the month so many months ahead."""
     for ahead in range(13) if months is None else (months,):
         years, month = divmod(now.month - 1 + ahead, 12)
         try:
@@ -221,7 +226,7 @@ def day_of_month(day: int, now: datetime, months: int | None = None) -> Days:
 
 
 def between(every: int, unit: str, first: TimeOfDay, last: TimeOfDay, days: Days) -> Meaning:
-    """Every so many minutes or hours, from one time of day to another."""
+    """Every N minutes or hours, from one time of day to another."""
     if days.problem or days.once or first.minute or last.minute or not first.hour < last.hour <= 24:
         return Incomplete("needs full hours of one day, as in `between 9:00 and 17:00`")
     rest = f"{days.month_day} {days.month} {days.weekday}"

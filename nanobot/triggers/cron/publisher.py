@@ -1,4 +1,4 @@
-"""What a trigger publishes becomes an occurrence of a job of the gateway's own."""
+"""Records each published prompt as an occurrence of one of the gateway's own jobs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from nanobot.triggers.cron.jobs import Fired, JobStore, Plan, Taken
 
 
 class JobPublisher:
-    """The triggers.base.Publisher of one plan. Every call is a row of the job's history, and has
-    one end."""
+    """The triggers.base.Publisher for one plan. Every call is a row of the job's history and gets
+    one final status.
+    """
 
     def __init__(self, jobs: JobStore, plan: Plan, announce: Callable[[Fired], None]) -> None:
         self._jobs = jobs
@@ -22,7 +23,7 @@ class JobPublisher:
         try:
             taken, fired = await self._trigger(text, key)
         except UsageError:
-            # What is kept of the job was damaged; what the configuration says is kept anew.
+            # The stored job was damaged; it is stored again from the configuration.
             self._job = None
             taken, fired = await self._trigger(text, key)
         if taken == "taken":

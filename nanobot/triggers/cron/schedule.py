@@ -1,4 +1,4 @@
-"""When something is due: a cron expression in a zone, every so often, or once."""
+"""Schedules: a cron expression in a zone, an interval, or one time."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ _TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Cron(msgspec.Struct, frozen=True):
-    """At the times of a cron expression, by the clocks of a zone."""
+    """The times of a cron expression, by the clocks of a zone."""
 
     expression: Expression
     zone: str
 
     @property
     def text(self) -> str:
-        """As it was written, in its plain form."""
+        """The expression as entered, in its plain form."""
         return self.expression.text
 
     def next(self, after: float) -> float | None:
-        """The first time after a moment (unix seconds); None: there is none. Raises UsageError for
-        a zone that is not known any more."""
+        """The first time after a moment (unix seconds); None if there is none. Raises UsageError if
+        the zone no longer exists.
+        """
         rule = next_elapsed if self.expression.elapsed else next_fixed
         try:
             return rule(self.expression.following, after, zone_of(self.zone))
@@ -62,14 +63,14 @@ class Cron(msgspec.Struct, frozen=True):
 
 
 class Every(msgspec.Struct, frozen=True):
-    """Every so many seconds, counted from a moment."""
+    """Every N seconds, counted from a moment."""
 
     seconds: float
     anchor: float
 
     @property
     def text(self) -> str:
-        """In the largest unit that fits."""
+        """The interval in the largest unit that fits."""
         for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
             count, rest = divmod(int(self.seconds), size)
             if not rest:
@@ -100,9 +101,10 @@ Schedule: TypeAlias = Cron | Every | Once
 
 
 def parse(text: str, zone: str, now: float) -> Schedule:
-    """What is due when: `30 9 * * 1-5`, `@daily`, `every 20 minutes`, `2026-12-24T18:00` (in the
-    zone unless it says another), `+20m`, or a phrase such as `every weekday at 9`. Raises
-    UsageError that says what would be right."""
+    """Parse a schedule: `30 9 * * 1-5`, `@daily`, `every 20 minutes`, `2026-12-24T18:00` (in the
+    zone unless it has an offset), `+20m`, or a phrase such as `every weekday at 9`. Raises
+    UsageError that suggests a valid schedule.
+    """
     info = zone_of(zone)
     written = " ".join(text.split())
     plain = _PLAIN.fullmatch(written)
@@ -140,7 +142,7 @@ def _meant(meaning: Meaning, written: str, zone: str, now: float) -> Schedule:
 
 
 def _later(seconds: float, written: str, now: float) -> Once:
-    # Whole seconds, so that it reads as it is kept.
+    # Whole seconds, so that it reads the same once stored.
     return Once(float(math.ceil(now + _bounded(seconds, written))))
 
 
@@ -161,7 +163,7 @@ def _bounded(seconds: float, written: str) -> float:
 
 
 def _like_cron(words: list[str]) -> bool:
-    """Whether these are five fields, or six of which the first is a number or a star."""
+    """Whether the text has five fields, or six with a number or a star first."""
     if len(words) == 6:
         return all(re.match(r"[*\d]", word, re.ASCII) for word in words[:2])
     word = len(words) == 5 and re.fullmatch(r"[a-z]{2,}", words[0], re.IGNORECASE)
@@ -169,7 +171,7 @@ def _like_cron(words: list[str]) -> bool:
 
 
 def restored(text: str, zone: str, anchor: float) -> Schedule:
-    """A schedule from its `text`, as `parse` made it; `anchor` is what it was counted from."""
+    """A schedule from the `text` that `parse` made; `anchor` is the moment it was counted from."""
     if text.startswith("every"):
         return Every(_seconds(text[len("every") :].strip(), text), anchor)
     if _TIME.match(text):
@@ -178,8 +180,9 @@ def restored(text: str, zone: str, anchor: float) -> Schedule:
 
 
 def split(text: str, zone: str, now: float) -> tuple[str, str]:
-    """The schedule that a text seems to begin with, and what follows it. Raises UsageError for a
-    phrase with a time of day that is none: without it, it would mean another time."""
+    """Split a text into the schedule it seems to begin with and the rest. Raises UsageError for a
+    phrase with an invalid time of day: without that time the phrase would mean another time.
+    """
     words = text.split()
     head = words[0].lower() if words else ""
     if _TIME.match(head):
@@ -191,7 +194,7 @@ def split(text: str, zone: str, now: float) -> tuple[str, str]:
         shown = datetime.fromtimestamp(now, zone_of(zone)).replace(tzinfo=None)
         cron = len(words) > 4 and all(map(_FIELDS.fullmatch, words[:2]))
         if cron and len(words) > 6 and _SIXTH.fullmatch(words[5]):
-            count = 6  # seconds, which are refused by their name
+            count = 6  # seconds, which have their own error
         phrase = None if cron else phrase_at(text.lstrip(), shown)
         if phrase is not None:
             return _told_apart(text.lstrip()[: phrase.length], text.lstrip()[phrase.length :])
@@ -200,9 +203,9 @@ def split(text: str, zone: str, now: float) -> tuple[str, str]:
 
 
 def _told_apart(said: str, rest: str) -> tuple[str, str]:
-    """A phrase, and what is to be done."""
+    """Split a text into a phrase and the task."""
     said, rest = " ".join(said.split()), rest.lstrip(" \t\r\n:,;：，；。").rstrip()
-    if said.lower().endswith(" at"):  # of `every monday at the office`
+    if said.lower().endswith(" at"):  # as in `every monday at the office`
         said, rest = said[:-3], f"{said[-2:]} {rest}".rstrip()
     no_time = None if _WITH_TIME.search(said) else _NO_TIME.match(rest)
     if no_time is not None:
@@ -215,7 +218,7 @@ def _told_apart(said: str, rest: str) -> tuple[str, str]:
 
 
 def coming(schedule: Schedule, after: float, count: int) -> list[float]:
-    """The next times after a moment, at most so many."""
+    """The next times after a moment, at most `count`."""
     return list(islice(_times(schedule, after), count))
 
 
@@ -232,12 +235,14 @@ def _zones() -> dict[str, str]:
 
 
 def _of_that_name(name: str) -> ZoneInfo | None:
-    """The zone that is called exactly so, without the list of all, for which hundreds of files are
-    read. None where the list has to say."""
-    if not name[:1].isupper():  # no zone; "posixrules" and "right/..." are files beside them
+    """The zone with exactly this name, found without listing all zones, which reads hundreds of
+    files. None if the list has to decide.
+    """
+    # not zones: "posixrules" and "right/..." are files in the same folder
+    if not name[:1].isupper():
         return None
     zone = _loaded(name)
-    # Where files are found in any case, only the list knows how it is written.
+    # If the file system ignores case, only the list knows the right spelling.
     return zone if zone is not None and _loaded(name.swapcase()) is None else None
 
 
@@ -249,7 +254,7 @@ def _loaded(name: str) -> ZoneInfo | None:
 
 @lru_cache(maxsize=700)
 def zone_of(name: str) -> ZoneInfo:
-    """A zone of the IANA database. Raises UsageError naming the nearest."""
+    """A zone of the IANA database. Raises UsageError that names the most similar zone."""
     if (zone := _of_that_name(name)) is not None:
         return zone
     zones = _zones()
@@ -267,8 +272,9 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def moment(text: str, zone: str, example: str = "2030-12-24T18:00") -> float:
-    """The unix seconds of a time in ISO 8601, in the zone unless it says another. Raises
-    UsageError, with a time that would be right."""
+    """The unix seconds of a time in ISO 8601, in the zone unless it has an offset. Raises
+    UsageError that suggests a valid time.
+    """
     try:
         time = datetime.fromisoformat(text)
         unix = instant(time, zone_of(zone)) if time.tzinfo is None else time.timestamp()
@@ -298,7 +304,7 @@ def _at(written: str, zone: str, now: float) -> Once:
 
 
 def _seconds(words: str, written: str) -> float:
-    """The length of `20m`, `2 hours`, `day`. Raises UsageError."""
+    """The seconds of `20m`, `2 hours`, `day`. Raises UsageError."""
     match = _SPAN.fullmatch(words.strip())
     if match is None:
         raise UsageError(

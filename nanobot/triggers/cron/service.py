@@ -1,8 +1,9 @@
-"""The service that fires jobs: one timer to what is due next, and nothing that must not be lost.
+"""The service that fires jobs. It has one timer for the next due job and no state that must
+survive.
 
-What is due, and what became of it, is in the store alone. So a crash at any point, a clock that is
-set and a laptop that slept are all the same to it: it looks at the store, and does what is due. It
-asks for little at a time, so that nobody waits long for the store, however many jobs there are.
+Due times and their results are kept only in the store. A crash at any point, a changed clock and a
+laptop that slept are therefore handled alike: the service reads the store and runs the due jobs. It
+reads a little at a time, so that no other user of the store waits long, however many jobs exist.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from nanobot.triggers.cron.publisher import JobPublisher
 from nanobot.triggers.cron.zone_question import ZoneQuestion
 
 LOOK_SECONDS = 30.0
-"""The clock is looked at so often at least: clocks jump, and machines sleep."""
+"""The clock is checked at least this often: clocks jump, and machines sleep."""
 _SWEEP_SECONDS = 120.0
-"""All of it is looked at so often at least: other processes add jobs."""
+"""Everything is checked at least this often, because other processes add jobs."""
 _OPEN_SECONDS = 3.0
-"""While something is not done all of it is looked at so often: what other processes tell of it is
-a hint, which may not come. Where that takes long, `_SHARE` times as long as it took."""
+"""While a run is unfinished, everything is checked this often: notifications from other processes
+are hints that may get lost. If a check takes long, the interval is `_SHARE` times its duration.
+"""
 _SHARE = 20.0
 _SET_BACK_SECONDS = 1.0
 _PRUNE_SECONDS = 86_400.0
@@ -38,7 +40,9 @@ _SETTLED_AT_ONCE = 50
 
 
 class CronService:
-    """Fires jobs as long as `run` runs. Several processes over one store never fire one twice."""
+    """Fires jobs while `run` is running. Several processes that share a store never fire an
+    occurrence twice.
+    """
 
     def __init__(self, jobs: JobStore, bus: Bus, clock: Clock) -> None:
         self._jobs = jobs
@@ -46,7 +50,7 @@ class CronService:
         self._clock = clock
         self._changed = asyncio.Event()
         self.on_announced: Callable[[], None] | None = None
-        """Called when jobs were changed here, which another process may be the one to fire."""
+        """Called when this process changed jobs, because another process may have to fire them."""
         self._watched: frozenset[str] = frozenset()
         self._ended: dict[str, None] = {}
         self._looking = 0
@@ -60,38 +64,40 @@ class CronService:
     def editor(
         self, zone: str, channels: Collection[str] = (), *, zone_known: bool = True
     ) -> JobEditor:
-        """The editor of these jobs; times are in a zone where none is named, which is asked for
-        unless it is known to be that of the people. Jobs speak in chats of these channels (none: of
-        any)."""
+        """The editor of these jobs. Times without a zone are in the configured zone; if that is not
+        known to be the people's zone, they are asked. Jobs may post to chats of these channels
+        (none: of any channel).
+        """
         editor = JobEditor(self._jobs, self._clock, zone, self.announce, channels)
         editor.zone_question = None if zone_known else ZoneQuestion(self._jobs)
         return editor
 
     def publisher(self, plan: Plan) -> JobPublisher:
-        """Takes what a trigger publishes, to be done after this plan; its name is the job's."""
+        """A publisher for a trigger: each prompt runs by this plan, whose name is the job's."""
         return JobPublisher(self._jobs, plan, self.announce)
 
     def announce(self, fired: Fired) -> None:
-        """Jobs have changed, and this has become of it: who has to act is woken, and jobs are
-        looked at now."""
+        """Announce changed jobs and the result: wake the sessions and chats with work, and check
+        jobs now.
+        """
         self._act(fired)
-        # Whoever was quick has ended it before this was known here.
+        # A fast worker ended it before it was recorded here.
         self._ended.update(dict.fromkeys(fired.watched))
         self.look()
         if self.on_announced is not None:
             self.on_announced()
 
     def look(self) -> None:
-        """Look at the jobs now."""
+        """Check the jobs now."""
         self._changed.set()
 
     def look_at_all(self) -> None:
-        """Another process has changed jobs: look at the jobs now, and soon at what it has begun."""
+        """Another process changed jobs: check them now, and soon after that what it started."""
         self._changed_elsewhere = True
         self._changed.set()
 
     async def run(self) -> None:
-        """Fire until cancelled. It may be called again after that, by another event loop too."""
+        """Fire jobs until cancelled. It may be called again, also on another event loop."""
         self._changed = asyncio.Event()
         ends = self.bus.subscribe(None, frozenset({EventKind.END}))
         try:
@@ -105,8 +111,9 @@ class CronService:
             self.bus.unsubscribe(ends)
 
     async def fire(self) -> Fired:
-        """Settle whatever has ended and do what is due now, all of it; who has to act on it is
-        woken. Raises StoreError."""
+        """Settle all ended runs and fire all due jobs, and wake their sessions and chats. Raises
+        StoreError.
+        """
         begun = self._clock.monotonic()
         with self._noting_ends():
             swept = await self._sweep()
@@ -116,7 +123,7 @@ class CronService:
             return swept.then(released).then(await self._fire())
 
     async def _sweep(self) -> Fired:
-        """Look at everything that is not done, and begin anew to know which ends are waited for."""
+        """Check all unfinished occurrences, and rebuild the set of sessions to watch."""
         total, after = Fired(), None
         before, self._watched, self._ended = self._watched, frozenset(), {}
         self._changed_elsewhere, whole = False, False
@@ -141,10 +148,10 @@ class CronService:
                 return total
 
     async def _settle(self) -> None:
-        """Settle what is known to have ended."""
+        """Settle runs that are known to have ended."""
         while self._ended:
             sessions = list(self._ended)[:_SETTLED_AT_ONCE]
-            # Taken away first: whatever ends there meanwhile stands in it again.
+            # Removed first: sessions whose runs end in the meantime are added again.
             for key in sessions:
                 del self._ended[key]
             more = True
@@ -193,12 +200,12 @@ class CronService:
             await self._wait(wait)
 
     def _is_due(self) -> bool:
-        """Whether there is anything to do, as far as is known here."""
+        """Whether there is anything to do, as far as this process knows."""
         due = self._next_due is not None and self._next_due <= self._clock.now()
         return due or bool(self._ended) or self._sweep_in() <= 0
 
     async def _look(self) -> Fired:
-        """All of it from time to time, else what is known to have changed."""
+        """Check everything from time to time, otherwise only known changes."""
         if self._sweep_in() <= 0:
             return await self.fire()
         await self._settle()
@@ -206,7 +213,7 @@ class CronService:
             return await self._fire()
 
     def _sweep_in(self) -> float:
-        """Seconds until all of it is looked at."""
+        """Seconds until the next full check."""
         if self._swept_at is None:
             return 0.0
         pause = _SWEEP_SECONDS
@@ -216,7 +223,7 @@ class CronService:
 
     @contextmanager
     def _noting_ends(self) -> Iterator[None]:
-        """What ends while the store is asked may be of what the store tells in a moment."""
+        """Record runs that end during a query: they may be among those that the query returns."""
         self._looking += 1
         try:
             yield
@@ -224,8 +231,9 @@ class CronService:
             self._looking -= 1
 
     async def _look_after_clock(self) -> bool:
-        """Each day, and where a clock was set back, jobs are due when their schedules say; whether
-        that was looked at now."""
+        """Each day, and after the clock was set back, recompute when jobs are due; returns whether
+        that was done now.
+        """
         now, offset = self._clock.monotonic(), self._clock_offset()
         daily = self._realigned_at is None or now - self._realigned_at >= _PRUNE_SECONDS
         again = daily or offset < self._offset - _SET_BACK_SECONDS
@@ -240,11 +248,11 @@ class CronService:
         return again
 
     def _clock_offset(self) -> float:
-        """What the clock on the wall is ahead of the one that only goes forward."""
+        """The difference between the wall clock and the monotonic clock."""
         return self._clock.now() - self._clock.monotonic()
 
     async def _wait(self, seconds: float) -> None:
-        """So long, or until something is different."""
+        """Wait this long, or until there is a change."""
         async with asyncio.TaskGroup() as tasks:
             timer = tasks.create_task(self._clock.sleep(seconds), name="cron: wait")
             changed = tasks.create_task(self._changed.wait(), name="cron: changes")

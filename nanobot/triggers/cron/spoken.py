@@ -1,4 +1,4 @@
-"""The phrase that a text begins with, in whichever language it is."""
+"""The schedule phrase that a text begins with, in any supported language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nanobot.triggers.cron.phrases import Phrase, reach
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _MOST = 200
-"""Characters in which a phrase ends."""
+"""Maximum characters of a phrase."""
 
 EXAMPLES = (
     "`every weekday at 9`, `tomorrow at 18:00`, `first monday of the month at 9`, `in 20 minutes`, "
@@ -19,12 +19,12 @@ EXAMPLES = (
 
 
 def chinese_text(text: str) -> bool:
-    """Whether any of it is written in Chinese."""
+    """Whether any of the text is in Chinese."""
     return _HAN.search(text) is not None
 
 
 def phrase_at(text: str, now: datetime) -> Phrase | None:
-    """The longest schedule in words that a text begins with; `now` is what clocks show (naive)."""
+    """The longest schedule in words that a text begins with; `now` is local time (naive)."""
     head = text[:_MOST]
     readers = (english.read, chinese.read) if chinese_text(head) else (english.read,)
     found = [phrase for read in readers if (phrase := read(head, now)) is not None]

@@ -1,4 +1,4 @@
-"""A schedule said back in words, in English or Chinese: `every weekday at 09:00`."""
+"""Schedules written out in words, in English or Chinese: `every weekday at 09:00`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HAN_NUMBERS = "零一二三四五"
 
 
 def in_words(schedule: Schedule, zone: str, like: str = "") -> str:
-    """The rule in words, in Chinese if `like` is."""
+    """The rule in words, in Chinese if `like` is Chinese."""
     chinese = chinese_text(like)
     if isinstance(schedule, Cron):
         return _cron_words(schedule.text, chinese)
@@ -35,7 +35,7 @@ def in_words(schedule: Schedule, zone: str, like: str = "") -> str:
 
 
 def said_back(rule: str, zone: str, times: Sequence[float]) -> str:
-    """The rule in words with its zone, and when it is due next."""
+    """The rule in words with its zone and its next time."""
     if len(times) < 2:
         return f"{rule} ({zone})"
     following = ", ".join(_shown(time, zone) for time in times)
@@ -68,7 +68,7 @@ def _cron_words(text: str, chinese: bool) -> str:  # noqa: FBT001 - a key of the
 
 
 class _Language(Protocol):
-    """How a language says the parts of a cron expression; empty texts are not restricted."""
+    """The words of a language for the parts of a cron expression; "" means no restriction."""
 
     def clock(self, times: list[str]) -> str: ...
 
@@ -93,7 +93,7 @@ def _dates(language: _Language, days: set[int], last: bool, months: set[int]) ->
 
 
 def _times(language: _Language, minutes: list[int], hours: list[int]) -> tuple[str, bool]:
-    """When in a day, and whether that reads `every ...`."""
+    """The times within a day, and whether they read `every ...`."""
     if len(minutes) * len(hours) <= _MOST_LISTED:
         clock = [f"{hour:02}:{minute:02}" for hour in hours for minute in minutes]
         return language.clock(clock), False
@@ -112,7 +112,7 @@ def _times(language: _Language, minutes: list[int], hours: list[int]) -> tuple[s
 
 
 def _step(numbers: list[int]) -> int:
-    """By how much each is more than the one before; 0: not always by as much."""
+    """The constant difference between consecutive numbers; 0 if it is not constant."""
     steps = {after - before for before, after in pairwise(numbers)}
     return steps.pop() if len(steps) == 1 else 0
 

@@ -1,7 +1,7 @@
-"""The question for a person's time zone, where neither the configuration nor the machine tells it.
+"""The question for a person's time zone, if neither the configuration nor the machine has one.
 
-What somebody writes may say a language, and a language where they may be. That is a guess: it is
-only proposed, and a language of several zones is said to be one.
+The letters of a message may identify a language, and the language a region. That is a guess: the
+zone is only proposed, and the question says so if a language has several zones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from nanobot.triggers.cron.jobs import Job, JobStore
 from nanobot.triggers.cron.schedule import Every
 from nanobot.triggers.cron.spoken import chinese_text
 
-# By letters that only this language is written with; the first that occurs counts.
+# By letters used only in this language; the first match counts.
 _LANGUAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Japanese", r"[\u3041-\u30ff]", ("Asia/Tokyo",)),
     ("Korean", r"[\uac00-\ud7af]", ("Asia/Seoul",)),
@@ -36,8 +36,9 @@ _SHOWN = 20
 
 
 def likely_zones(text: str) -> tuple[str, tuple[str, ...]]:
-    """The language of a text and the zones where it is mostly spoken; nothing for Latin letters,
-    which are written everywhere."""
+    """The language of a text and the zones where it is mostly spoken; none for Latin letters, which
+    are used everywhere.
+    """
     lower = text.lower()
     for language, letters, zones in _LANGUAGES:
         if re.search(letters, lower):
@@ -46,7 +47,7 @@ def likely_zones(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def question(text: str, job_id: int, zone: str) -> str:
-    """What to ask a person who wrote that, of a job whose times are in `zone`."""
+    """The question to the person who wrote this text, about a job whose times are in `zone`."""
     language, zones = likely_zones(text)
     example = (zones or _ANYWHERE)[0]
     if chinese_text(text) and language == "Chinese":
@@ -70,14 +71,15 @@ def question(text: str, job_id: int, zone: str) -> str:
 
 
 class ZoneQuestion:
-    """Asks once, with the first job whose times are by the clock. For a gateway that does not know
-    the zone of its people."""
+    """Asks once, with the first job that uses clock times. Used if the gateway does not know its
+    people's zone.
+    """
 
     def __init__(self, jobs: JobStore) -> None:
         self._jobs = jobs
 
     async def about(self, job: Job, *, zone_named: bool) -> str:
-        """The question with a job that was just added; "" where none is needed."""
+        """The question to show with a job that was just added; "" if it is not needed."""
         if zone_named or isinstance(job.plan.when(), Every):
             return ""
         jobs = await self._jobs.listed(state="", by="", find="", limit=_SHOWN)
