@@ -1,6 +1,7 @@
-"""The built-in plugins, one folder each. Packages of others bring theirs in the same way.
+"""The built-in plugins, one folder each. Other packages provide plugins in the same way.
 
-The names below are where they were before; new code imports them from `nanobot.seam`."""
+The names below are kept for old imports; new code imports them from `nanobot.seam`.
+"""
 
 from nanobot.seam.entry_points import BrokenPlugin, LoadedPlugin, Plugins
 

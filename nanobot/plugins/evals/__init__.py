@@ -1,4 +1,4 @@
-"""Evals: kept questions with checks, asked of models again, so that a worse answer is noticed."""
+"""Evals: saved questions with checks, put to models again to detect worse answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One attempt at a case: the model works as in a run, and its tools answer from the recording.
 
-No tool runs. What the model asks for, and what it is told, is kept for the checks.
+No tool runs. The model's requests and the responses to them are kept for the checks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDRESS = Address("eval", "eval")
 
 
 class Settling(CallAccount, Protocol):
-    """An account whose calls are settled by themselves, in no transaction of others."""
+    """An account whose calls are settled separately, outside other transactions."""
 
     async def settle(self, call: StoreWrite) -> None:
         """The call ended."""
@@ -50,7 +50,9 @@ class MadeCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one attempt. `error`: why there is no answer. `cost` None: no price is known."""
+    """The result of one attempt. `error`: why there is no answer. `cost` is None if no price is
+    known.
+    """
 
     answer: str = ""
     calls: tuple[MadeCall, ...] = ()
@@ -61,28 +63,28 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unreachable(self) -> bool:
-        """Whether the model could not be asked, which says nothing about its answers."""
+        """Whether the model was unreachable, which says nothing about its answers."""
         return isinstance(self.error, ModelError)
 
     @property
     def over_budget(self) -> bool:
-        """Whether there was no money for it."""
+        """Whether the budget did not allow it."""
         return isinstance(self.error, OverBudget)
 
 
 class CallsUsedUp(NanobotError):
-    """The model went on calling tools."""
+    """The model kept calling tools."""
 
 
 def tools_of(case: Case) -> tuple[ToolSpec, ...]:
-    """What a model is offered."""
+    """The tools offered to a model."""
     return tuple(
         ToolSpec(tool.name, tool.description, table(tool.parameters)) for tool in case.tools
     )
 
 
 def recording_of(case: Case) -> RecordedTools:
-    """What answers its calls."""
+    """The recorded answers to its calls."""
     results: dict[str, list[RecordedResult]] = {}
     for number, call in enumerate(case.recorded):
         known = signature(call.tool, as_json(call.arguments))
@@ -93,7 +95,7 @@ def recording_of(case: Case) -> RecordedTools:
 
 
 def messages_of(case: Case) -> list[ChatMessage]:
-    """What a model is shown at first."""
+    """The messages a model is shown at first."""
     return [_chat_message(message) for message in case.messages]
 
 
@@ -108,7 +110,7 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 class Trial:
-    """One attempt while it goes on."""
+    """One attempt in progress."""
 
     def __init__(
         self,
@@ -129,7 +131,7 @@ class Trial:
         self._seconds = 0.0
 
     async def made(self) -> Attempt:
-        """Make the attempt. Raises StoreError only."""
+        """Make the attempt. Raises only StoreError."""
         try:
             answer = await self._answer()
         except (ModelError, OverBudget, CallsUsedUp) as error:
@@ -191,7 +193,7 @@ class Trial:
             self._messages.append(told)
 
     async def _result(self, call: ToolCall, key: str) -> str:
-        """What the model is told of a call, of the recording or a refusal."""
+        """The response to a call: the recorded result or a refusal."""
         context = CallContext(
             run_id=RUN,
             session_key="eval",

@@ -1,4 +1,6 @@
-"""A case: what a model is asked, what its tools answer, and what its answer must be."""
+"""A case: the question for a model, the recorded answers of its tools, and the checks for its
+answer.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One message that the model is shown."""
+    """One message shown to the model."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
@@ -45,7 +47,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CaseTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tool that the model is offered. `parameters` is a JSON Schema, as a table or as text."""
+    """A tool offered to the model. `parameters` is a JSON Schema, as a table or as text."""
 
     name: Text
     description: str = ""
@@ -55,7 +57,7 @@ class CaseTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool answers to a call with exactly these arguments."""
+    """A tool's answer to a call with exactly these arguments."""
 
     tool: Text
     result: str
@@ -64,8 +66,9 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing that must hold. Exactly one of the keys but `arguments`, `before` and `after`,
-    which belong to `called`."""
+    """One condition on the answer. Exactly one of the keys is set, not counting `arguments`,
+    `before` and `after`, which belong to `called`.
+    """
 
     called: str = ""
     arguments: dict[str, Any] = {}
@@ -82,7 +85,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def kinds(self) -> list[str]:
-        """The keys that say what it checks."""
+        """The keys that state the condition."""
         return [kind for kind in KINDS if getattr(self, kind) not in ("", None)]
 
 
@@ -93,7 +96,7 @@ KINDS = (
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One case as its file holds it. `run`: the run that it was made of."""
+    """A case as written in its file. `run`: the run that it was made from."""
 
     messages: tuple[Message, ...]
     checks: tuple[Check, ...]
@@ -109,14 +112,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class CaseFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A case and the file that it is read from."""
+    """A case and the file it was read from."""
 
     path: str
     case: Case
 
     @property
     def name(self) -> str:
-        """What people call it: its own name, else that of its file."""
+        """The case's name for people: its own name, otherwise the file's name."""
         return self.case.name or Path(self.path).name.removesuffix(SUFFIX)
 
 
@@ -159,7 +162,7 @@ def read(path: Path) -> CaseFile:
 
 
 def read_all(place: Path) -> list[CaseFile]:
-    """The case in a file, or all of a folder by name. Raises CaseBroken."""
+    """The case in a file, or all cases in a folder, by name. Raises CaseBroken."""
     if place.is_file():
         return [read(place)]
     if not place.is_dir():
@@ -191,17 +194,17 @@ def table(given: Mapping[str, Any] | str) -> Any:
 
 
 def as_json(given: Mapping[str, Any] | str) -> str:
-    """Arguments as a model writes them."""
+    """Arguments in the form in which a model writes them."""
     return given if isinstance(given, str) else msgspec.json.encode(given).decode()
 
 
 def is_pattern(wanted: Any) -> bool:
-    """Whether a wanted argument is a regular expression, written `/EXPRESSION/`."""
+    """Whether an expected argument is a regular expression, written `/EXPRESSION/`."""
     return isinstance(wanted, str) and len(wanted) > 2 and wanted[0] == wanted[-1] == "/"
 
 
 def _wrong(case: Case) -> Sequence[tuple[str, str]]:  # noqa: C901 - one for each key
-    """What msgspec cannot say of a case: the key, and what to do."""
+    """Errors in a case that msgspec cannot find: the key, and the remedy."""
     found: list[tuple[str, str]] = []
     if not any(message.role == "user" for message in case.messages):
         found.append(("messages", 'no message has role = "user"; add what is asked'))
@@ -261,7 +264,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
 def _in_words(error: str) -> str:
-    """What msgspec says of a value, with its key first and what to do last."""
+    """A msgspec error in words, with the key first and the remedy last."""
     at = _PATH.search(error)
     path = re.sub(r"\[\.\.\.\]", "", at[1]) if at else ""
     said = _PATH.sub("", error)

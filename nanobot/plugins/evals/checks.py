@@ -1,4 +1,6 @@
-"""Whether an attempt holds what its case asks for: pure, but for the verdict of a judge."""
+"""Checks the result of an attempt against its case: pure functions, except for the verdict of a
+judge.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from nanobot.plugins.evals.schema import misfit
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of one check. `reason`: why it failed, or what the judge said."""
+    """The result of one check. `reason`: why it failed, or the judge's reason."""
 
     check: str
     passed: bool
@@ -22,7 +24,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def said_of(check: Check) -> str:
-    """A check in a few words."""
+    """A short description of a check."""
     kind = check.kinds[0]
     value = getattr(check, kind)
     if kind == "schema":
@@ -45,7 +47,7 @@ def said_of(check: Check) -> str:
 
 
 def checked(check: Check, attempt: Attempt) -> Verdict:
-    """A check without a rubric, of an attempt with an answer."""
+    """Apply a check without a rubric to an attempt that has an answer."""
     reason = _failure(check, attempt)
     return Verdict(check=said_of(check), passed=not reason, reason=reason)
 
@@ -123,8 +125,9 @@ def _like(wanted: dict[str, Any], arguments: str) -> bool:
 
 
 def alike(wanted: Any, given: Any) -> bool:
-    """Whether a value is as wanted: a table has at least these keys, a text between slashes is a
-    regular expression, all else is the same."""
+    """Whether a value matches the expected one: a table has at least these keys, a text between
+    slashes is a regular expression, anything else must be equal.
+    """
     if isinstance(wanted, dict):
         return isinstance(given, dict) and all(
             key in given and alike(each, given[key]) for key, each in wanted.items()

@@ -1,4 +1,4 @@
-"""An evaluation: each case, by each model, as often as asked for; and what came of it."""
+"""An evaluation: runs each case with each model as often as requested, and collects the results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ State: TypeAlias = Literal["passed", "failed", "unreachable", "not_run"]
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One attempt. `unrecorded`: calls that the recording could not answer, so that the model was
-    refused them."""
+    """One attempt. `unrecorded`: calls refused because the recording has no answer to them."""
 
     state: State
     answer: str = ""
@@ -37,9 +36,10 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model made of a case. `variance` is that of passing: 0 (always the same) to 0.25;
-    `cost` and `seconds` are means, with their standard deviations. `cost` None: a price is not
-    known."""
+    """The results of one case with one model. `variance` is the variance of passing, from 0 (always
+    the same) to 0.25; `cost` and `seconds` are means, with their standard deviations. `cost` is
+    None if a price is not known.
+    """
 
     case: str
     model: str
@@ -57,8 +57,9 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one evaluation. `spent`: attempts and judges, as far as prices are known;
-    `stopped`: why not all attempts were made."""
+    """The results of one evaluation. `spent`: the cost of attempts and judges, as far as prices are
+    known. `stopped`: why not all attempts were made.
+    """
 
     id: str
     at: float
@@ -74,12 +75,14 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unreachable(self) -> list[CaseResult]:
-        """What could not be asked."""
+        """The cases that could not be run."""
         return [result for result in self.results if result.state == "unreachable"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to evaluate. `judge` "": the configured model. `max_cost` 0: no limit of its own."""
+    """The plan of an evaluation. `judge`: "" for the configured model. `max_cost`: 0 for no limit
+    beyond the budgets.
+    """
 
     id: str
     at: float
@@ -92,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluator:
-    """Evaluates one plan. `account` gives an account for each attempt."""
+    """Evaluates one plan. `account` returns an account for each attempt."""
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class Evaluator:
         self._count = 0
 
     async def evaluated(self) -> Evaluation:
-        """Make all attempts. Raises ConfigError for a model that is not configured, StoreError."""
+        """Make all attempts. Raises ConfigError for a model that is not configured; StoreError."""
         plan = self._plan
         for label in plan.models:
             await self._pick(label)
@@ -151,7 +154,7 @@ class Evaluator:
         try:
             self._picked[label] = await self._models.pick(label or None)
         except ModelError as error:
-            # One model that is away does not keep the others from being tested.
+            # One unavailable model does not keep the others from being tested.
             self._away[label] = error
 
     async def _attempt(self, case: CaseFile, label: str) -> AttemptView:
@@ -211,7 +214,7 @@ class Evaluator:
 
 
 def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first failure of those that came together."""
+    """The first error of a group."""
     error = several.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
@@ -234,7 +237,7 @@ def _view(
 
 
 def result_of(case: CaseFile, model: str, attempts: Sequence[AttemptView]) -> CaseResult:
-    """What came of several attempts: passed only if all of them did."""
+    """The combined result of several attempts: passed only if all of them passed."""
     made = [attempt for attempt in attempts if attempt.state in ("passed", "failed")]
     passed = sum(attempt.state == "passed" for attempt in made)
     costs = [attempt.cost for attempt in made if attempt.cost is not None]
@@ -258,14 +261,14 @@ def result_of(case: CaseFile, model: str, attempts: Sequence[AttemptView]) -> Ca
 
 
 def _state(attempts: Sequence[AttemptView]) -> State:
-    """The worst of several, what says something about the model first."""
+    """The worst of several states; states that say something about the model take precedence."""
     states = {attempt.state for attempt in attempts}
     order: tuple[State, ...] = ("failed", "unreachable", "not_run")
     return next((state for state in order if state in states), "passed")
 
 
 def _why(attempts: Sequence[AttemptView]) -> str:
-    """Why the first attempt that did not pass did not."""
+    """Why the first failed attempt failed."""
     for attempt in attempts:
         if attempt.state == "passed":
             continue
@@ -276,6 +279,6 @@ def _why(attempts: Sequence[AttemptView]) -> str:
 
 
 def models_of(text: str, configured: Sequence[str]) -> list[str]:
-    """The models that are named, else those of the configuration, else the agent's ("")."""
+    """The given models, otherwise the configured ones, otherwise the agent's ("")."""
     named = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     return named or list(configured) or [""]

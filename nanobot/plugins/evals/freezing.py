@@ -1,4 +1,6 @@
-"""A case made of a run: what its model was shown at first, and what its tools answered."""
+"""Makes a case from a run: the messages first shown to its model, and the recorded results of its
+tools.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,15 @@ from nanobot.session.views import FeedbackView, RunView
 
 
 class Log(Protocol):
-    """Where a run's log is read."""
+    """Reads a run's log."""
 
     async def window(self, session: str, first: int, end: int) -> tuple[Entry, ...]:
-        """Entries from `first` up to, but without, `end`."""
+        """Entries from `first` up to, but not including, `end`."""
         ...
 
 
 class Snapshots(Protocol):
-    """Where prompts are kept."""
+    """Reads stored prompts."""
 
     async def snapshot(self, digest: str) -> PromptSnapshot | None:
         """A stored prompt; None if it is gone."""
@@ -54,8 +56,9 @@ async def frozen(
     prompts: Snapshots,
     feedback: Sequence[FeedbackView],
 ) -> Case:
-    """The case of a run, whose entries have these numbers. Raises NanobotError for one that cannot
-    be a case."""
+    """A case made from a run whose entries have these numbers. Raises NanobotError if the run
+    cannot become a case.
+    """
     if run.ended_at is None:
         raise NanobotError(f"Run {run.id} has not ended yet.")
     whole = await log.window(run.session_key, min(numbers), max(numbers) + 1) if numbers else ()
@@ -108,7 +111,7 @@ def _options(entries: Sequence[Entry], run_id: str) -> Any:
 
 
 def _visible(entries: Sequence[Entry], run_id: str) -> list[Entry]:
-    """Of a run that brings a history of its own, only its own entries."""
+    """The visible entries; for a run with its own history, only the run's entries."""
     options = _options(entries, run_id)
     if options is None or options.history is None:
         return list(entries)
@@ -138,7 +141,7 @@ def _message(message: ChatMessage) -> Message:
 
 
 def _recorded(own: Sequence[Entry]) -> list[RecordedCall]:
-    """The recorded results, in the order of the log."""
+    """The recorded results, in log order."""
     found = [
         (result.seq, RecordedCall(tool=tool, arguments=arguments, result=text, ok=result.ok))
         for known, results in recorded_results(own).items()
@@ -159,7 +162,7 @@ def _answer(own: Sequence[Entry]) -> str:
 
 
 def _rubric(own: Sequence[Entry], feedback: Sequence[FeedbackView]) -> str:
-    """What a judge is told: the fault that a person found, or the answer to measure up to."""
+    """The rubric for a judge: the fault that a person found, or the answer to compare with."""
     answer = _answer(own)
     down = [each for each in feedback if each.verdict == "down"]
     if down:
@@ -199,7 +202,7 @@ def as_toml(case: Case) -> str:
 
 
 def _value(value: Any) -> Any:
-    """What is long in several lines, as people read it, if nothing gets lost by that."""
+    """A value as TOML; long texts become multi-line if nothing is lost by that."""
     if (
         isinstance(value, str)
         and "\n" in value
@@ -216,5 +219,5 @@ def _value(value: Any) -> Any:
 
 
 def place_of(case: Case, folder: Path) -> Path:
-    """Where its file goes."""
+    """The path of its file."""
     return folder / f"{case.name}{SUFFIX}"

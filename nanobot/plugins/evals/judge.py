@@ -27,7 +27,7 @@ class _Said(msgspec.Struct):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict, and what it cost (None: the price is not known)."""
+    """A verdict and its cost (None: the price is not known)."""
 
     verdict: Verdict
     cost: float | None
@@ -81,7 +81,7 @@ def _material(case: Case, check: Check, attempt: Attempt) -> str:
 
 
 def _read(text: str) -> _Said | None:
-    """The verdict in what a judge wrote, also with words around its JSON."""
+    """The verdict in a judge's text, which may contain words around its JSON."""
     found = re.search(r"\{.*\}", text, re.DOTALL)
     try:
         return msgspec.json.decode(found[0], type=_Said) if found else None

@@ -1,4 +1,4 @@
-"""The nightly evaluation: all cases once a night, and a message only about what changed."""
+"""The nightly evaluation: all cases once a night, with a message only about changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     clock: Clock,
     ids: Ids,
 ) -> None:
-    """Evaluate each night, if `evals.nightly` says when."""
+    """Evaluate every night at the time set in `evals.nightly`, if it is set."""
     if not settings.nightly:
         return
     evals = Evals(config, store, tables, models, journal, records, clock, ids)
@@ -59,7 +59,9 @@ def due(now: datetime, time: str) -> datetime:
 
 
 class Nightly:
-    """Evaluates at the same time every day. Of several processes over one store, one does."""
+    """Evaluates at the same time every day. Of several processes that share a store, only one
+    evaluates.
+    """
 
     def __init__(self, evals: Evals, bus: Bus, clock: Clock, zone: ZoneInfo) -> None:
         self._evals = evals
@@ -68,7 +70,7 @@ class Nightly:
         self._zone = zone
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             next_one = due(self._now(), self._evals.settings.nightly)
             while (left := next_one.timestamp() - self._clock.now()) > 0:
@@ -80,7 +82,7 @@ class Nightly:
         return datetime.fromtimestamp(self._clock.now(), self._zone)
 
     async def once(self, day: str) -> None:
-        """Evaluate, and tell what changed."""
+        """Evaluate, and report changes."""
         before = await self._evals.last()
         try:
             made = await self._evals.evaluate(Wanted(nightly=True))

@@ -1,4 +1,4 @@
-"""What people do with evals."""
+"""The operations of evals."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MachineOption = Annotated[str, Meta(extra={"machine": True})]
 
 
 def _evals(context: OperationContext) -> Evals:
-    """The service; every command line reads this module, and few need the store."""
+    """The service, imported late: every command imports this module, and few need the store."""
     from nanobot.plugins.evals.service import Evals  # noqa: PLC0415 - loads the store
 
     return Evals.of(context)
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
-    """A case of the folder. `last`: the state of each model at the last evaluation."""
+    """A case in the folder. `last`: the state of each model in the last evaluation."""
 
     name: str
     checks: tuple[str, ...]
@@ -42,7 +42,7 @@ class CaseView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RejectedView(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer with a thumb down. `case`: the case that was made of it, if any."""
+    """An answer that was rated thumbs down. `case`: the case made from it, if any."""
 
     run_id: str
     by: str
@@ -158,5 +158,5 @@ async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> l
 
 
 def operations() -> list[Operation]:
-    """All of them."""
+    """All operations."""
     return [run_evals, list_evals, add_eval, show_evals, rejected]

@@ -1,4 +1,4 @@
-"""How an evaluation reads: as text, as JUnit XML, and as what changed since the one before."""
+"""Reports of an evaluation: as text, as JUnit XML, and as changes since the previous evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_text(evaluation: Evaluation) -> str:
-    """A table, then why each case failed."""
+    """A table, followed by the reasons why cases failed."""
     rows = [_HEADS, *(_row(result) for result in evaluation.results)]
     widths = [max(columns(row[n]) for row in rows) for n in range(len(_HEADS))]
     lines = ["  ".join(_padded(row, widths)).rstrip() for row in rows]
@@ -65,7 +65,7 @@ def _amount(mean: float | None, deviation: float | None, form: str) -> str:
 
 
 def junit(evaluation: Evaluation) -> str:
-    """The same for a CI service: a suite for each model, a test for each attempt."""
+    """The same as JUnit XML for a CI service: a suite per model, a test per attempt."""
     by_model: dict[str, list[CaseResult]] = {}
     for result in evaluation.results:
         by_model.setdefault(result.model, []).append(result)
@@ -115,8 +115,9 @@ def _attribute(text: str) -> str:
 
 
 def changes(before: Evaluation | None, now: Evaluation) -> list[str]:
-    """What is different from the evaluation before, in a line each; what could not be asked this
-    time, or was new and passed, is no change."""
+    """The changes since the previous evaluation, one line each. Cases that could not be run this
+    time, and new cases that passed, are not changes.
+    """
     known = {} if before is None else {(r.case, r.model): r for r in before.results}
     lines: list[str] = []
     for result in now.results:

@@ -1,6 +1,6 @@
-"""Whether a value fits a JSON Schema, for the keywords that are listed here.
+"""Validates a value against a JSON Schema, for the keywords listed here.
 
-A schema with another keyword is refused when its case is read, so nothing goes unchecked.
+A schema with another keyword is rejected when its case is read, so nothing goes unchecked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DEEPEST = 50
 
 
 def trouble(schema: Any, depth: int = 0) -> str:
-    """Why a schema cannot be used; empty if it can."""
+    """Why a schema cannot be used; "" if it can."""
     if not isinstance(schema, dict):
         return "no JSON Schema object; write a table or JSON"
     if depth > _DEEPEST:
@@ -76,7 +76,7 @@ def _no_pattern(value: Any) -> str:
 
 
 def misfit(value: Any, schema: Mapping[str, Any], at: str = "$") -> str:
-    """Where and why a value does not fit a schema without trouble; empty if it fits."""
+    """Where and why a value does not match a valid schema; "" if it matches."""
     for key, wanted in schema.items():
         if why := _misfit(value, key, wanted, schema, at):
             return why
@@ -92,7 +92,7 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
+    """Equal as JSON: true is not equal to 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

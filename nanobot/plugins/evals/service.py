@@ -29,7 +29,7 @@ _MOST_ATTEMPTS = 10_000
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """An evaluation as somebody asks for it; what is empty is as configured."""
+    """A requested evaluation; empty values are taken from the configuration."""
 
     folder: str = ""
     models: str = ""
@@ -40,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evals:
-    """What operations and the nightly job share."""
+    """The service shared by the operations and the nightly job."""
 
     def __init__(  # noqa: PLR0913 - each is asked for by its type
         self,
@@ -68,7 +68,7 @@ class Evals:
 
     @classmethod
     def of(cls, context: OperationContext) -> Evals:
-        """Those of the gateway that an operation is performed in."""
+        """The evals of the gateway in which an operation runs."""
         engine = context.engine
         return cls(
             context.of(Config),
@@ -86,7 +86,7 @@ class Evals:
         return await asyncio.to_thread(read_all, Path(folder) if folder else self.folder)
 
     async def evaluate(self, wanted: Wanted) -> Evaluation:
-        """Evaluate, and keep the results. Raises CaseBroken, UsageError, ConfigError."""
+        """Evaluate, and store the results. Raises CaseBroken, UsageError, ConfigError."""
         cases = await self.cases(wanted.folder)
         settings, now = self.settings, self._clock.now()
         models, runs = models_of(wanted.models, settings.models), wanted.runs or settings.runs
@@ -127,7 +127,7 @@ class Evals:
         )
 
     async def last(self, folder: str = "") -> Evaluation | None:
-        """The last results of a folder ("": that of the home)."""
+        """The last results of a folder ("": the folder of the home)."""
         rows = await self._tables.rows(
             "SELECT body FROM evals_results WHERE folder = :folder "
             "ORDER BY at DESC, id DESC LIMIT 1",
@@ -136,21 +136,21 @@ class Evals:
         return msgspec.json.decode(rows[0]["body"], type=Evaluation) if rows else None
 
     async def first_tonight(self, day: str) -> bool:
-        """Whether no process has taken this night's evaluation yet; this one has it then."""
+        """Whether this process is the first to claim this night's evaluation."""
         taken = await self._tables.change(
             "INSERT INTO evals_nights (day) VALUES (:day) ON CONFLICT (day) DO NOTHING", day=day
         )
         return taken == 1
 
     async def add(self, run: RunView) -> CaseFile:
-        """Make a case of a run and keep it in the folder. Raises NanobotError."""
+        """Make a case from a run and store it in the folder. Raises NanobotError."""
         numbers = [entry.seq for entry in await self._records.run_entries(run.id)]
         feedback: list[FeedbackView] = await self._records.feedback(run.id, _MOST_VERDICTS)
         case = await frozen(run, numbers, self._store, self._journal, feedback)
         return await asyncio.to_thread(_written, case, self.folder)
 
     async def rejected(self, limit: int) -> list[FeedbackView]:
-        """Answers with a thumb down, the newest first."""
+        """Answers rated thumbs down, newest first."""
         found = await self._records.feedback("", limit)
         return [each for each in found if each.verdict == "down"]
 
@@ -158,7 +158,7 @@ class Evals:
 def _written(case: Case, folder: Path) -> CaseFile:
     place = place_of(case, folder)
     text = as_toml(case)
-    parsed(text, str(place))  # what is written can be read
+    parsed(text, str(place))  # check that the written file can be read
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if place.exists():
@@ -172,7 +172,7 @@ def _written(case: Case, folder: Path) -> CaseFile:
 
 
 def write_report(path: str, text: str) -> None:
-    """Write a JUnit report. Raises UsageError where it would replace something else."""
+    """Write a JUnit report. Raises UsageError if it would overwrite another kind of file."""
     place = Path(path)
     try:
         if place.exists() and not place.read_bytes()[:5].startswith(b"<?xml"):

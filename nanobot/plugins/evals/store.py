@@ -1,4 +1,4 @@
-"""What evals need of the store: the log that a case is made of, and the account of their calls."""
+"""The store access of evals: the log that a case is made from, and the account for their calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ CHANNEL = "eval"
 
 
 def account(evaluation: str, by: str, now: float, *, nightly: bool = False) -> Run:
-    """On whose account the calls of an evaluation are: of the person who asked, or of the job
-    `event:evals` at night. There is no row of this run."""
+    """The payer of an evaluation's calls: the person who asked for it, or the job `event:evals` for
+    the nightly one. This run has no row in the store.
+    """
     return Run(
         id=f"eval-{evaluation}",
         session_key=f"{CHANNEL}:{evaluation}",
@@ -43,12 +44,12 @@ class SqlEvals(SqlStore):
     def window(
         self, connection: sa.Connection, session: str, first: int, end: int
     ) -> tuple[Entry, ...]:
-        """Entries of a log from `first` up to, but without, `end`."""
+        """Entries of a log from `first` up to, but not including, `end`."""
         return log.read(connection, session, first, end)
 
     @transaction("eval_reserve")
     def reserve(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
-        """A call may be made. Raises OverBudget."""
+        """Reserve the budget for a call. Raises OverBudget."""
         ledger = self.writer.ledger
         return (
             NoReservation(call.max_tokens)
@@ -58,18 +59,18 @@ class SqlEvals(SqlStore):
 
     @transaction("eval_retry")
     def retry(self, connection: sa.Connection, run: Run, discarded: Usage) -> None:
-        """One more request of it may be made. Raises OverBudget."""
+        """Reserve the budget for one more request of a call. Raises OverBudget."""
         if self.writer.ledger is not None:
             self.writer.ledger.retry(connection, None, run, discarded)
 
     @transaction("eval_settle")
     def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
-        """It ended."""
+        """Settle a call that ended."""
         call.write(connection)
 
 
 class EvalAccount:
-    """See attempt.Settling: the calls of one attempt, made one after the other."""
+    """See attempt.Settling: the calls of one attempt, made one after another."""
 
     def __init__(self, store: SqlEvals, run: Run) -> None:
         self._store = store

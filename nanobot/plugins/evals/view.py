@@ -1,4 +1,4 @@
-"""The view of the page."""
+"""The evals view of the page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from nanobot.seam.faces import PageView
 
 
 def views() -> list[PageView]:
-    """Cases with their last results, and rejected answers to make cases of."""
+    """Cases with their last results, and rejected answers that can become cases."""
     script = Path(__file__).with_name("view.js").read_text("utf-8")
     return [PageView(title="Evals", script=script, icon="check")]

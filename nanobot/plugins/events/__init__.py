@@ -1,4 +1,4 @@
-"""Events of the machine: full disks, dead services, changed files and what logs say."""
+"""Machine events: full disks, dead services, changed files and log lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A burst: what happens to many things within seconds is one thing to tell."""
+"""A burst: many changes within seconds are reported as one event."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import msgspec
 
 MOST = 1_000
-"""Things of a burst that are kept by name."""
+"""Maximum things of a burst that are kept by name."""
 
 
 class Burst(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has happened since `since`, by what it happened to, the latest of each. `total` counts
-    everything, also what is not kept by name."""
+    """The changes since `since`, by the thing that changed, only the latest for each. `total`
+    counts all changes, including those not kept by name.
+    """
 
     since: float
     things: Mapping[str, str]
@@ -20,12 +21,12 @@ class Burst(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def whole(self) -> bool:
-        """Whether all are kept by name."""
+        """Whether all changes are kept by name."""
         return len(self.things) < MOST
 
 
 def grown(burst: Burst | None, things: Mapping[str, str], total: int, now: float) -> Burst:
-    """A burst with more in it; it begins with the first."""
+    """The burst with more changes added; the first change starts it."""
     if burst is None:
         burst = Burst(now, {}, 0)
     kept = dict(burst.things)
@@ -36,6 +37,6 @@ def grown(burst: Burst | None, things: Mapping[str, str], total: int, now: float
 
 
 def over(burst: Burst | None, fold_seconds: float, now: float) -> bool:
-    """Whether there is one, and it is time to tell it."""
-    # A clock that was set back must not keep it waiting.
+    """Whether a burst exists and is due to be reported."""
+    # If the clock was set back, the burst must not wait.
     return burst is not None and not burst.since <= now < burst.since + fold_seconds

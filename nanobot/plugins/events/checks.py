@@ -1,4 +1,4 @@
-"""What `nanobot doctor` says of the sensors."""
+"""The findings of `nanobot doctor` about the sensors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nanobot.server.client import call
 
 
 async def checks(settings: EventsSettings, config: Config) -> list[Finding]:
-    """What the sensors saw last, if a gateway runs; else which there are."""
+    """The last readings of the sensors if a gateway runs; otherwise which sensors exist."""
     about = "events"
     sensors, _ = sensors_of(settings)
     try:
         answer = await call(config.home / "control.sock", "status", {})
     except NanobotError:
-        answer = None  # said of the gateway
+        answer = None  # reported with the gateway
     seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
     if not seen:
         text = "watched while the gateway runs: " + ", ".join(sensor.name for sensor in sensors)

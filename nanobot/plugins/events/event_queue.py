@@ -1,4 +1,6 @@
-"""What was noticed and is not told yet, and what of it is told when. Pure; survives restarts."""
+"""The event queue: events that were noticed but not reported yet, and when they are reported. Pure;
+its state survives restarts.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +15,28 @@ from nanobot.triggers.cron.schedule import zone_of
 
 HOUR = 3_600.0
 GATHER_SECONDS = 1.0
-"""What is noticed so soon after another is told with it."""
+"""Events noticed this soon after another are reported together."""
 MOST_EVENTS = 12
-"""Of one watch that wait to be told; of those beyond only their number is kept."""
+"""Maximum waiting events per watch; of further ones only the number is kept."""
 _KEPT = 6
 
 
 class WaitingEvents(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What waits of one watch: the first events and the last, and how many there were between."""
+    """The waiting events of one watch: the first ones, the last one, and how many there were
+    between.
+    """
 
     events: tuple[SensorEvent, ...]
     dropped: int = 0
 
     @property
     def outside(self) -> bool:
-        """Whether somebody else's words are among it."""
+        """Whether they contain untrusted text."""
         return any(event.outside for event in self.events)
 
 
 class EventPrompt(msgspec.Struct, frozen=True):
-    """What is being told: the same key until it is known to have been taken."""
+    """The prompt being published; its key stays the same until the prompt is accepted."""
 
     key: str
     text: str
@@ -40,7 +44,7 @@ class EventPrompt(msgspec.Struct, frozen=True):
 
 
 class EventQueue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept. `told` are the times of the last hour."""
+    """The stored state. `told`: the times of prompts in the last hour."""
 
     states: Mapping[str, msgspec.Raw] = {}
     waiting: Mapping[str, WaitingEvents] = {}
@@ -49,7 +53,7 @@ class EventQueue(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How it is told: who the machine is, what is to be done about each watch, how often."""
+    """Reporting options: the machine's name, instructions for each watch, the maximum rate."""
 
     host: str
     zone: str
@@ -59,7 +63,7 @@ class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def noted(queue: EventQueue, watch: str, event: SensorEvent) -> EventQueue:
-    """With one more event that waits."""
+    """The queue with one more waiting event."""
     before = queue.waiting.get(watch, WaitingEvents(()))
     events, dropped = (*before.events, event), before.dropped
     if len(events) > MOST_EVENTS:
@@ -69,13 +73,13 @@ def noted(queue: EventQueue, watch: str, event: SensorEvent) -> EventQueue:
 
 
 def due_in(queue: EventQueue, options: EventOptions, now: float) -> float | None:
-    """The seconds until something is to be told; None: nothing waits."""
+    """Seconds until the next report; None if nothing is waiting."""
     if queue.telling is not None:
         return 0.0
     if not queue.waiting:
         return None
     first = min(event.at for entry in queue.waiting.values() for event in entry.events)
-    # After the clock was set back, what was noticed "later" is due.
+    # After the clock was set back, events noticed "later" are due.
     at = first + GATHER_SECONDS if first <= now else now
     recent = _recent(queue, now)
     if len(recent) >= options.per_hour:
@@ -84,8 +88,10 @@ def due_in(queue: EventQueue, options: EventOptions, now: float) -> float | None
 
 
 def begun(queue: EventQueue, options: EventOptions, now: float) -> EventQueue:
-    """With what waits being told, if it is due: either what is of this machine alone, or what holds
-    others' words, whichever waits for longer. They are never told together."""
+    """The queue with the next prompt started, if it is due. A prompt holds either events of this
+    machine alone or events with untrusted text, whichever have waited longer. The two kinds are
+    never reported together.
+    """
     if queue.telling is not None or due_in(queue, options, now) != 0.0:
         return queue
     oldest = min(queue.waiting.values(), key=lambda entry: entry.events[0].at)
@@ -97,17 +103,17 @@ def begun(queue: EventQueue, options: EventOptions, now: float) -> EventQueue:
 
 
 def ended(queue: EventQueue) -> EventQueue:
-    """With what was being told taken."""
+    """The queue after the current prompt was accepted."""
     return msgspec.structs.replace(queue, telling=None)
 
 
 def _recent(queue: EventQueue, now: float) -> tuple[float, ...]:
-    # What the clock says is still to come was before it was set back: nobody knows how long.
+    # Times in the future were recorded before the clock was set back; their real age is unknown.
     return tuple(at for at in queue.told if now - HOUR < at <= now)
 
 
 def worded(chosen: Mapping[str, WaitingEvents], options: EventOptions) -> str:
-    """The prompt for what happened."""
+    """The prompt that describes the events."""
     zone = zone_of(options.zone)
     outside = any(entry.outside for entry in chosen.values())
     parts = [f"This happened on the machine {options.host}. Nobody has asked; you are told of it."]

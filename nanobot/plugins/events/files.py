@@ -1,4 +1,4 @@
-"""Changes of files and folders, a burst of them as one sentence."""
+"""Watches files and folders and reports a burst of changes as one sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {"new": "new", "changed": "changed", "gone": "gone"}
 
 
 class FilesState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which paths were there, and the changes that were not told yet."""
+    """Which paths existed, and the unreported changes."""
 
     there: Mapping[str, bool] = {}
     burst: Burst | None = None
@@ -44,7 +44,7 @@ class FilesSensor:
         self._troubles: set[str] = set()
 
     async def read(self, state: FilesState | None) -> dict[str, PathChanges]:
-        """What changed since, by the watched path."""
+        """The changes since the last reading, by watched path."""
         changes = await aside(
             lambda: {watched.path: watched.take() for watched in self._paths}, self.name
         )
@@ -57,7 +57,9 @@ class FilesSensor:
     def judge(
         self, reading: Mapping[str, PathChanges], state: FilesState | None, now: float
     ) -> tuple[SensorEvent | None, FilesState]:
-        """A sentence for the burst that is over, and one for a watched path that came or went."""
+        """A sentence for each finished burst, and one for each watched path that appeared or
+        disappeared.
+        """
         before = state or FilesState()
         there = {
             path: before.there.get(path, changes.there) if changes.trouble else changes.there
@@ -104,7 +106,7 @@ def _counted(burst: Burst, where: str) -> str:
 
 
 def _named(burst: Burst, roots: Iterable[str]) -> list[str]:
-    """The first of them, a move as one."""
+    """The first changes by name; a move counts as one."""
     moves = moved(burst.things)
     lines = [f"moved: {_below(old, roots)} -> {_below(new, roots)}" for old, new in moves.items()]
     paths = {*moves, *moves.values()}
@@ -120,8 +122,10 @@ def _named(burst: Burst, roots: Iterable[str]) -> list[str]:
 
 
 def moved(things: Mapping[str, str]) -> dict[str, str]:
-    """Which files seem to have been moved, from where to where: what went in one place and came in
-    another under the same name, or one alone that went as one alone came, with the same ending."""
+    """The likely moves, as pairs of old and new path: a file that disappeared in one place and
+    appeared elsewhere under the same name, or a single disappearance and a single appearance with
+    the same suffix.
+    """
     gone = [path for path, what in things.items() if what == "gone"]
     new = [path for path, what in things.items() if what == "new"]
     if len(gone) == len(new) == 1 and PurePath(gone[0]).suffix == PurePath(new[0]).suffix:

@@ -1,4 +1,4 @@
-"""Which files of a watched folder are meant."""
+"""Selects files of a watched folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from nanobot.workspace.globs import Glob
 
 
 class Globs:
-    """Globs of `include` and `ignore` (workspace.globs), for paths below the watched folder. What
-    is ignored takes along all that is in it. Raises ConfigError for what is no glob."""
+    """The globs of `include` and `ignore` (workspace.globs), for paths under the watched folder.
+    Ignoring a folder ignores everything in it. Raises ConfigError for an invalid glob.
+    """
 
     def __init__(self, include: Sequence[str], ignore: Sequence[str]) -> None:
         try:
@@ -20,7 +21,7 @@ class Globs:
             raise ConfigError(f"events.files, include or ignore: {error}") from None
 
     def fit(self, path: str) -> bool:
-        """Whether a path below the folder is meant."""
+        """Whether a path under the folder is selected."""
         if not any(glob.matches(path) for glob in self._include):
             return False
         names = path.split("/")

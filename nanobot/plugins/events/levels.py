@@ -1,4 +1,4 @@
-"""Levels: how full something is, and the two moments that are worth a word."""
+"""Levels: how full something is, and the two moments that are reported."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Crossing: TypeAlias = Literal["rose", "fell"]
 
 
 class LevelLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """An episode begins when a level was `over` or more for so many seconds, and ends when it is
-    `under` or less. Percent."""
+    """An episode begins when a level was at or above `over` for the given seconds, and ends when it
+    is at or below `under`. In percent.
+    """
 
     over: float
     under: float
@@ -23,14 +24,14 @@ class LevelLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Level(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether an episode is going on, and since when one is about to begin."""
+    """Whether an episode is in progress, and since when a new one is pending."""
 
     high: bool = False
     since: float | None = None
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """A level in percent, and the same in numbers that say more."""
+    """A level in percent, and the same in absolute numbers."""
 
     percent: float
     detail: str
@@ -39,12 +40,12 @@ class Measure(msgspec.Struct, frozen=True):
 def crossed(
     percent: float, level: Level, limits: LevelLimits, now: float
 ) -> tuple[Crossing | None, Level]:
-    """What one more reading means. In any sequence of readings, "rose" and "fell" alternate."""
+    """The effect of one more reading. In any sequence of readings, "rose" and "fell" alternate."""
     if level.high:
         return ("fell", Level()) if percent <= limits.under else (None, level)
     if percent < limits.over:
         return None, Level()
-    # A clock that was set back must not make it wait for ever.
+    # If the clock was set back, the episode must not wait forever.
     since = now if level.since is None else min(level.since, now)
     if now - since >= limits.for_seconds:
         return "rose", Level(high=True)
@@ -52,14 +53,14 @@ def crossed(
 
 
 class Wording(msgspec.Struct, frozen=True):
-    """How levels of a kind are told: "{of}" is what is measured, as "Disk {of}"."""
+    """The texts for levels of one kind: "{of}" is the measured thing, as in "Disk {of}"."""
 
     subject: str
     of_what: str
 
 
 class LevelSensor:
-    """Measures some levels of one kind together; those that appear and vanish are their own."""
+    """Measures several levels of one kind; each may appear and disappear independently."""
 
     kind = dict[str, Level]
 
@@ -78,13 +79,13 @@ class LevelSensor:
         self._wording = wording
 
     async def read(self, state: dict[str, Level] | None) -> Mapping[str, Measure]:
-        """Each level by the name of what is measured."""
+        """Each level by the name of the measured thing."""
         return await aside(self._measure, self.name)
 
     def judge(
         self, reading: Mapping[str, Measure], state: dict[str, Level] | None, now: float
     ) -> tuple[SensorEvent | None, dict[str, Level]]:
-        """One sentence for each that crossed a limit."""
+        """A sentence for each level that crossed a limit."""
         before, after, sentences = state or {}, {}, []
         for of, measure in reading.items():
             crossing, after[of] = crossed(
@@ -104,7 +105,7 @@ class LevelSensor:
         return ", ".join(each) or "nothing to measure"
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """No resources to release."""
 
     def _subject(self, of: str) -> str:
         return self._wording.subject.format(of=of)

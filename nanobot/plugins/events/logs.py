@@ -1,4 +1,4 @@
-"""New lines of a log that hold a pattern."""
+"""Watches a log for new lines that match a pattern."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINE_SECONDS, _ALL_SECONDS = 0.2, 5.0
 
 
 class LogReading(msgspec.Struct, frozen=True, kw_only=True):
-    """What one reading gave: the matching lines, and the cursor after all of them."""
+    """The result of one reading: the matching lines, and the cursor after all lines."""
 
     cursor: LogCursor
     matching: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class LogReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far the log was read, and what was not told yet."""
+    """The position in the log, and the unreported lines."""
 
     cursor: LogCursor = LogCursor()
     burst: Burst | None = None
@@ -74,7 +74,7 @@ class LogSensor:
     def judge(
         self, reading: LogReading, state: LogState | None, now: float
     ) -> tuple[SensorEvent | None, LogState]:
-        """A sentence for the burst of lines that is over."""
+        """A sentence for the finished burst of lines."""
         before = state or LogState()
         burst = before.burst
         if reading.matching:
@@ -114,14 +114,15 @@ class LogSensor:
         return f"{self._settings.path}, {amount(reading.size)}"
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """No resources to release."""
 
 
 def matches(
     pattern: str, lines: Sequence[str], *, ignore_case: bool = False
 ) -> tuple[list[str], int]:
-    """The lines with the pattern, and how many lines could not be looked at because the pattern
-    takes too long. Raises SensorUnreadable. Blocks, but only its own thread."""
+    """The lines that match the pattern, and how many lines were skipped because the pattern takes
+    too long. Raises SensorUnreadable. Blocks only its own thread.
+    """
     import regex  # type: ignore[import-untyped]  # noqa: PLC0415 - 40 ms, and only for logs
 
     try:

@@ -1,4 +1,4 @@
-"""What is measured of this machine, with psutil. Every function may block."""
+"""Measurements of this machine with psutil. Every function may block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nanobot.plugins.events.settings import EventsSettings
 
 
 def level_sensors(settings: EventsSettings) -> list[LevelSensor]:
-    """Those that are switched on."""
+    """The enabled level sensors."""
     disk = settings.disk
     kinds: list[tuple[str, Callable[[], Mapping[str, Measure]], Wording]] = [
         ("disk", partial(disks, disk.mounts), Wording("The disk at {of}", "is used")),
@@ -34,8 +34,9 @@ def level_sensors(settings: EventsSettings) -> list[LevelSensor]:
 
 
 def disks(mounts: Sequence[str]) -> Mapping[str, Measure]:
-    """What is used of each mount, as `df` counts; of all disks if none is named. One that is not
-    there (any more), or may not be looked at, is left out."""
+    """The used part of each mount, counted like `df` does; of all disks if no mount is given. A
+    mount that does not exist, or that may not be read, is skipped.
+    """
     import psutil  # noqa: PLC0415 - of an extra
 
     places = mounts or _local_disks()
@@ -54,19 +55,19 @@ def disks(mounts: Sequence[str]) -> Mapping[str, Measure]:
 
 
 def _local_disks() -> list[str]:
-    """A mount of every disk; images that are always full (squashfs, iso9660) are none."""
+    """One mount per disk; images that are always full (squashfs, iso9660) are skipped."""
     import psutil  # noqa: PLC0415
 
     mounts: dict[str, str] = {}
     for part in psutil.disk_partitions(all=False):
         if part.fstype not in {"squashfs", "iso9660"} and "ro" not in part.opts.split(","):
             mounts.setdefault(part.device, part.mountpoint)
-    # In a container the disk of / is no device of its own.
+    # In a container, the disk of / is not a device of its own.
     return list(mounts.values()) if "/" in mounts.values() else ["/", *mounts.values()]
 
 
 def memory() -> Mapping[str, Measure]:
-    """What is used of the memory."""
+    """The used part of the memory."""
     import psutil  # noqa: PLC0415
 
     memory = psutil.virtual_memory()
@@ -75,7 +76,7 @@ def memory() -> Mapping[str, Measure]:
 
 
 def swap() -> Mapping[str, Measure]:
-    """What is used of the swap space; nothing where there is none."""
+    """The used part of the swap space; nothing if there is none."""
     import psutil  # noqa: PLC0415
 
     swap = psutil.swap_memory()
@@ -85,7 +86,7 @@ def swap() -> Mapping[str, Measure]:
 
 
 def load() -> Mapping[str, Measure]:
-    """The load of the last minute for each core, 100 being all of it."""
+    """The load of the last minute per core; 100 means fully loaded."""
     last = os.getloadavg()
     cores = os.cpu_count() or 1
     percent = round(100 * last[0] / cores, 1)
@@ -95,7 +96,7 @@ def load() -> Mapping[str, Measure]:
 
 
 def amount(count: int) -> str:
-    """Bytes for people."""
+    """Bytes in readable form."""
     size = float(count)
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:

@@ -1,4 +1,4 @@
-"""Others' words on one line: nothing in them ends the line or speaks to a terminal."""
+"""Untrusted text on one line: no line breaks and no terminal control sequences."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u2029\
 
 
 def plain(text: str) -> str:
-    """The text without control characters, line ends among them."""
+    """The text without control characters, including line breaks."""
     return _CONTROLS.sub(" ", text)

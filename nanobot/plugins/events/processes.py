@@ -1,4 +1,4 @@
-"""Programs that should run: their end, their restart, their return."""
+"""Watches programs that should run: their end, restart and return."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from nanobot.plugins.events.settings import ProcessSettings
 from nanobot.plugins.events.threads import aside
 
 _SAME_SECONDS = 2.0
-"""Two readings of when a process began may differ by as much."""
+"""Two readings of a process's start time may differ by this much."""
 
 
 class LiveProcess(msgspec.Struct, frozen=True, order=True):
-    """A process: its number and when it began, which together are nobody else's."""
+    """A process, identified by its number and its start time together."""
 
     pid: int
     began: float
 
 
 class KnownProcesses(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The processes of a program that were there, and since when there are none any more."""
+    """The known processes of a program, and since when none has been running."""
 
     alive: tuple[LiveProcess, ...] = ()
     gone_at: float | None = None
 
 
 class ProcessSensor:
-    """One program, by the name of its processes or by the file that holds its number."""
+    """One program, identified by the name of its processes or by its PID file."""
 
     kind = KnownProcesses
 
@@ -44,8 +44,9 @@ class ProcessSensor:
             self._program += f" (of {self._pid_file})"
 
     async def read(self, state: KnownProcesses | None) -> tuple[LiveProcess, ...]:
-        """The processes there are now. Those known are looked at first; all of the machine only
-        where none of them is left."""
+        """The processes running now. The known ones are checked first; all processes of the machine
+        are searched only if no known one is left.
+        """
         before = state.alive if state else ()
         return await aside(lambda: self._look(before), self.name)
 
@@ -64,7 +65,7 @@ class ProcessSensor:
         except OSError as error:
             raise SensorUnreadable(f"{file} cannot be read: {error.strerror}") from None
         if not text:
-            return ()  # being written
+            return ()  # the file is being written
         if not text[0].isdigit() or not 0 < int(text[0]) < 1 << 31:
             raise SensorUnreadable(f"{file} does not hold the number of a process")
         candidate = process(int(text[0]))
@@ -73,7 +74,9 @@ class ProcessSensor:
     def judge(
         self, reading: tuple[LiveProcess, ...], state: KnownProcesses | None, now: float
     ) -> tuple[SensorEvent | None, KnownProcesses]:
-        """Its end, once; its restart, when all that run now began since; its return."""
+        """Reports the program's end once; its restart if all running processes are new; and its
+        return.
+        """
         before = state or KnownProcesses()
         text = ""
         if reading and before.alive and not self._common(reading, before.alive):
@@ -87,25 +90,24 @@ class ProcessSensor:
         gone_at = None
         if not reading:
             gone_at = now if before.alive else before.gone_at
-        # What a restarted nanobot must still know are those that were there, not each worker.
+        # A restarted nanobot needs to know only the processes that were running, not every worker.
         return (SensorEvent(at=now, text=text) if text else None), KnownProcesses(reading, gone_at)
 
     def _common(self, some: Collection[LiveProcess], others: Collection[LiveProcess]) -> bool:
         if self._pid_file is not None:
             return any(same(live, other) for live in some for other in others)
-        # They have the same name too. When they began shifts with a clock that is set.
+        # They have the same name as well. Their start times shift when the clock is set.
         return bool({live.pid for live in some} & {live.pid for live in others})
 
     def seen(self, reading: tuple[LiveProcess, ...]) -> str:
         return f"runs ({_ids(reading)})" if reading else "does not run"
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """No resources to release."""
 
 
 def process(pid: int, called: str = "") -> LiveProcess | None:
-    """The process with that number (if it is `called` so), unless it has ended and only waits to be
-    noticed."""
+    """The process with that number (if it has the name `called`), unless it is a zombie."""
     import psutil  # noqa: PLC0415 - of an extra
 
     try:
@@ -122,7 +124,7 @@ def process(pid: int, called: str = "") -> LiveProcess | None:
 
 
 def named(name: str) -> tuple[LiveProcess, ...]:
-    """The processes that are called so."""
+    """The processes with that name."""
     import psutil  # noqa: PLC0415
 
     alive = [
@@ -146,7 +148,7 @@ def _ids(processes: Collection[LiveProcess]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time that passed, for people."""
+    """A duration in readable form."""
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""A sensor: what is read of the machine, and the pure decision whether that is worth a word."""
+"""A sensor: reads the machine, and decides, as a pure function, whether to report something."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ S = TypeVar("S")
 
 
 class SensorUnreadable(NanobotError):
-    """A sensor cannot read now, for a reason that is a sentence; it may the next time."""
+    """A sensor cannot read at the moment; the reason is a sentence. It may work next time."""
 
 
 class SensorOff(NanobotError):
-    """A sensor can read nothing on this machine; it is not asked again."""
+    """A sensor cannot work on this machine; it is not asked again."""
 
 
 class SensorEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something happened. `text` says it in words of ours; `outside` are lines that somebody else
-    may have written (names of files, lines of logs). `at` is when it was noticed."""
+    """An event. `text` describes it in our words; `outside` are lines that may contain untrusted
+    text (file names, log lines). `at`: when it was noticed.
+    """
 
     at: float
     text: str
@@ -30,33 +31,37 @@ class SensorEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Sensor(Protocol[R, S]):
-    """Reads one thing again and again.
+    """Reads one thing repeatedly.
 
-    `name` is unique, the same after a restart, and part of what is told; `every` are the seconds
-    between two readings. `kind` is the type of the state, which survives restarts as JSON."""
+    `name` is unique, stays the same across restarts, and appears in reports; `every` is the number
+    of seconds between readings. `kind` is the type of the state, which is stored as JSON and
+    survives restarts.
+    """
 
     name: str
     every: float
 
     @property
     def kind(self) -> type[S]:
-        """What `msgspec` reads the state as."""
+        """The type that `msgspec` reads the state as."""
         ...
 
     async def read(self, state: S | None) -> R:
-        """What there is now. Blocks nobody: what may take time is done on a thread. Raises
-        Unreadable, or Off."""
+        """The current reading. Does not block: slow work is done on a thread. Raises Unreadable, or
+        Off.
+        """
         ...
 
     def judge(self, reading: R, state: S | None, now: float) -> tuple[SensorEvent | None, S]:
-        """What is to be told of a reading, and the state after it. Pure. `state` is None before the
-        very first reading."""
+        """The events in a reading, and the new state. Pure. `state` is None for the very first
+        reading.
+        """
         ...
 
     def seen(self, reading: R) -> str:
-        """A reading in a few words, for whoever asks what is watched."""
+        """A reading in a few words, to show what is watched."""
         ...
 
     async def close(self) -> None:
-        """Let go of what reading needs. It may be read again after."""
+        """Release the resources of reading. The sensor can be read again afterwards."""
         ...

@@ -1,4 +1,4 @@
-"""The sensors that are configured, and what they lack."""
+"""The configured sensors, and the packages they lack."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ INSTALL = command("events")
 
 
 def installed(package: str) -> bool:
-    """Whether a package is here."""
+    """Whether a package is installed."""
     return find_spec(package) is not None
 
 
 def sensors_of(
     settings: EventsSettings, there: Callable[[str], bool] = installed
 ) -> tuple[list[Sensor[Any, Any]], list[str]]:
-    """Those that are switched on and can work, and a sentence for each package that others lack
-    because it is not `there`."""
+    """The enabled sensors that can work, and a sentence for each missing package that other sensors
+    need.
+    """
     processes = [
         ProcessSensor(name, table) for name, table in settings.processes.items() if table.enabled
     ]
@@ -59,7 +60,7 @@ def sensors_of(
 
 
 def prompts_of(settings: EventsSettings) -> dict[str, str]:
-    """What is to be done about what each watch tells, by the sensor's name."""
+    """The instructions for events of each watch, by the sensor's name."""
     single = {name: getattr(settings, name) for name in ("disk", "memory", "swap", "load", "units")}
     for group in ("processes", "files", "logs"):
         single |= {f"{group}.{name}": table for name, table in getattr(settings, group).items()}

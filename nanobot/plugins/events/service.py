@@ -1,4 +1,4 @@
-"""Events of the gateway's machine, as configured."""
+"""The events plugin of a gateway, as configured."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from nanobot.triggers.cron.service import CronService
 
 
 def fits(config: Config) -> list[Finding]:
-    """Which sensors lack a package. Raises ConfigError where `events.to` is no chat."""
+    """The packages that sensors lack. Raises ConfigError if `events.to` is not a chat."""
     check_chat(config)
     lacking = sensors_of(config.of(EventsSettings))[1]
     return [Finding(about="events", level="warning", text=sentence) for sentence in lacking]
 
 
 def check_chat(config: Config) -> None:
-    """Raises ConfigError where `events.to` is no chat of a channel that is served."""
+    """Raises ConfigError if `events.to` is not a chat of a connected channel."""
     key, to = "events.to", config.of(EventsSettings).to
     channel, colon, chat = to.partition(":")
     if to and not (colon and chat and channel in config.addressed):
@@ -49,7 +49,7 @@ def check_chat(config: Config) -> None:
 def triggers(
     settings: EventsSettings, config: Config, cron: CronService, zone: Zone, store: Store
 ) -> dict[str, tuple[Trigger, Publisher]]:
-    """What happens on this machine. What holds others' words has a plan and a session apart."""
+    """The trigger for machine events. Untrusted text has a plan and a session of its own."""
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)
@@ -76,8 +76,9 @@ def triggers(
 
 
 class _EventPublisher:
-    """Publishes events of the machine. If no one reads the answer, or only an owner, the run has
-    the owners' memory, because the machine is theirs."""
+    """Publishes machine events. If nobody reads the answer, or only an owner, the run uses the
+    owners' memory, because the machine is theirs.
+    """
 
     def __init__(
         self, cron: CronService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]

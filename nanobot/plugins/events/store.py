@@ -1,4 +1,4 @@
-"""Who reads along in a chat."""
+"""Finds who reads a chat."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _LAST = (
 
 
 class SqlChatReaders(SqlStore):
-    """Who reads what is said in a chat, as far as the store knows."""
+    """The readers of a chat, as far as the store knows."""
 
     @transaction()
     def alone(self, connection: sa.Connection, address: Address) -> bool:
-        """Whether who spoke there last is an owner, where nobody else reads."""
+        """Whether the last speaker is an owner and the chat has no other readers."""
         chat = {"c": address.channel, "chat": address.chat_id}
         row = connection.execute(_LAST, chat).first()
         if row is None or row.role != Role.OWNER:

@@ -1,4 +1,4 @@
-"""The new lines of a log, through rotation, truncation and restarts. Nothing is held open."""
+"""Reads the new lines of a log across rotation, truncation and restarts. No file is held open."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import msgspec
 from nanobot.plugins.events.sensor import SensorUnreadable
 
 MOST_BYTES = 4 << 20
-"""Of one log at once; of what is more, the rest comes with the next reading ..."""
+"""Maximum bytes per reading of one log; the rest follows with the next reading ..."""
 FAR_BEHIND = 32 << 20
-"""... unless it is more than this: then all but the last MOST_BYTES are passed over."""
+"""... unless more than this is left: then all but the last MOST_BYTES are skipped."""
 LONGEST_LINE = 64 << 10
 _MARK = 32
 
 
 class LogCursor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a log was read: of the file with this device and inode, up to `offset`, where the
-    bytes before were `mark` (hexadecimal). Inode 0: there was no file."""
+    """The position in a log: `offset` in the file with this device and inode, preceded by the bytes
+    `mark` (hexadecimal). Inode 0: the file did not exist.
+    """
 
     device: int = 0
     inode: int = 0
@@ -30,8 +31,9 @@ class LogCursor(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """New lines, without their ends, and the cursor after them. `passed_over`: bytes that were too
-    many to be read. `there`: whether the log is."""
+    """New lines without line ends, and the cursor after them. `passed_over`: how many bytes were
+    skipped because there were too many. `there`: whether the log exists.
+    """
 
     lines: tuple[bytes, ...]
     cursor: LogCursor
@@ -41,8 +43,9 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 def new_lines(path: Path, cursor: LogCursor | None) -> Chunk:
-    """What was written since `cursor`; nothing at first (None). Of a log that was moved away
-    (rotated) the rest comes first, if it can be found beside it. Raises Unreadable."""
+    """The lines written since `cursor`; none the first time (None). If the log was rotated, the
+    rest of the old file comes first, if that file is found in the same folder. Raises Unreadable.
+    """
     try:
         return _new_lines(path, cursor)
     except FileNotFoundError:
@@ -55,7 +58,7 @@ def new_lines(path: Path, cursor: LogCursor | None) -> Chunk:
 
 
 def _new_lines(path: Path, cursor: LogCursor | None) -> Chunk:
-    # A pipe in its place must not be waited for.
+    # If the file was replaced by a pipe, do not wait for it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
         status = os.fstat(descriptor)
@@ -78,14 +81,14 @@ def _read(descriptor: int, status: os.stat_result, cursor: LogCursor) -> Chunk:
     identity, size = (status.st_dev, status.st_ino), status.st_size
     start = cursor.offset if identity == (cursor.device, cursor.inode) else 0
     if start > size or (start and cursor.mark != _at(descriptor, identity, start).mark):
-        start = 0  # emptied, and perhaps written again
+        start = 0  # truncated, and possibly written again
     passed_over = 0
     if size - start > FAR_BEHIND:
         passed_over = size - MOST_BYTES - start
         start += passed_over
     data = os.pread(descriptor, min(size - start, MOST_BYTES), start)
     if passed_over:
-        # In the midst of a line.
+        # In the middle of a line.
         cut = data.find(b"\n") + 1
         start, data, passed_over = start + cut, data[cut:], passed_over + cut
     end = data.rfind(b"\n") + 1
@@ -108,8 +111,7 @@ def _at(descriptor: int, identity: tuple[int, int], offset: int) -> LogCursor:
 
 
 def _rest(path: Path, cursor: LogCursor) -> Chunk | None:
-    """What is left of the file that was here before, found by its inode among those that are
-    called like it."""
+    """The unread rest of the previous file, found by its inode among files with similar names."""
     for other in sorted(path.parent.glob(f"{_escaped(path.name)}*")):
         try:
             status = other.lstat()

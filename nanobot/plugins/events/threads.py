@@ -1,4 +1,4 @@
-"""Reading on a thread of its own: a disk that hangs keeps nobody else waiting, not even the end."""
+"""Reading on a separate thread: a disk that hangs delays nothing else, not even the exit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ T = TypeVar("T")
 
 
 async def aside(function: Callable[[], T], name: str) -> T:
-    """What `function` returns or raises: OSError, ValueError or a NanobotError.
+    """The result of `function`; OSError, ValueError and NanobotError are passed on.
 
-    The thread is nobody's to wait for: a call that never comes back does not hold up the exit of
-    the process, as one in a pool would."""
+    Nothing waits for the thread: unlike in a thread pool, a call that never returns does not delay
+    the exit of the process.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
     def tell(result: Callable[[], None]) -> None:
         try:
             loop.call_soon_threadsafe(lambda: None if done.done() else result())
-        except RuntimeError:  # the loop has ended meanwhile
+        except RuntimeError:  # the loop has ended in the meantime
             return
 
     def work() -> None:

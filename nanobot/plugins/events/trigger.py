@@ -1,4 +1,4 @@
-"""The trigger that runs the sensors, and tells what they noticed exactly once."""
+"""The trigger that runs the sensors and reports their events exactly once."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ from nanobot.triggers.cron.schedule import zone_of
 from nanobot.triggers.state import TriggerState
 
 _LAZY_SECONDS = 30.0
-"""What has changed, and tells nobody anything, is kept so much later at the most."""
+"""State changes without an event are stored at most this much later."""
 _FULL_SECONDS = 30.0
 _LONGEST_PAUSE = 300.0
 
 
 class Events:
-    """Runs sensors. What they notice is kept with their states before it is told, and told with one
-    key until it is taken: so no crash loses it or has it told twice.
+    """Runs the sensors. Events are stored with the sensors' states before they are published, and
+    published with one key until they are accepted. So no crash loses an event or reports it twice.
 
-    What holds others' words goes to `outside`, everything else to the publisher of `run`."""
+    Events with untrusted text go to `outside`, all others to the publisher of `run`.
+    """
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Events:
         self._seen: dict[str, str] = {sensor.name: "not looked at yet" for sensor in sensors}
 
     def seen(self) -> Mapping[str, str]:
-        """What each watch saw last, in a few words."""
+        """The latest reading of each watch, in a few words."""
         return self._seen
 
     async def run(self, publisher: Publisher) -> None:
@@ -76,7 +77,7 @@ class Events:
 
     async def _recall(self) -> None:
         if self._saved_queue is not None:
-            return  # started again: what is in memory is later
+            return  # restarted: the state in memory is newer
         body = await self._storage.kept(self._options.host)
         if body is not None:
             try:
@@ -128,7 +129,7 @@ class Events:
         states = {**queue.states, sensor.name: kept}
         self._queue = msgspec.structs.replace(queue, states=states)
         if event is not None or state is None:
-            # The first state, too: without it the next start would begin anew, after what happens.
+            # The first state too: without it, the next start would begin again and miss events.
             await self._keep()
         if event is not None:
             self._news.set()
@@ -140,9 +141,9 @@ class Events:
         try:
             return msgspec.json.decode(kept, type=sensor.kind)
         except msgspec.DecodeError:
-            return None  # of another version
+            return None  # written by another version
 
-    # Telling
+    # Reporting
 
     async def _tell(self, publisher: Publisher) -> None:
         while True:
@@ -167,7 +168,7 @@ class Events:
         await self._keep()
 
     async def _keep(self) -> None:
-        # One after the other, or the older could be the one that stays.
+        # One write at a time, or an older state could overwrite a newer one.
         async with self._writing:
             queue = self._queue
             if queue is not self._saved_queue:
@@ -175,7 +176,7 @@ class Events:
                 self._saved_queue = queue
 
     async def _wait(self, seconds: float) -> None:
-        """So long, or until there is news."""
+        """Wait this long, or until there is something new."""
         async with asyncio.TaskGroup() as tasks:
             timer = tasks.create_task(self._clock.sleep(seconds), name="events: wait")
             news = tasks.create_task(self._news.wait(), name="events: news")

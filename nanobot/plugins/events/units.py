@@ -24,19 +24,19 @@ class _Row(msgspec.Struct):
 
 
 class UnitsSensor:
-    """The failed units by name, with what they are."""
+    """The failed units by name, with their descriptions."""
 
     name = "units"
     kind = list[str]
 
     def __init__(self, settings: UnitsSettings, path: str | None = None) -> None:
-        """`path` is where programs are looked for, if not where all are."""
+        """`path`: where to search for programs, if not in the usual places."""
         self.every = settings.every_seconds
         self._settings = settings
         self._path = path
 
     async def read(self, state: list[str] | None) -> dict[str, str]:
-        """See Sensor. Off where there is no systemd."""
+        """See Sensor. Raises Off if there is no systemd."""
         program = shutil.which("systemctl", path=self._path)
         if program is None:
             raise SensorOff("there is no systemctl here")
@@ -56,7 +56,7 @@ class UnitsSensor:
         try:
             rows = msgspec.json.decode(output.strip() or b"[]", type=list[_Row])
         except msgspec.DecodeError:
-            # Older than 246, of July 2020, which takes no notice of --output here.
+            # Versions before 246 (July 2020) ignore --output here.
             raise SensorOff(
                 "systemctl cannot tell in JSON; it takes systemd 246 or later"
             ) from None
@@ -69,7 +69,7 @@ class UnitsSensor:
     def judge(
         self, reading: dict[str, str], state: list[str] | None, now: float
     ) -> tuple[SensorEvent | None, list[str]]:
-        """A sentence for those that failed since, and one for those that have not any more."""
+        """A sentence for newly failed units, and one for recovered units."""
         before = set(state or ())
         new = [
             f"{unit} ({reading[unit]})" if reading[unit] else unit
@@ -87,7 +87,7 @@ class UnitsSensor:
         return f"failed: {_listed(sorted(reading))}" if reading else "none failed"
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """No resources to release."""
 
 
 def _fits(unit: str, globs: Collection[str]) -> bool:

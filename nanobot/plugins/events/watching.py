@@ -1,4 +1,4 @@
-"""One watched path: a thread collects what the system tells of it until that is asked for."""
+"""One watched path: a thread collects change notifications of the system until they are fetched."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ Change: TypeAlias = Literal["new", "changed", "gone"]
 _GATHER_MS = 400
 _STEP_MS = 200
 _WAKE_MS = 5_000
-# To count all folders of a machine takes seconds.
+# Counting all folders of a machine takes seconds.
 _AGAIN_SECONDS = 600.0
 _CHANGES: Mapping[int, Change] = {1: "new", 2: "changed", 3: "gone"}
 _KEPT = 4 * MOST
 MOST_FOLDERS = 50_000
-"""Folders below a watched one, with those that links lead to."""
+"""Maximum folders under a watched one, including targets of links."""
 
 
 class PathChanges(msgspec.Struct, frozen=True):
-    """What changed since the last time: path and how, and of how many changes all in all. `there`:
-    whether the path is. `trouble`: why it cannot be watched."""
+    """The changes since the last call: paths with their kind of change, and the total number of
+    changes. `there`: whether the path exists. `trouble`: why it cannot be watched.
+    """
 
     changes: Mapping[str, str] = {}
     total: int = 0
@@ -39,8 +40,9 @@ class PathChanges(msgspec.Struct, frozen=True):
 
 
 class WatchedPath:
-    """Watches a folder (with all below it where `recursive`) or one file. It may come and go: what
-    is there is looked at whenever it is asked."""
+    """Watches a folder (with everything under it if `recursive`) or one file. The path may appear
+    and disappear; each call checks whether it exists.
+    """
 
     def __init__(self, path: str, globs: Globs, *, recursive: bool) -> None:
         self.path = path
@@ -50,7 +52,7 @@ class WatchedPath:
         self._watcher: _Watcher | None = None
 
     def take(self) -> PathChanges:
-        """What happened since it was asked last. Blocks shortly."""
+        """The changes since the last call. Blocks briefly."""
         try:
             status = self._place.stat()
             is_folder = self._place.is_dir()
@@ -58,7 +60,7 @@ class WatchedPath:
             status = status if is_folder else folder.stat()
         except FileNotFoundError:
             if self._watcher is not None and not self._watcher.whole and self._parent_stays():
-                return self._watcher.taken(there=False)  # a file that may be replaced
+                return self._watcher.taken(there=False)  # a file, which may be replaced
             return self._gone()
         except OSError as error:
             self.close()
@@ -82,14 +84,14 @@ class WatchedPath:
         return msgspec.structs.replace(left, trouble="")
 
     def close(self) -> None:
-        """Watch no more; `take` begins again."""
+        """Stop watching; `take` starts again."""
         if self._watcher is not None:
             self._watcher.stop.set()
             self._watcher = None
 
 
 class _Watcher:
-    """A thread over one folder. `only`: the one file in it that is meant."""
+    """A thread over one folder. `only`: the one file in it that is watched."""
 
     def __init__(
         self,
@@ -115,11 +117,11 @@ class _Watcher:
         self._begun = threading.Event()
         name = f"watching {self._folder}"
         threading.Thread(target=self._work, name=name, daemon=True).start()
-        # What happens after this must not be missed; large trees take their time.
+        # Changes from here on must not be missed; large trees take time.
         self._begun.wait(30)
 
     def stays(self, now: float) -> bool:
-        """Whether it is not tried anew: one that has a trouble is after a while."""
+        """Whether to keep this watcher; one with a trouble is replaced after a while."""
         return not self.trouble or (self._large and now < self._began + _AGAIN_SECONDS)
 
     def taken(self, *, there: bool) -> PathChanges:
@@ -135,7 +137,8 @@ class _Watcher:
             if self._recursive and (trouble := too_large(self._folder)):
                 self.trouble, self._large = trouble, True
                 return
-            # Below the public generators, because those give no word once watching has begun.
+            # Uses the layer under the public generators, because those do not report when watching
+            # has begun.
             notify = RustNotify(
                 [self._folder],
                 debug=False,
@@ -173,8 +176,9 @@ class _Watcher:
 
 
 def too_large(folder: str, most: int = MOST_FOLDERS) -> str:
-    """Why a folder is not watched with all below it; empty if it may be. What links lead to is
-    watched as well, as often as links lead there: one to `/` is the whole machine."""
+    """Why a folder is too large to be watched recursively; "" if it is not. Targets of links are
+    watched too, once per link: a link to `/` means the whole machine.
+    """
     waiting, seen, linked = [(folder, frozenset[tuple[int, int]](), "")], 0, ""
     while waiting:
         place, above, link = waiting.pop()
@@ -192,7 +196,8 @@ def too_large(folder: str, most: int = MOST_FOLDERS) -> str:
             for entry in entries:
                 with suppress(OSError):
                     if entry.is_dir() and _identity(entry) not in inner:
-                        # The outermost: those behind it are not in the folder that people watch.
+                        # Only the outermost links: those behind them are outside the watched
+                        # folder.
                         outer = link or entry.path * entry.is_symlink()
                         waiting.append((entry.path, inner, outer))
     return ""
@@ -204,7 +209,7 @@ def _identity(entry: os.DirEntry[str]) -> tuple[int, int]:
 
 
 def then(before: str | None, change: Change) -> str:
-    """What two changes of a file after one another are together."""
+    """The combination of two successive changes of a file."""
     if before == "new" and change == "changed":
         return "new"
     if before == "gone" and change == "new":

@@ -1,4 +1,4 @@
-"""The heartbeat: at an interval the model looks after what `HEARTBEAT.md` says."""
+"""The heartbeat: at intervals, the model attends to the tasks in `HEARTBEAT.md`."""
 
 from __future__ import annotations
 

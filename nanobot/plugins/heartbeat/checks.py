@@ -13,7 +13,7 @@ from nanobot.server.client import call
 
 
 async def checks(settings: HeartbeatSettings, config: Config) -> list[Finding]:
-    """What keeps the heartbeat from its work, as `nanobot doctor` says it."""
+    """The findings of `nanobot doctor` about problems that prevent the heartbeat."""
     return [
         Finding(about="heartbeat", level="warning", text=text, remedy=remedy)
         for text, remedy in await _hindrances(settings, config)
@@ -21,7 +21,7 @@ async def checks(settings: HeartbeatSettings, config: Config) -> list[Finding]:
 
 
 async def _hindrances(settings: HeartbeatSettings, config: Config) -> list[tuple[str, str]]:
-    """Each with what to do about it. A chat that is gone is known to the gateway that runs."""
+    """The problems, each with its remedy. Only a running gateway knows that a chat is gone."""
     wrong = heartbeat.trouble(config.workspace)
     problems = [(wrong, "")] if wrong else []
     try:

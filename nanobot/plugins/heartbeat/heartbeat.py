@@ -1,9 +1,10 @@
-"""The heartbeat: at an interval the model looks after what `HEARTBEAT.md` says.
+"""The heartbeat: at intervals, the model attends to the tasks in `HEARTBEAT.md`.
 
-Its times are those of the wall clock (every half hour: at :00 and :30), in whatever process, so
-that each is done once, and one that passed while no process ran is skipped. Where there is nothing
-to look after, no chat to write to, or no model, nothing is asked and nothing spent. Every heartbeat
-begins anew: it sees the file and what was said in the chat lately, and no heartbeat before it.
+The times follow the wall clock (every half hour: at :00 and :30) in every process, so that each
+heartbeat runs once. A heartbeat whose time passes while no process runs is skipped. Without tasks,
+without a chat to write to or without a model, no request is made and nothing is spent. Every
+heartbeat starts fresh: it sees the file and the recent messages of the chat, but no earlier
+heartbeat.
 """
 
 from __future__ import annotations
@@ -30,16 +31,18 @@ from nanobot.triggers.cron.schedule import zone_of
 from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"
-"""Of the job, of its session, and of whoever asks there."""
+"""The name of the job, of its session, and of the sender there."""
 FILE = "HEARTBEAT.md"
 FILE_LIMIT = 8_000
-"""Characters of it that are read."""
+"""Maximum characters read from the file."""
 LOOK_SECONDS = 30.0
-"""The clock is looked at so often at least: it may be set, and machines sleep."""
+"""The clock is checked at least this often: it may be set, and machines sleep."""
 LATE_SECONDS = 45.0
-"""A heartbeat that is noticed later is skipped."""
+"""A heartbeat noticed later than this is skipped."""
 LAST_GREETING_SECONDS = 60 * 86_400.0
-"""Nobody is greeted who was silent for longer: what was greeted is known for a while only."""
+"""A person who was silent for longer is not greeted, because greetings are remembered only for a
+while.
+"""
 MOST_SAID = 8
 SAID_CHARS = 300
 
@@ -48,17 +51,18 @@ _EMPTY = re.compile(r"#{1,6}(?:\s.*)?|[-*_=\s]*|[-*+]\s*(?:\[[ xX]?\])?")
 
 
 class RecentMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the assistant said, and when."""
+    """A message of the assistant, and when it was sent."""
 
     text: str
     at: float
 
 
 class ChatSituation(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand in a chat, whose history is in `session_key`. `person` spoke there last
-    (CHANNEL:ID), `spoke_at` then; `active` is when a run was last at work there. `said` are the
-    assistant's own words, the oldest first, some of them with content from outside (`tainted`).
-    `gone`: why nothing reaches the chat."""
+    """The situation in a chat, whose history is in `session_key`. `person`: who wrote last
+    (CHANNEL:ID). `spoke_at`: when. `active`: when a run last worked there. `said`: the assistant's
+    messages, oldest first, some with untrusted content (`tainted`). `gone`: why the chat is
+    unreachable.
+    """
 
     session_key: str
     person: str = ""
@@ -70,28 +74,29 @@ class ChatSituation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatHistory(Protocol):
-    """What the store knows of chats; each verb is one transaction."""
+    """The stored facts about chats; each method is one transaction."""
 
     async def home(self) -> Address | None:
-        """The chat that an owner spoke in last, of those that nobody else reads."""
+        """The chat in which an owner last wrote, among those without other readers."""
         ...
 
     async def around(self, address: Address, most: int) -> ChatSituation:
-        """How things stand in a chat, with at most so many words of the assistant."""
+        """The situation in a chat, with at most `most` messages of the assistant."""
         ...
 
     async def greeted(self, person: str) -> float | None:
-        """When that person was greeted last."""
+        """When that person was last greeted."""
         ...
 
     async def busy(self, session_key: str) -> bool:
-        """Whether something runs or waits in that session."""
+        """Whether the session has running or waiting work."""
         ...
 
 
 class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """When there are heartbeats; see settings.HeartbeatSettings. `to` None: where an owner spoke
-    last."""
+    """When heartbeats run; see settings.HeartbeatSettings. `to` None: the chat in which an owner
+    last wrote.
+    """
 
     interval: float
     to: Address | None = None
@@ -102,8 +107,9 @@ class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heartbeat:
-    """See triggers.base.Trigger. `into` gives who takes what is for a chat as things stand there;
-    `able` says whether there is a model that is up to it."""
+    """See triggers.base.Trigger. `into` returns the publisher for a chat in its situation; `able`
+    says whether a capable model is available.
+    """
 
     def __init__(
         self,
@@ -123,12 +129,13 @@ class Heartbeat:
         self._last_reason = ""
 
     async def run(self, _: Publisher) -> None:
-        """Do each heartbeat on time until cancelled. One that fails is not repeated."""
+        """Run each heartbeat on time until cancelled. A heartbeat that fails is not retried."""
         interval, seen = self._schedule.interval, self._clock.now()
         while True:
             now = self._clock.now()
             at = math.floor(now / interval) * interval
-            # When a clock was set back, a moment comes again; what was done is known by its key.
+            # If the clock was set back, a moment comes again; its key shows that its heartbeat
+            # already ran.
             if seen < at and now - at < LATE_SECONDS:
                 self._log(await self.beat(at))
             seen = now
@@ -136,8 +143,9 @@ class Heartbeat:
             await self._clock.sleep(min(max(left, 0.0), LOOK_SECONDS))
 
     async def beat(self, at: float) -> str:
-        """The heartbeat of that moment; returns why there was none ("": there was). Raises
-        StoreError."""
+        """The heartbeat of that moment; returns why it was skipped ("": it was not). Raises
+        StoreError.
+        """
         now, tasks = self._clock.now(), to_do(self._workspace)
         reason = self._resting(now, tasks)
         if reason:
@@ -158,7 +166,7 @@ class Heartbeat:
         return ""
 
     def _resting(self, now: float, tasks: str) -> str:
-        """Why nothing is to be done now, whatever chat it would be for."""
+        """Why no heartbeat runs now, whatever its chat."""
         hours = self._schedule.hours
         if hours is not None and hours.until(now) is not None:
             return "these are quiet hours"
@@ -167,7 +175,7 @@ class Heartbeat:
         return ""
 
     async def _hindered(self, chat: Address, around: ChatSituation, now: float) -> str:
-        """Why nothing can be done now."""
+        """Why a heartbeat cannot run now."""
         if around.gone:
             return f"{chat} cannot be reached ({around.gone})"
         if self._active(around, now) or await self._chats.busy(NAME):
@@ -175,13 +183,14 @@ class Heartbeat:
         return "" if await self._able() else "there is no model that is up to it"
 
     def _active(self, around: ChatSituation, now: float) -> bool:
-        """Whether something goes on there, or did a moment ago. What lies ahead of a clock that was
-        set back says nothing."""
+        """Whether the chat is active, or was a moment ago. Times in the future, from before the
+        clock was set back, are ignored.
+        """
         latest = max(around.spoke_at or 0.0, around.active or 0.0)
         return self._schedule.active > 0 and 0 <= now - latest < self._schedule.active
 
     async def _greeting(self, around: ChatSituation, now: float) -> str:
-        """The key of the greeting that is due: once for each silence, and once a day."""
+        """The key of the greeting that is due: one per silence, and at most one a day."""
         if not self._schedule.greet_after or around.spoke_at is None:
             return ""
         if not self._schedule.greet_after <= now - around.spoke_at < LAST_GREETING_SECONDS:
@@ -195,28 +204,29 @@ class Heartbeat:
         return datetime.fromtimestamp(at, zone_of(self._schedule.zone)).strftime("%Y-%m-%d")
 
     def _log(self, reason: str) -> None:
-        """Log why there are no heartbeats, once for each reason."""
+        """Log why heartbeats are skipped, once per reason."""
         if reason != self._last_reason:
             logger.info("no heartbeat: {}" if reason else "the heartbeat goes on{}", reason)
         self._last_reason = reason
 
 
 def to_do(workspace: Path) -> str:
-    """What `HEARTBEAT.md` asks for; "" if it is not there, or holds only headings, comments and
-    empty points."""
+    """The tasks in `HEARTBEAT.md`; "" if it does not exist, or contains only headings, comments and
+    empty list items.
+    """
     text = _COMMENT.sub("", clipped(workspace, FILE, FILE_LIMIT).lstrip("\ufeff")).strip()
     lines = (line.strip() for line in text.splitlines())
     return "" if all(_EMPTY.fullmatch(line) for line in lines) else text
 
 
 def trouble(workspace: Path) -> str:
-    """Why `HEARTBEAT.md` cannot be read as it was meant; "": it can, or is not there."""
+    """Why `HEARTBEAT.md` cannot be read as intended; "" if it can, or does not exist."""
     path = workspace / FILE
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return f"{path} is no file: write what is to be looked after into a file of that name"
         with path.open("rb") as file:
-            # What is cut off at the end is no mistake of its writer.
+            # A cut at the end is not the writer's mistake.
             codecs.getincrementaldecoder("utf-8")().decode(file.read(4 * FILE_LIMIT))
     except FileNotFoundError:
         return ""
@@ -228,7 +238,7 @@ def trouble(workspace: Path) -> str:
 
 
 def prompt(tasks: str, around: ChatSituation, zone: str) -> str:
-    """What a heartbeat asks of the model."""
+    """The prompt for a heartbeat."""
     return (
         f"This is a heartbeat: nobody has just spoken. {FILE} says what to look after:\n\n"
         f"{tasks}\n\n{_lately(around, zone)}"
@@ -238,7 +248,7 @@ def prompt(tasks: str, around: ChatSituation, zone: str) -> str:
 
 
 def greeting_prompt(around: ChatSituation, zone: str, now: float) -> str:
-    """What a greeting asks of the model."""
+    """The prompt for a greeting."""
     hours = (now - (around.spoke_at or now)) / 3_600
     return (
         "This is a heartbeat: nobody has just spoken. Whom you talk to in the chat was last heard "

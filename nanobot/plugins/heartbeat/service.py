@@ -26,7 +26,7 @@ from nanobot.triggers.cron.service import CronService
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
-    """When there are heartbeats, as configured. Raises ConfigError naming the key."""
+    """The configured schedule of heartbeats. Raises ConfigError that names the key."""
     settings, path = config.of(HeartbeatSettings), "heartbeat"
     channel, _, chat = settings.to.partition(":")
     if settings.to and not (chat and channel in config.addressed):
@@ -47,7 +47,7 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
 
 
 def fits(config: Config, zone: Zone) -> None:
-    """Raises ConfigError for settings that do not fit the rest of the configuration."""
+    """Raises ConfigError for settings that contradict the rest of the configuration."""
     rhythm_of(config, zone)
 
 
@@ -59,7 +59,7 @@ def triggers(
     store: Store,
     models: Models,
 ) -> dict[str, tuple[Trigger, Publisher]]:
-    """The heartbeat, and what becomes of its beats. Raises ConfigError."""
+    """The heartbeat trigger with its publisher. Raises ConfigError."""
     schedule, helpers = rhythm_of(config, zone), AuxiliaryModels(models)
     chats = SqlChatHistory(store.database, store.writer, (config.served, (WEB, TERMINAL)))
     options = msgspec.structs.replace(
@@ -68,7 +68,7 @@ def triggers(
         max_iterations=settings.max_iterations,
         max_run_seconds=settings.max_run_seconds,
     )
-    # Of beats only one is at work at a time, and none waits for it.
+    # Only one heartbeat runs at a time, and none waits for it.
     plan = msgspec.structs.replace(
         plan_of(NAME, settings.to, Origin.HEARTBEAT, schedule.zone),
         schedule=f"every {schedule.interval:.0f} seconds",

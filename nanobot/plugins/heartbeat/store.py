@@ -1,4 +1,4 @@
-"""Chats as the heartbeat sees them: who spoke there, what goes on there, and what was said last."""
+"""The heartbeat's view of chats: who wrote there, what is in progress, the latest messages."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _occurrences = schema.occurrences
 _r = schema.runs
 
 _LOOKED_AT = 500
-"""Messages that are looked through for one that was said where nobody else reads."""
+"""Messages searched for one that was written in a chat without other readers."""
 _GONE_SECONDS = 86_400.0
-"""After so long it is tried again whether a chat can be reached."""
+"""After this time, an unreachable chat is tried again."""
 _SPOKEN = (OutboundKind.REPLY, OutboundKind.POST)
 _THERE = ("sent", "sending", "pending", "held", "digested")
 
@@ -40,8 +40,9 @@ _SPOKEN_BY_OWNERS = (
 
 
 class SqlChatHistory(SqlStore):
-    """See heartbeat.ChatHistory. `channels` are those that are served, in groups, the
-    ones that are preferred first."""
+    """See heartbeat.ChatHistory. `channels` are the connected ones, in groups, preferred ones
+    first.
+    """
 
     def __init__(
         self, database: Database, writer: StoreContext, channels: Sequence[Sequence[str]]
@@ -108,7 +109,9 @@ def _in(table: sa.Table) -> sa.ColumnElement[bool]:
 
 
 def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> float | None:
-    """When a run was last at work; one that waits for a person is not. A heartbeat is none."""
+    """When a run last worked; a run that waits for a person does not count. Neither does a
+    heartbeat.
+    """
     if connection.execute(_AT_WORK, chat).first() is not None:
         return now
     ended_at: float | None = connection.scalar(_ENDED, chat)
@@ -118,7 +121,7 @@ def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> floa
 def _spoken(
     connection: sa.Connection, chat: dict[str, str], most: int
 ) -> list[tuple[float, OutboundMessage]]:
-    """What the assistant said, the oldest first."""
+    """The assistant's messages, oldest first."""
     rows = connection.execute(_MESSAGES, {**chat, "n": 3 * most})
     messages = [(at, msgspec.json.decode(body, type=OutboundMessage)) for at, body in rows]
     spoken = [

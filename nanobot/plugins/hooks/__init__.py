@@ -1,4 +1,4 @@
-"""Webhooks: what other services tell by HTTP."""
+"""Webhooks: other services report events over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is well written in `[hooks]` and cannot work all the same."""
+"""Finds entries in `[hooks]` that are valid but cannot work."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from nanobot.plugins.hooks.template import parse
 
 
 def fits(config: Config) -> list[Finding]:
-    """The same as `wrong`, as it hinders a start."""
+    """Like `wrong`, but prevents the start."""
     return [
         Finding(about="configuration", level="broken", text=sentence) for sentence in wrong(config)
     ]
 
 
 def wrong(config: Config) -> list[str]:
-    """Each a sentence that begins with the key: prompts that are none, chats of channels that are
-    not there."""
+    """Sentences that each begin with the key: invalid prompts, and chats of channels that are not
+    configured.
+    """
     mistakes = []
     hooks: Mapping[str, HookSettings] = config.tables.get("hooks", {})
     for name, hook in hooks.items():

@@ -1,4 +1,4 @@
-"""Which deliveries a hook has taken, by the names that senders give them without signing them."""
+"""Remembers deliveries that a hook accepted, by the unsigned names that senders give them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import msgspec
 from nanobot.triggers.state import TriggerState
 
 MOST = 1_000
-"""So many names of deliveries a hook remembers."""
+"""Maximum delivery names that a hook remembers."""
 
 
 class NamedDeliveries:
-    """The last MOST of one hook, in `state` under `name` (without one: as long as the process
-    lives). What is signed tells a replay; these only tell that a sender signed the same again."""
+    """The last MOST names of one hook, in `state` under `name` (without `state`: for the lifetime
+    of the process). Signed data detects replays; these names only detect that the sender signed the
+    same delivery again.
+    """
 
     def __init__(self, state: TriggerState | None = None, name: str = "") -> None:
         self._state = state
@@ -25,11 +27,11 @@ class NamedDeliveries:
         self._loading = asyncio.Lock()
 
     async def has(self, key: str) -> bool:
-        """Whether a delivery of this name was taken. Raises StoreError."""
+        """Whether a delivery with this name was accepted. Raises StoreError."""
         return _short(key) in await self._loaded()
 
     async def add(self, key: str) -> None:
-        """One was. Raises StoreError."""
+        """Record an accepted delivery. Raises StoreError."""
         keys = await self._loaded()
         keys[_short(key)] = None
         while len(keys) > MOST:

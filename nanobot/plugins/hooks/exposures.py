@@ -1,4 +1,4 @@
-"""What whoever knows the secret of a webhook could reach."""
+"""What a sender who knows a webhook's secret could reach."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHORTEST_SECRET = 16
 
 
 def exposures(hooks: Mapping[str, HookSettings]) -> Iterator[Exposure]:
-    """Of each that is on."""
+    """The exposure of each enabled webhook."""
     for name, hook in hooks.items():
         if not hook.enabled:
             continue

@@ -1,4 +1,4 @@
-"""What `nanobot doctor` says of webhooks."""
+"""The findings of `nanobot doctor` about webhooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORT_SECRET = 16
 
 
 async def checks(hooks: Mapping[str, HookSettings], config: Config) -> list[Finding]:
-    """What `nanobot doctor` says of each; of the port too, where nothing else is served there."""
+    """The findings about each webhook, and about the port if nothing else is served there."""
     on = {name: hook for name, hook in hooks.items() if hook.enabled}
     findings = [await port_finding(config)] if on and not config.web.enabled else []
     for name, hook in on.items():

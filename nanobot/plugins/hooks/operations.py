@@ -72,7 +72,7 @@ async def deliver_example(
 
 
 def operations() -> list[Operation]:
-    """All of them."""
+    """All operations."""
     return [list_webhooks, deliver_example]
 
 
@@ -82,7 +82,7 @@ def _hooks(context: OperationContext) -> Mapping[str, HookSettings]:
 
 
 async def _deliver(name: str, url: str, content: bytes, headers: Mapping[str, str]) -> WebhookTest:
-    """Send a signed delivery to the own door."""
+    """Send a signed delivery to this gateway's own endpoint."""
     import aiohttp  # noqa: PLC0415 - a try is the only one to need it
 
     patience = aiohttp.ClientTimeout(total=_TRY_SECONDS)
@@ -102,7 +102,7 @@ async def _deliver(name: str, url: str, content: bytes, headers: Mapping[str, st
 def _example(
     hook: HookSettings, body: str, event: str, now: float
 ) -> tuple[bytes, Mapping[str, str]]:
-    """The bytes and headers of a delivery, as its sender would send it."""
+    """The bytes and headers of an example delivery, as its sender would send them."""
     key = f"test-{secrets.token_hex(8)}"
     whole = event or next((kind for kind in hook.events if "*" not in kind), "issues.opened")
     kind, _, action = whole.partition(".")

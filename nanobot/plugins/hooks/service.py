@@ -27,7 +27,7 @@ HOOKS_WAITING = 1_000
 def deliveries(
     hooks: Mapping[str, HookSettings], cron: CronService, zone: Zone, clock: Clock, store: Store
 ) -> Webhooks:
-    """The webhooks that are switched on."""
+    """The enabled webhooks."""
     return webhooks_of(hooks, cron, zone, clock, SqlTriggerState(store.database, store.writer))
 
 
@@ -38,7 +38,7 @@ def webhooks_of(
     clock: Clock,
     state: TriggerState | None = None,
 ) -> Webhooks:
-    """The same; `state` keeps what they have taken."""
+    """The same; `state` stores their accepted deliveries."""
     return Webhooks(
         {
             name: Webhook(
@@ -71,5 +71,5 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
         session=hook.session,
         options=options,
         waiting=HOOKS_WAITING,
-        tainted=True,  # whoever controls the sender controls the text
+        tainted=True,  # the sender controls the text
     )

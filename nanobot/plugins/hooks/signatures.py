@@ -1,14 +1,16 @@
-"""Who sent it: the signatures of the services that send webhooks, over the bytes as they came.
+"""Authenticates senders: the signatures of the services that send webhooks, over the bytes as
+received.
 
 - `github`: HMAC-SHA256 of the body, in X-Hub-Signature-256 (GitHub, "Validating webhook
   deliveries").
 - `stripe`: of "TIMESTAMP.body", in Stripe-Signature as t=...,v1=... (Stripe, "Verify webhook
   signatures manually"); several v1 while a secret is being replaced.
 - `standard`: of "ID.TIMESTAMP.body", base64, in webhook-signature (Standard Webhooks 1.0.0).
-- `generic`: of "TIMESTAMP.body" in a header of one's choice; of the body alone without a timestamp.
+- `generic`: of "TIMESTAMP.body" in a configurable header; of the body alone if there is no
+  timestamp.
 - `bearer`: the secret itself, in Authorization.
 
-Pure functions; every comparison takes the same time wherever two texts differ.
+Pure functions; every comparison takes constant time, wherever the texts differ.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import msgspec
 from nanobot.plugins.hooks.settings import HookSettings
 
 TOLERANCE_SECONDS = 300.0
-"""How far a timestamp may be from now (Stripe's default, and that of Standard Webhooks)."""
+"""Maximum age of a timestamp, and maximum lead (default of Stripe and Standard Webhooks)."""
 _MOST_SIGNATURES = 20
 _SIGNATURE = "x-hub-signature-256"
 _NUMBER = re.compile(r"[0-9]{1,12}")
@@ -36,13 +38,14 @@ _KEY_CHARS = 120
 
 
 class Unsigned(Exception):
-    """It is not known who sent it; the text says why, for the log alone."""
+    """The sender is not authenticated; the text says why and is meant for the log only."""
 
 
 class Signed(msgspec.Struct, frozen=True):
-    """What a request that was signed says of itself. `key` is the same when the sender delivers the
-    same again; empty: the sender does not tell. `named`: what the sender calls the delivery, where
-    that is not signed, so that it tells nothing of who sends it again."""
+    """The identity of a signed request. `key` is the same if the sender repeats the delivery; "" if
+    the sender gives none. `named`: the sender's name for the delivery if the name is not signed, so
+    that it does not prove who repeated it.
+    """
 
     style: str
     key: str
@@ -50,7 +53,7 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 def verify(hook: HookSettings, headers: Mapping[str, str], body: bytes, now: float) -> Signed:
-    """Check a request; `headers` have names in small letters. Raises Unsigned."""
+    """Verify a request; `headers` have lower-case names. Raises Unsigned."""
     style = _style(hook, headers)
     if style == "github":
         _github(hook.secret, headers, body)
@@ -67,7 +70,7 @@ def verify(hook: HookSettings, headers: Mapping[str, str], body: bytes, now: flo
 
 
 def sign(hook: HookSettings, body: bytes, *, at: float, key: str) -> dict[str, str]:
-    """The headers that a sender would add at this time to a delivery of this key."""
+    """The headers that a sender would add at this time to a delivery with this key."""
     secret, stamp = hook.secret, str(int(at))
     stamped = stamp.encode() + b"." + body
     if hook.style in {"github", "auto"}:
@@ -93,7 +96,7 @@ def sign(hook: HookSettings, body: bytes, *, at: float, key: str) -> dict[str, s
 
 
 def _style(hook: HookSettings, headers: Mapping[str, str]) -> str:
-    """Which of the styles it is. One that shows the secret itself is never guessed."""
+    """The signature style. A style that transmits the secret itself is never guessed."""
     if hook.style != "auto":
         return hook.style
     if _SIGNATURE in headers:
@@ -155,12 +158,12 @@ def _standard_key(secret: str) -> bytes:
 
 
 def _same(shown: list[str], expected: str) -> None:
-    """Raises Unsigned unless one of them is the wanted one."""
+    """Raises Unsigned unless one of the signatures matches."""
     if not any(shown):
         raise Unsigned("there is no signature")
     right = False
     for candidate in shown[:_MOST_SIGNATURES]:
-        # Digests, because compare_digest tells the length, and refuses text beyond ASCII.
+        # Compares digests, because compare_digest reveals the length and rejects non-ASCII text.
         right |= hmac.compare_digest(_digest(candidate), _digest(expected))
     if not right:
         raise Unsigned("the signature is wrong: another secret, or the body was changed on its way")
@@ -183,14 +186,14 @@ def _digest(text: str) -> bytes:
 
 
 def _key(hook: HookSettings, style: str, headers: Mapping[str, str], body: bytes) -> str:
-    """What names the delivery: an id of the sender's, else what was signed."""
+    """The key of the delivery: the sender's id, otherwise the signed data."""
     if style == "standard":
         return _short(headers["webhook-id"])
     if style == "stripe":
-        # The event's id stands in the body, which is signed; two events never have one body.
+        # The event's id is in the body, which is signed; two events never have the same body.
         return _event_id(body) or hashlib.sha256(body).hexdigest()
     if style == "bearer":
-        # Without a name nothing tells a repetition from the same thing happening again.
+        # Without a name, a repetition cannot be told from the same event happening again.
         named = headers.get(_GIVEN_NAME, "")
         return _short(named) if named else ""
     named = next((headers[name] for name in _DELIVERIES if headers.get(name)), "")
@@ -213,7 +216,7 @@ def _event_id(body: bytes) -> str:
 
 
 def _short(text: str) -> str:
-    """An id as a key: itself where it is plain and short."""
+    """An id as a key; unchanged if it is plain and short."""
     if text.isascii() and text.isprintable() and 0 < len(text) <= _KEY_CHARS:
         return text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

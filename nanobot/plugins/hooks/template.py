@@ -1,11 +1,11 @@
-"""What a delivery says, in the words of whoever configured the hook.
+"""The template that turns a delivery into a prompt, written by the person who configures the hook.
 
     {action} on {repository.full_name}: {issue.title|no title}
 
-A name in braces is a path into the payload (`labels.0.name` for lists). Besides there are
-`{payload}` (all of it, as JSON), `{event}`, `{hook}` and `{headers.NAME}`; `payload.x` reaches what
-these names hide. Behind `|` stands what is said when there is nothing. `{{` and `}}` are braces.
-Paths go into JSON alone: nothing of the program can be reached by them.
+A name in braces is a path into the payload (`labels.0.name` for lists). There are also `{payload}`
+(everything, as JSON), `{event}`, `{hook}` and `{headers.NAME}`; `payload.x` reaches fields that
+these names hide. The text after `|` is used if there is no value. `{{` and `}}` are literal braces.
+Paths lead only into the JSON: nothing of the program can be reached by them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ DEFAULT = "The service {hook} has told this ({event|no event named}): {payload}"
 _MISSING = "(none)"
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _DEPTH = 32
-# Letters that nobody sees and a model reads (Unicode's tags), marks that turn text around, and what
-# no store could hold.
+# Invisible characters that a model reads (Unicode's tags), marks that change the text direction,
+# and characters that no store can hold.
 _HIDDEN = re.compile("[\x00\ud800-\udfff\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 Part: TypeAlias = "str | Placeholder"
 
 
 class Placeholder(msgspec.Struct, frozen=True):
-    """A place for a value. `otherwise` is said where there is none."""
+    """A placeholder for a value. `otherwise` is used if there is no value."""
 
     path: tuple[str, ...]
     otherwise: str
 
 
 class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a delivery holds. `headers` have names in small letters."""
+    """The content of a delivery. `headers` have lower-case names."""
 
     hook: str
     event: str
@@ -48,7 +48,7 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template. Raises ValueError with a sentence for whoever wrote it."""
+    """The parts of a template. Raises ValueError with a sentence for the template's author."""
     parts: list[Part] = []
     at = 0
     for token in _TOKEN.finditer(text):
@@ -75,9 +75,10 @@ def _place(inner: str) -> Placeholder:
 
 
 def render(parts: tuple[Part, ...], delivery: WebhookDelivery, mark: str) -> str:
-    """The prompt. What comes from outside and is long, or of several lines, stands between marks
-    with `mark`, which is not in it; all of it is without characters that hide text from people, and
-    clipped."""
+    """The prompt. Untrusted values that are long or have several lines are enclosed in marks with
+    `mark`, which does not occur in them. All values are clipped and stripped of characters that
+    hide text from people.
+    """
     texts, blocks = [], False
     for part in parts:
         if isinstance(part, str):
@@ -107,7 +108,7 @@ def render(parts: tuple[Part, ...], delivery: WebhookDelivery, mark: str) -> str
 
 
 def _value(path: tuple[str, ...], delivery: WebhookDelivery) -> Any:
-    """What is there, None for nothing."""
+    """The value at a path, None if there is none."""
     name, rest = path[0], path[1:]
     if name in {"hook", "event"} and not rest:
         return getattr(delivery, name) or None

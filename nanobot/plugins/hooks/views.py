@@ -1,4 +1,4 @@
-"""Hooks as people see them."""
+"""Views of hooks for people."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import msgspec
 
 
 class WebhookView(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook. `url` is where its sender delivers; without a gateway only the path is known.
-    `style` is how it signs, `to` the chat that hears the answers ("": nobody does)."""
+    """A webhook. `url` is the address for its sender; without a gateway only the path is known.
+    `style` is the signature style, `to` the chat that gets the answers ("": none).
+    """
 
     SHOWN: ClassVar[tuple[str, ...]] = ("name", "enabled", "url", "to", "style")
 
@@ -24,7 +25,7 @@ class WebhookView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookTest(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a delivery that was sent to try a hook: the answer's status, and its text."""
+    """The result of a test delivery: the status and text of the answer."""
 
     name: str
     url: str

@@ -1,4 +1,4 @@
-"""One webhook: from the bytes of a request to something published, and what the sender is told."""
+"""One webhook: turns the bytes of a request into a published prompt and a reply to the sender."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PRIVATE = re.compile(r"authorization|cookie|signature|secret|token", re.IGNOREC
 
 
 class WebhookReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sender is told. `body` becomes JSON."""
+    """The reply to the sender. `body` is sent as JSON."""
 
     status: int
     body: Mapping[str, Any]
@@ -40,18 +40,18 @@ class WebhookReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refused(status: int, code: str, message: str, retry_after: float | None = None) -> WebhookReply:
-    """An answer in the form that all errors have."""
+    """A reply in the common format of errors."""
     headers = {} if retry_after is None else {"Retry-After": str(max(int(retry_after + 0.999), 1))}
     error = {"error": {"code": code, "message": message}}
     return WebhookReply(status=status, body=error, headers=headers)
 
 
 NOBODY = refused(401, "unauthorized", "No such hook, or the request is not signed as it must be.")
-"""The same for an unknown hook, so that names cannot be found out."""
+"""The same reply for an unknown hook, so that names cannot be probed."""
 
 
 class Webhook:
-    """One entry of `[hooks]`. Raises ValueError for a prompt that is none."""
+    """One entry of `[hooks]`. Raises ValueError for an invalid prompt."""
 
     def __init__(
         self,
@@ -71,8 +71,7 @@ class Webhook:
         self._say_at = 0.0
 
     async def take(self, headers: Mapping[str, str], body: bytes) -> WebhookReply:
-        """Take a delivery; `headers` have names in small letters. 202 means that it is kept, and
-        survives any crash."""
+        """Accept a delivery; `headers` have lower-case names. 202 means that it is durable."""
         try:
             signed = verify(self.settings, headers, body, self._clock.now())
         except Unsigned as why:
@@ -98,7 +97,7 @@ class Webhook:
         return await self._published(delivery, signed)
 
     def _is_for_us(self, delivery: WebhookDelivery) -> bool:
-        """Whether its events are asked for: by name, with an action behind it, or with a *."""
+        """Whether the hook subscribes to its event: by name, by name and action, or with a `*`."""
         names = {delivery.event}
         action = delivery.payload.get("action") if isinstance(delivery.payload, dict) else None
         if isinstance(action, str):
@@ -126,7 +125,7 @@ class Webhook:
         return WebhookReply(status=202, body={"status": "accepted"})
 
     def _say(self, what: str) -> None:
-        """Tell the log, now and then only: whoever sends rubbish must not fill the disk."""
+        """Write to the log at a limited rate: a sender of garbage must not fill the disk."""
         now = self._clock.monotonic()
         if now >= self._say_at:
             self._say_at = now + _SAY_SECONDS
@@ -134,7 +133,7 @@ class Webhook:
 
 
 class RequestAllowance:
-    """How many may come: so many a minute, and as many at once."""
+    """The rate limit: requests per minute, and requests at once."""
 
     def __init__(self, per_minute: int, clock: Clock) -> None:
         self._most = float(per_minute)
@@ -143,7 +142,7 @@ class RequestAllowance:
         self._at = clock.monotonic()
 
     def take(self) -> float:
-        """Take one; 0, or the seconds until there is one again."""
+        """Take one; returns 0, or the seconds until one is available."""
         now, a_second = self._clock.monotonic(), self._most / 60
         self._left = min(self._left + (now - self._at) * a_second, self._most)
         self._at = now
@@ -177,7 +176,7 @@ class Webhooks:
         return (self._decoy if hook is None else hook.settings).max_body
 
     async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> WebhookReply:
-        """Take a delivery for a hook that may not be there, which takes as long to find out."""
+        """Accept a delivery for a hook that may not exist; both cases take equally long."""
         hook = self._hooks.get(name)
         if hook is not None:
             return await hook.take(headers, body)
@@ -212,7 +211,7 @@ def _read(headers: Mapping[str, str], body: bytes) -> _Payload | WebhookReply:
 
 
 def _event(signed: Signed, headers: Mapping[str, str], payload: Any) -> str:
-    """The kind of event, as its sender names it; "" if nothing does."""
+    """The sender's name for the kind of event; "" if there is none."""
     fields = payload if isinstance(payload, dict) else {}
     named = [fields.get("type"), fields.get("event")]
     if signed.style not in {"stripe", "standard"}:

@@ -1,4 +1,4 @@
-"""Metrics: what runs did and how long it took, for Prometheus and for OpenTelemetry."""
+"""Metrics: counts and durations of runs, for Prometheus and OpenTelemetry."""
 
 from __future__ import annotations
 

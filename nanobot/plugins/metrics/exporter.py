@@ -1,5 +1,6 @@
-"""Sending metrics at intervals. A collector that was away gets the sums of everything with the
-next request: metrics are cumulative, so nothing has to be kept for it."""
+"""Sends metrics at intervals. Metrics are cumulative: a collector that was unavailable gets all
+totals with the next request, so nothing has to be buffered for it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from nanobot.telemetry.collector import Collector, NotTaken
 
 
 class Exporter:
-    """Sends what `look` finds, every `interval` seconds."""
+    """Sends the metrics that `look` returns, every `interval` seconds."""
 
     def __init__(
         self,
@@ -44,13 +45,14 @@ class Exporter:
             await self._clock.sleep(wait)
 
     async def send_now(self) -> str:
-        """Send them as they are now; a complaint, if there is one. Raises NotTaken and
-        StoreError."""
+        """Send the current metrics; returns a complaint of the collector, if any. Raises NotTaken
+        and StoreError.
+        """
         metrics = await self._look()
         return await send(self._collector, metrics, self._since, self._clock.now())
 
     def _tell(self, why: str) -> None:
-        """Once for each reason, until all is well again."""
+        """Log each reason once, until sending works again."""
         if why and why != self._told:
             logger.warning("the collector of metrics did not take all of them: {}", why)
         self._told = why

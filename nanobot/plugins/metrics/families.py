@@ -1,4 +1,4 @@
-"""Every family of metrics: the one definition behind /metrics, OTLP and docs/metrics.md."""
+"""All metric families: the single definition behind /metrics, OTLP and docs/metrics.md."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import msgspec
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
 SECONDS = tuple(0.01 * 2**step for step in range(14))
-"""0.01 to 81.92: the bounds of the GenAI conventions of OpenTelemetry."""
+"""0.01 to 81.92: the bucket bounds of OpenTelemetry's GenAI conventions."""
 SHORT = tuple(0.0001 * 2**step for step in range(16))
-"""0.0001 to 3.28: for what takes milliseconds."""
+"""0.0001 to 3.28: for durations of milliseconds."""
 _UNITS = {"s": "_seconds", "By": "_bytes", "1": "_ratio"}
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """One family. `name` is what Prometheus calls it, without `nanobot_`; `unit` is written as
-    OpenTelemetry writes units. `bounds`: of a histogram."""
+    """One family. `name` is the Prometheus name without `nanobot_`; `unit` is written as in
+    OpenTelemetry. `bounds`: the buckets of a histogram.
+    """
 
     name: str
     kind: Kind
@@ -28,8 +29,9 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def otlp_name(self) -> str:
-        """As OpenTelemetry names it. A collector that hands it on to Prometheus adds the unit and
-        `_total`, so the name there is the same as at /metrics."""
+        """The OpenTelemetry name. A collector that forwards it to Prometheus adds the unit and
+        `_total`, so that the name matches /metrics.
+        """
         return f"nanobot.{self.name.removesuffix('_total').removesuffix(_UNITS.get(self.unit, ''))}"
 
 

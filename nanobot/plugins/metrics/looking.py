@@ -1,4 +1,4 @@
-"""All metrics as they are now: what was counted, and how things stand."""
+"""Collects all current metrics: counters, and gauges from the store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def look(engine: Engine, store: Store) -> list[Metric]:
 
 
 async def _time_ended(meter: Meter, store: MetricsStore) -> None:
-    """Time the messages and answers of the runs that ended since somebody looked."""
+    """Add the durations of messages and answers of the runs that ended since the last look."""
     waiting = meter.take_ended()
     while waiting:
         some, waiting = waiting[:MOST_RUNS], waiting[MOST_RUNS:]

@@ -1,6 +1,7 @@
-"""What runs of this process have done, counted and timed by their events.
+"""Counts and times the runs of this process from their events.
 
-An event costs a few look-ups in dictionaries; the store is asked only when somebody looks."""
+An event costs a few dictionary lookups; the store is queried only when metrics are collected.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MOST_RUNS = 2_000
 
 
 class Ended(NamedTuple):
-    """A run that has ended: its messages, and the key of its answer."""
+    """An ended run: its messages, and the key of its answer."""
 
     run_id: str
     channel: str
@@ -34,7 +35,7 @@ class Ended(NamedTuple):
 
 
 class _Turn:
-    """A run in progress: since when it works now, and how long it did before."""
+    """A run in progress: when its current work began, and how long it worked before."""
 
     __slots__ = ("before", "began", "channel", "inbound_ids", "reply_key", "spoke")
 
@@ -51,14 +52,14 @@ class _Turn:
 
 
 class Meter(Subscription):
-    """Counts what runs of this process do, from the moment at which it is watched."""
+    """Counts the runs of this process from the moment it starts watching."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(None, _KINDS)
         self._monotonic = monotonic
         self._turns: dict[str, _Turn] = {}
         self.ended: deque[Ended] = deque(maxlen=_MOST_RUNS)
-        """Runs whose messages and answers are still to be timed, by their rows in the store."""
+        """Runs whose messages and answers still have to be timed from their rows in the store."""
         self.runs = Series(families.RUNS, *((str(state),) for state in sorted(ENDED)))
         self.tools = Series(families.TOOL_CALLS)
         self.model_calls = Series(families.MODEL_CALLS, ())
@@ -76,7 +77,7 @@ class Meter(Subscription):
         self.lag = Series(families.LAG)
 
     def metrics(self) -> list[Metric]:
-        """All that was counted, as it is now."""
+        """All current values."""
         return [each.metric() for each in vars(self).values() if isinstance(each, Series)]
 
     def offer(self, event: RunEvent) -> None:
@@ -132,13 +133,13 @@ class Meter(Subscription):
             self.turn.observe(turn.worked(self._monotonic()), turn.channel)
 
     def take_ended(self) -> list[Ended]:
-        """The runs that ended since, which are now somebody else's to time."""
+        """The runs that ended since the last call; the caller has to time them."""
         taken = list(self.ended)
         self.ended.clear()
         return taken
 
     def give_back(self, runs: Iterable[Ended]) -> None:
-        """These cannot be timed yet."""
+        """Return runs that cannot be timed yet."""
         self.ended.extend(runs)
 
 
@@ -146,10 +147,10 @@ _METERS: WeakKeyDictionary[Bus, Meter] = WeakKeyDictionary()
 
 
 def watching(bus: Bus) -> Meter:
-    """The meter of a gateway, to be watched."""
+    """The meter of a gateway, registered for its events."""
     return meter_of(bus)
 
 
 def meter_of(bus: Bus) -> Meter:
-    """The one meter of a gateway."""
+    """The single meter of a gateway."""
     return _METERS.setdefault(bus, Meter())

@@ -1,4 +1,4 @@
-"""Metrics as OTLP over HTTP holds them, from the same families as /metrics."""
+"""Metrics encoded as OTLP over HTTP, from the same families as /metrics."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _FAMILIES = {family.name: family for family in FAMILIES}
 def encoded(
     metrics: Iterable[Metric], since: float, at: float, resource: Mapping[str, Value], kind: str
 ) -> bytes:
-    """The body of a request to `/v1/metrics`: what was counted `since` a time, as it is `at`
-    another."""
+    """The body of a request to `/v1/metrics`: the values counted from `since` to `at`."""
     times = {
         "startTimeUnixNano": str(nanoseconds(min(since, at))),
         "timeUnixNano": str(nanoseconds(at)),
@@ -39,7 +38,9 @@ def encoded(
 
 
 async def send(collector: Collector, metrics: Iterable[Metric], since: float, at: float) -> str:
-    """Send these; what the collector complains about though it took them. Raises NotTaken."""
+    """Send these; returns what the collector complains about although it accepted them. Raises
+    NotTaken.
+    """
     body = encoded(metrics, since, at, collector.resource, collector.kind)
     said = await collector.post(body)
     return otlp.complaint_in(said, collector.kind, f"{_SERVICE}:ExportMetricsServiceResponse")

@@ -1,4 +1,4 @@
-"""The values of families, with labels that are bounded in number and in length."""
+"""Values of families, with labels limited in number and length."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ OTHER = "other"
 
 
 def labelled(family: Family, values: tuple[str, ...]) -> Labels:
-    """The labels of a family with these values, each in one short line."""
+    """The labels of a family with these values, each as one short line."""
     short = ("".join(c if c.isprintable() else " " for c in value[:_MOST_TEXT]) for value in values)
     return tuple(zip(family.labels, short, strict=True))
 
 
 class Histogram:
-    """Observations by bucket. What is no number, or below 0, counts as 0: clocks jump."""
+    """Observations per bucket. Negative values and NaN count as 0, because clocks jump."""
 
     __slots__ = ("_bounds", "counts", "total")
 
@@ -44,11 +44,12 @@ class Histogram:
 
 
 class Series:
-    """What one family has counted or observed, by its labels. Models and people make names up, and
-    each would be a series for good: beyond so many, new ones are counted as `other`."""
+    """The counts or observations of one family, by labels. Models and people invent names, and each
+    would be a permanent series: beyond a limit, new names are counted as `other`.
+    """
 
     def __init__(self, family: Family, *known: tuple[str, ...]) -> None:
-        """`known`: labels that are there from the start, with 0: a rate needs a value before."""
+        """`known`: labels that start at 0 at once, because a rate needs a previous value."""
         self.family = family
         self._counts: dict[tuple[str, ...], float] = dict.fromkeys(known, 0.0)
         self._histograms: dict[tuple[str, ...], Histogram] = {}
@@ -75,7 +76,7 @@ class Series:
         return (OTHER, *labels[1:])
 
     def metric(self) -> Metric:
-        """As it is now."""
+        """The current values."""
         values: dict[Labels, float | Distribution] = {}
         for labels, count in self._counts.items():
             values[labelled(self.family, labels)] = count
@@ -85,11 +86,11 @@ class Series:
 
 
 def gauge(family: Family, values: Mapping[tuple[str, ...], float]) -> Metric:
-    """A family with values as they are now, by their labels."""
+    """A family with its current values, by labels."""
     most = list(values.items())[:_MOST_SERIES]
     return metric_of(family, {labelled(family, labels): value for labels, value in most})
 
 
 def metric_of(family: Family, values: Mapping[Labels, float | Distribution]) -> Metric:
-    """A family as the seam has it."""
+    """A family in the form of the seam."""
     return Metric(name=family.name, about=family.about, values=values, kind=family.kind, whole=True)

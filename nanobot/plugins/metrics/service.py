@@ -1,4 +1,4 @@
-"""What is measured and sent as long as the gateway serves."""
+"""Measures and sends metrics while the gateway serves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAG_EVERY = 5.0
 async def start(
     settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
 ) -> AsyncIterator[None]:
-    """Time the store and the event loop, and send metrics where that is switched on."""
+    """Time the store and the event loop, and send metrics if that is enabled."""
     meter = meter_of(engine.bus)
     timings, loop = store.guard.timings, asyncio.get_running_loop()
     timings.transaction = meter.transaction.observe
@@ -53,7 +53,7 @@ def _send(
 
 
 class _Lag:
-    """How late the event loop runs a timer, now and then."""
+    """Measures from time to time how late the event loop runs a timer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, meter: Meter) -> None:
         self._loop = loop

@@ -1,4 +1,4 @@
-"""What the store says when somebody looks: ages, counts and sizes, over SQL."""
+"""Metrics read from the store on request: ages, counts and sizes, over SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_RUNS = 500
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How the store stands, by channel; ages in seconds."""
+    """The state of the store, by channel; ages in seconds."""
 
     oldest_waiting: dict[str, float]
     oldest_unsent: dict[str, float]
@@ -32,8 +32,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """When a run was asked for, began, and its answer was received; None: not, or not yet. `owed`:
-    its answer is still on its way."""
+    """When a run was requested, when it began, and when its answer was delivered; None: not, or not
+    yet. `owed`: its answer is still to be delivered.
+    """
 
     asked: float | None
     began: float | None
@@ -42,11 +43,11 @@ class RunTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricsStore(SqlStore):
-    """Reads of one look each."""
+    """Queries of the store, one transaction each."""
 
     @transaction()
     def standing(self, connection: sa.Connection) -> Standing:
-        """How it stands now."""
+        """The current state."""
         now = self.writer.clock.now()
 
         def by_channel(
@@ -78,7 +79,7 @@ class MetricsStore(SqlStore):
 
     @transaction()
     def times(self, connection: sa.Connection, ended: list[Ended]) -> list[RunTimes]:
-        """The times of these runs, in their order; each is looked up by its key."""
+        """The times of these runs, in the same order; each is looked up by its key."""
         messages = sorted({number for run in ended for number in run.inbound_ids[:1]})
         query = sa.select(_i.c.id, _i.c.at).where(_i.c.id.in_(messages))
         asked = {number: float(at) for number, at in connection.execute(query)}

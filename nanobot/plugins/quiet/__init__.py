@@ -1,4 +1,4 @@
-"""Limits and quiet hours for messages that nobody asked for."""
+"""Limits and quiet hours for unrequested messages."""
 
 from __future__ import annotations
 

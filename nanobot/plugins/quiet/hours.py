@@ -1,6 +1,6 @@
-"""How much may be said unasked, and the one message that becomes of what was held back.
+"""The rules for unrequested messages, and the digest of held-back messages.
 
-Pure: the store counts what was said, and asks here what is allowed and what a digest reads like.
+Pure: the store counts messages, and asks here for the limits and for the text of a digest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from nanobot.triggers.cron.schedule import zone_of
 
 HOUR, DAY = 3_600.0, 86_400.0
 MOST_LISTED = 25
-"""Messages that a digest lists; with LINE_CHARS it fits into one message everywhere."""
+"""Maximum messages listed in a digest; with LINE_CHARS, the digest fits into one message on every
+platform.
+"""
 
 
 class NotificationLimit(msgspec.Struct, frozen=True):
@@ -28,21 +30,21 @@ class NotificationLimit(msgspec.Struct, frozen=True):
 
 
 class HeldBack(msgspec.Struct, frozen=True):
-    """Something that was held back, and when it was said."""
+    """A message that was held back, and when it was created."""
 
     text: str
     at: float
 
 
 class QuietHours:
-    """What `[quiet]` allows. Raises ConfigError for hours and zones that cannot be."""
+    """The limits in `[quiet]`. Raises ConfigError for invalid hours and zones."""
 
     def __init__(self, settings: QuietSettings, machine: str = "UTC") -> None:
         self._machine = machine
         self.configure(settings)
 
     def configure(self, settings: QuietSettings) -> None:
-        """Allow something else from now on. Raises ConfigError, and then nothing is changed."""
+        """Change the limits from now on. Raises ConfigError, and then nothing is changed."""
         zone = zone_given(settings.zone, self._machine, "quiet")
         hours = hours_of(settings.quiet_from, settings.quiet_until, zone, "quiet")
         self.zone = zone
@@ -50,15 +52,15 @@ class QuietHours:
         self._settings = settings
 
     def asleep(self, now: float) -> bool:
-        """Whether nothing is said unasked now."""
+        """Whether it is currently a quiet hour."""
         return self._hours is not None and self._hours.until(now) is not None
 
     def chat(self, name: str) -> list[NotificationLimit]:
-        """What a chat (CHANNEL:ID) may hear."""
+        """The limits of a chat (CHANNEL:ID)."""
         return self._limits(self._settings.chats.get(name))
 
     def person(self, name: str) -> list[NotificationLimit]:
-        """What a person (CHANNEL:ID) may hear, in all chats that are theirs alone."""
+        """The limits of a person (CHANNEL:ID), across all their private chats."""
         return self._limits(self._settings.people.get(name))
 
     def _limits(self, own: QuietLimitSettings | None) -> list[NotificationLimit]:
@@ -72,7 +74,7 @@ class QuietHours:
 
 
 def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:
-    """One message that tells of them, the oldest first."""
+    """One message that lists the held-back messages, oldest first."""
     clock, listed = zone_of(zone), held[-MOST_LISTED:]
     one_day = len({datetime.fromtimestamp(message.at, clock).date() for message in held}) == 1
     shown = "%H:%M" if one_day else "%a %H:%M"

@@ -1,4 +1,4 @@
-"""Whether the quiet hours can be, as configured."""
+"""Checks the configured quiet hours."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from nanobot.system import Zone
 
 
 def fits(settings: QuietSettings, zone: Zone) -> None:
-    """Raises ConfigError for hours and zones that cannot be."""
+    """Raises ConfigError for invalid hours and zones."""
     QuietHours(settings, zone)

@@ -1,7 +1,8 @@
-"""Limits of what is said unasked, over SQL: counted and held back in the transaction that says it.
+"""Limits on unrequested messages, over SQL: messages are counted and held back in the transaction
+that creates them.
 
-What is held back is a row of the outbox that nobody sends. It becomes unsent again when it is
-alone, and one digest with all others of its chat.
+A held-back message is an outbox row that is not sent. When the hold ends, a single message becomes
+unsent again; several messages of a chat become one digest.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _o = schema.outbound
 _u = schema.notifications
 
 _AT_ONCE = 200
-"""Messages of a chat that become one digest; of more there are several."""
+"""Maximum messages of a chat in one digest; more of them make several digests."""
 
 _HOLD = Prepared(sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held"))
 _SPOKE = Prepared(
@@ -100,7 +101,9 @@ class SqlNotificationLimiter:
         self._quiet_hours = quiet_hours
 
     def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
-        """Count it, or hold it back. What comes while something is held back joins it."""
+        """Count the message, or hold it back. While messages are held back, further ones are held
+        back too.
+        """
         there = _chat(message.address)
         person = _person(connection, message.address)
         waits = _WAITS.execute(connection, there).first() is not None
@@ -112,7 +115,7 @@ class SqlNotificationLimiter:
     def release(
         self, connection: sa.Connection, after: Address | None
     ) -> tuple[list[Address], Address | None]:
-        """One message for each chat (and thread) that may hear one now."""
+        """One message for each chat (and thread) that may receive one now."""
         now, slice_ = self._writer.clock.now(), Slice(self._writer.clock)
         _FORGET.execute(connection, old=now - 2 * DAY)
         freed: list[Address] = []
@@ -127,7 +130,7 @@ class SqlNotificationLimiter:
         return freed, None
 
     def _released(self, connection: sa.Connection, chat: Address) -> list[Address]:
-        """The threads of one chat that may hear one now."""
+        """The threads of one chat that may receive a message now."""
         person = _person(connection, chat)
         if not self._may(connection, chat, person):
             return []
@@ -145,15 +148,15 @@ class SqlNotificationLimiter:
     def _freed(
         self, connection: sa.Connection, waiting: Sequence[tuple[Any, OutboundMessage]]
     ) -> OutboundMessage:
-        """Have it sent; returns what is sent."""
+        """Release messages for sending; returns the messages to send."""
         now = self._writer.clock.now()
         ids = [row.id for row, _ in waiting]
         alone = len(ids) == 1
         values: dict[str, Any] = {"state": "digested", "settled_at": now}
         if alone:
-            # Its age, by which it would be given up, counts from now on.
+            # Its age, which decides when it is discarded, counts from now on.
             values = {"state": "pending", "created_at": now}
-        # One by one: no database takes any number of them in one statement.
+        # One by one: every database limits the number of parameters of a statement.
         each = sa.update(_o).where(_o.c.id == sa.bindparam("i")).values(**values)
         connection.execute(each, [{"i": number} for number in ids])
         row, latest = waiting[-1]
@@ -174,7 +177,7 @@ class SqlNotificationLimiter:
         return combined
 
     def _may(self, connection: sa.Connection, address: Address, person: str) -> bool:
-        """Whether one more may be said there now."""
+        """Whether one more message may be sent there now."""
         now = self._writer.clock.now()
         if self._quiet_hours.asleep(now):
             return False
@@ -204,14 +207,16 @@ class SqlNotificationLimiter:
 def hook(
     writer: StoreContext, settings: QuietSettings, zone: Zone, follow: Follow
 ) -> SqlNotificationLimiter:
-    """What holds messages back in the transactions that say them. It follows the configuration."""
+    """The hook that holds messages back in the transactions that create them. It follows changes of
+    the configuration.
+    """
     quiet_hours = QuietHours(settings, zone)
     follow.add(quiet_hours.configure)
     return SqlNotificationLimiter(writer, quiet_hours)
 
 
 def limiter(quiet_hours: QuietHours) -> Callable[[StoreContext], SqlNotificationLimiter]:
-    """The same over given hours."""
+    """The same with fixed hours."""
     return lambda writer: SqlNotificationLimiter(writer, quiet_hours)
 
 
@@ -220,7 +225,7 @@ def _chat(address: Address) -> dict[str, str]:
 
 
 def _person(connection: sa.Connection, address: Address) -> str:
-    """Who reads there alone (CHANNEL:ID); "" where several do, or nobody has spoken."""
+    """The only reader of the chat (CHANNEL:ID); "" if there are several, or nobody has written."""
     spoke = _SPOKE.execute(connection, _chat(address)).first()
     if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:
         return ""

@@ -1,4 +1,4 @@
-"""Replay: recorded conversations once more, compared byte for byte."""
+"""Replay: runs recorded conversations again and compares them byte for byte."""
 
 from __future__ import annotations
 

@@ -21,13 +21,14 @@ _NAMED = 5
 
 
 class ReplayDiffers(NanobotError):
-    """A request or a step came out otherwise than recorded."""
+    """A request or a step differs from the recording."""
 
 
 class ReplayView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the replay of a session compared. `requests` were built again, `compared` of them have
-    their digest in the log; `steps` were decided again; `skipped`: what could not be compared, and
-    why."""
+    """The result of replaying a session. `requests`: how many were rebuilt. `compared`: how many of
+    these have their digest in the log. `steps`: how many were decided again. `skipped`: what could
+    not be compared, and why.
+    """
 
     session_key: str
     runs: int
@@ -73,7 +74,7 @@ async def replay_runs(
 
 
 async def _sessions(context: OperationContext) -> list[str]:
-    """The keys of all sessions, those of single runs too."""
+    """The keys of all sessions, including those of single runs."""
     found: dict[str, None] = {}
     while True:
         some = await context.engine.records.sessions(limit=_PAGE, unread=False, skip=len(found))
@@ -84,7 +85,7 @@ async def _sessions(context: OperationContext) -> list[str]:
 
 
 async def _replayed(context: OperationContext, key: str, run_id: str = "") -> list[ReplayView]:
-    """The replay of one session; of one that was removed meanwhile, none."""
+    """The replay of one session; none if it was removed in the meantime."""
     records = context.engine.records
     session = await records.session(key)
     if session is None:
@@ -110,7 +111,7 @@ async def _replayed(context: OperationContext, key: str, run_id: str = "") -> li
 
 
 def _described(key: str, found: Difference) -> str:
-    """The first difference, as a person reads it."""
+    """The first difference, in readable form."""
     diff = unified_diff(
         found.logged.splitlines(), found.replayed.splitlines(), "logged", "replayed", lineterm=""
     )

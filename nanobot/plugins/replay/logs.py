@@ -1,4 +1,4 @@
-"""What a replay needs of a stored session: its log and its prompts, read in short transactions."""
+"""Reads a stored session for a replay: its log and its prompts, in short transactions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from nanobot.session.views import EntryView, Records
 async def replayed_log(
     records: Records, journal: Journal, key: str, upto: int, only_run: str = ""
 ) -> Replayed:
-    """Replay a session up to an entry, in a thread; what is said meanwhile is not read. Raises
-    RowUnreadable for an entry that this version cannot read."""
+    """Replay a session up to an entry, on a thread; messages added in the meantime are not read.
+    Raises RowUnreadable for an entry that this version cannot read.
+    """
     views = await records.entries(key, after=0, limit=max(upto, 1))
     entries = await asyncio.to_thread(_entries, key, views)
     prompts: dict[str, PromptSnapshot] = {}
@@ -33,7 +34,7 @@ def _entries(key: str, views: tuple[EntryView, ...]) -> list[Entry]:
 
 
 def entry_of(key: str, view: EntryView) -> Entry:
-    """The typed entry behind a view. Raises RowUnreadable, naming entry and remedy."""
+    """The typed entry of a view. Raises RowUnreadable that names the entry and the remedy."""
     if view.body is None:
         return Entry(view.seq, view.run_id, view.at, None)
     try:

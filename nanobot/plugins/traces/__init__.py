@@ -1,4 +1,4 @@
-"""Traces: every run as spans of OpenTelemetry, derived from its log."""
+"""Traces: every run as OpenTelemetry spans, derived from its log."""
 
 from __future__ import annotations
 

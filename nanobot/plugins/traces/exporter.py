@@ -1,7 +1,7 @@
-"""Sending the spans of runs that have ended, from where it was left off.
+"""Sends the spans of ended runs, continuing from the last position.
 
-How far it is, is a row. So nothing is lost while a collector is away, and nothing is sent twice
-but what was on its way when the process ended; that has the same ids, and is one span there.
+The position is a row in the store. So nothing is lost while a collector is unavailable. Only spans
+in transit when the process ended are sent twice; they have the same ids and count once.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _MOST_OPEN = 10_000
 
 
 class Takes(Protocol):
-    """Whoever takes spans."""
+    """A receiver of spans."""
 
     async def take(self, spans: Sequence[Span]) -> str:
-        """Take these; a complaint, if there is one. Raises NotTaken."""
+        """Accept these; returns a complaint, if any. Raises NotTaken."""
         ...
 
 
 class Keeps(Protocol):
-    """A row by its name; see store.repositories.trigger_state."""
+    """Stores a row by its name; see store.repositories.trigger_state."""
 
     async def kept(self, name: str) -> bytes | None:
-        """What is there; None: nothing. Raises StoreError."""
+        """The stored text; None if there is none. Raises StoreError."""
         ...
 
     async def keep(self, name: str, body: bytes) -> None:
-        """Put this there. Raises StoreError."""
+        """Store a text. Raises StoreError."""
         ...
 
 
 class Exporter:
-    """Sends what a store has to a collector."""
+    """Sends the spans of a store's runs to a collector."""
 
     def __init__(
         self, runs: TracedRuns, state: Keeps, collector: Takes, clock: Clock, interval: float
@@ -78,14 +78,15 @@ class Exporter:
             await self._clock.sleep(wait)
 
     def _tell(self, why: str) -> None:
-        """Once for each reason, until something is taken again."""
+        """Log each reason once, until spans are accepted again."""
         if why != self._told:
             logger.warning("traces are not sent ({}); they are kept and sent later", why)
             self._told = why
 
     async def send_some(self) -> bool:
-        """Send the next runs that have ended. False: there are none. Raises NotTaken and
-        StoreError."""
+        """Send the next ended runs. Returns False if there are none. Raises NotTaken and
+        StoreError.
+        """
         progress = await self.progress()
         following = await self._runs.following(progress)
         among = (*progress.open, *following)
@@ -105,7 +106,7 @@ class Exporter:
         return bool(following)
 
     async def progress(self) -> Progress:
-        """How far it is. The first time: what happened before is not sent."""
+        """The current position. The first time, earlier runs are not sent."""
         kept = await self._state.kept(_STATE)
         if kept is not None:
             try:
@@ -120,7 +121,7 @@ class Exporter:
         await self._state.keep(_STATE, msgspec.json.encode(progress))
 
     async def _still_there(self, left: tuple[str, ...]) -> tuple[str, ...]:
-        """Runs are erased with their sessions. Of too many that never end, the oldest go."""
+        """Runs are erased with their sessions. If too many never end, the oldest are dropped."""
         there: list[str] = []
         for first in range(0, len(left), _OPEN_AT_ONCE):
             there += await self._runs.there(left[first : first + _OPEN_AT_ONCE])

@@ -1,7 +1,7 @@
-"""The names that spans and their attributes have, by OpenTelemetry's conventions.
+"""The names of spans and attributes, following OpenTelemetry's conventions.
 
 GenAI: open-telemetry/semantic-conventions-genai 0.1.0 (status: development), over the semantic
-conventions 1.45.0. What they have no name for begins with `nanobot.`.
+conventions 1.45.0. Names without an equivalent there begin with `nanobot.`.
 """
 
 from __future__ import annotations
@@ -68,5 +68,5 @@ _PROVIDERS: Mapping[str, str] = {
 
 
 def provider_name(provider: str) -> str:
-    """The conventions' name of a provider; its own where they have none."""
+    """The conventions' name of a provider; the provider's own name if they have none."""
     return _PROVIDERS.get(provider, provider)

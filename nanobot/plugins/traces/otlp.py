@@ -1,4 +1,4 @@
-"""Spans as OTLP over HTTP holds them."""
+"""Spans encoded as OTLP over HTTP."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def encoded(spans: Sequence[Span], resource: dict[str, Value], kind: str) -> byt
 
 
 class SpanCollector(msgspec.Struct, frozen=True):
-    """A collector that takes spans."""
+    """A collector that receives spans."""
 
     collector: Collector
 
     async def take(self, spans: Sequence[Span]) -> str:
-        """Send these; what the collector complains about though it took them. Raises NotTaken."""
+        """Send these; returns what the collector complains about although it accepted them. Raises
+        NotTaken.
+        """
         kind = self.collector.kind
         said = await self.collector.post(encoded(spans, {**self.collector.resource}, kind))
         return otlp.complaint_in(said, kind, f"{_SERVICE}:ExportTraceServiceResponse")

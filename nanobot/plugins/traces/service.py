@@ -1,4 +1,4 @@
-"""The exporter, put together of what a gateway offers."""
+"""Builds the exporter from the parts of a gateway."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nanobot.telemetry.collector import collector, switched_off
 
 
 def start(settings: TracesSettings, works: Works, store: Store, clock: Clock) -> None:
-    """Send traces as long as the gateway serves, unless OTEL_SDK_DISABLED is true."""
+    """Send traces while the gateway serves, unless OTEL_SDK_DISABLED is true."""
     environ = environment()
     if switched_off(environ):
         return

@@ -1,7 +1,7 @@
 """A span, its names and its times.
 
-The ids are hashes of what they name, so that whoever derives them again gets the same ones: a run
-that was killed and resumed is one trace, and a span that is sent twice is one span.
+The ids are hashes of the things they identify, so that deriving them again gives the same ids: a
+run that was killed and resumed is one trace, and a span that is sent twice is one span.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 from nanobot.telemetry.otlp import Value
 
 INTERNAL, CLIENT, PRODUCER, CONSUMER = 1, 3, 4, 5
-"""Kinds of spans, as OTLP numbers them."""
+"""Kinds of spans, with OTLP's numbers."""
 
 
 class SpanEvent(msgspec.Struct, frozen=True):
-    """Something at one moment of a span; `at` in seconds since 1970."""
+    """An event at one moment of a span; `at` in seconds since 1970."""
 
     name: str
     at: float
@@ -26,8 +26,9 @@ class SpanEvent(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """One span. Ids are hexadecimal, times are seconds since 1970. `error` "": none. `links`: the
-    (trace, span) that came before it elsewhere."""
+    """One span. Ids are hexadecimal, times are seconds since 1970. `error`: "" if there was none.
+    `links`: the (trace, span) pairs that preceded it elsewhere.
+    """
 
     trace: str
     id: str
@@ -43,7 +44,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of the run on its way to its chat; `settled_at` None: it is still to be sent."""
+    """The delivery of an answer of the run to its chat; `settled_at` None: not yet sent."""
 
     key: str
     channel: str
@@ -54,10 +55,10 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def span_id(run_id: str, *place: object) -> str:
-    """The span of something of a run."""
+    """The span id of a part of a run."""
     return hashlib.sha256(f"{run_id} {place}".encode()).hexdigest()[:16]
 
 
 def conversation(session_key: str) -> str:
-    """What a conversation is called outside: its key may hold somebody's number."""
+    """The conversation's id for collectors: the key itself may contain a phone number."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""The spans of a run, derived from its log: a pure function.
+"""Derives the spans of a run from its log: a pure function.
 
-A run that waited for a person is several segments, each linked to the one before.
+A run that waited for a person has several segments, each linked to the previous one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AGENT = "nanobot"
 
 
 def spans_of(run: Run, entries: Sequence[Entry], sent: Iterable[Sent] = ()) -> list[Span]:
-    """All that is known of a run; what has no end yet ends with what came last."""
+    """All spans of a run; a span without a known end ends with the last known event."""
     own = [entry for entry in entries if entry.run_id == run.id and entry.body is not None]
     cut = _segments(own)
     derived = _Derived(run, own, cut)
@@ -65,7 +65,7 @@ def spans_of(run: Run, entries: Sequence[Entry], sent: Iterable[Sent] = ()) -> l
 
 
 def _segments(own: Sequence[Entry]) -> list[list[Entry]]:
-    """The entries of a run, cut where it waited for a person."""
+    """The entries of a run, split where it waited for a person."""
     segments: list[list[Entry]] = [[]]
     waits = False
     for entry in own:
@@ -88,7 +88,7 @@ class _Derived:
         self._segment_of = {entry.seq: number for number, part in enumerate(cut) for entry in part}
 
     def segments(self) -> Iterable[Span]:
-        """`invoke_agent`, once for each time that the run worked."""
+        """`invoke_agent`, once for each segment."""
         run = self._run
         for number, part in enumerate(self._cut):
             last = number == len(self._cut) - 1
@@ -125,7 +125,7 @@ class _Derived:
             )
 
     def messages(self) -> Iterable[Span]:
-        """What people said: from its sending to its place in the log."""
+        """People's messages: from sending to their place in the log."""
         for entry in self._own:
             body = entry.body
             if isinstance(body, UserEntry):
@@ -144,7 +144,7 @@ class _Derived:
                 )
 
     def calls(self) -> Iterable[Span]:
-        """`chat`: every call of a model, those that failed or were cut off by a crash too."""
+        """`chat`: every model call, including calls that failed or were interrupted by a crash."""
         for position, entry in enumerate(self._own):
             body = entry.body
             if isinstance(body, ModelCallEntry):
@@ -183,7 +183,7 @@ class _Derived:
         )
 
     def tools(self) -> Iterable[Span]:
-        """`execute_tool`: every call that has a result, or was begun."""
+        """`execute_tool`: every call that has a result or was started."""
         started, ids = dict[tuple[int, int], Entry](), dict[tuple[int, int], str]()
         for entry in self._own:
             body = entry.body
@@ -222,7 +222,7 @@ class _Derived:
         )
 
     def auxiliary(self) -> Iterable[Span]:
-        """What precedes and follows acting: recalling, triage, summaries."""
+        """The steps before and after acting: recall, triage, summaries."""
         for entry in self._own:
             body = entry.body
             if isinstance(body, RecallEntry):
@@ -238,7 +238,7 @@ class _Derived:
                 yield self._timed(entry, body.stage, names.CHAT, body.ms, about, _short(body.text))
 
     def send(self, row: Sent) -> Span:
-        """An answer, from when it was owed to the receipt of its send."""
+        """The delivery of an answer, from its creation to the receipt."""
         return Span(
             trace=self._trace,
             id=span_id(self._run.id, "send", row.key),
@@ -296,7 +296,7 @@ class _Derived:
         end: float | None = None,
         error: str = "",
     ) -> Span:
-        """A span within the segment of an entry, which ends with it unless `end` is later."""
+        """A span within the segment of an entry. It ends with the entry unless `end` is later."""
         if error:
             attributes = {**attributes, names.ERROR_TYPE: error}
         return Span(
@@ -356,5 +356,5 @@ def _seconds(ms: int) -> float:
 
 
 def _short(text: str) -> str:
-    """Labels are bounded: what people and platforms write is in some of them."""
+    """Labels have a maximum length: some contain text of people and platforms."""
     return " ".join(text.split())[:_MOST_TEXT]

@@ -19,18 +19,18 @@ _r, _e, _o = schema.runs, schema.entries, schema.outbound
 _RUNS = 50
 _MOST_ENTRIES = 5_000
 _SETTLE_SECONDS = 120.0
-"""So long the spans of a run that has ended wait for the receipts of its answers."""
+"""How long the spans of an ended run wait for the receipts of its answers."""
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far it is: all runs up to `after` were sent, but for those that are `open`."""
+    """The position: all runs up to `after` were sent, except those in `open`."""
 
     after: str = ""
     open: tuple[str, ...] = ()
 
 
 class TracedRun(msgspec.Struct, frozen=True):
-    """A run that has ended, with what is known of it."""
+    """An ended run, with all that is known about it."""
 
     run: Run
     entries: list[Entry]
@@ -38,22 +38,22 @@ class TracedRun(msgspec.Struct, frozen=True):
 
 
 class TracedRuns(SqlStore):
-    """Where a gateway's runs are read for their traces."""
+    """Reads a gateway's runs for their traces."""
 
     @transaction()
     def newest(self, connection: sa.Connection) -> str:
-        """The run that began last; "" before the first."""
+        """The run that began last; "" if there is none."""
         return connection.scalar(sa.select(sa.func.max(_r.c.id))) or ""
 
     @transaction()
     def following(self, connection: sa.Connection, progress: Progress) -> list[str]:
-        """The ids of the next runs, in their order."""
+        """The ids of the next runs, in order."""
         query = sa.select(_r.c.id).where(_r.c.id > progress.after).order_by(_r.c.id).limit(_RUNS)
         return list(connection.scalars(query))
 
     @transaction()
     def ended(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
-        """Those of these that are to be sent now: they have ended, and so have their sends."""
+        """Those of these runs that can be sent now: they and their deliveries have ended."""
         now = self.writer.clock.now()
         owed = sa.exists().where(_o.c.run_id == _r.c.id, schema.OUTBOUND_OPEN)
         late = sa.or_(_r.c.ended_at < now - _SETTLE_SECONDS, _r.c.ended_at > now)
@@ -64,12 +64,12 @@ class TracedRuns(SqlStore):
 
     @transaction()
     def there(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
-        """Those of these that were not removed."""
+        """Those of these runs that still exist."""
         return list(connection.scalars(sa.select(_r.c.id).where(_r.c.id.in_(among))))
 
     @transaction()
     def read(self, connection: sa.Connection, run_id: str) -> TracedRun | None:
-        """One run; None where it is gone."""
+        """One run; None if it was removed."""
         row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
         if row is None:
             return None
@@ -84,7 +84,7 @@ class TracedRuns(SqlStore):
 
 
 def _body(payload: bytes | None) -> Any:
-    """What cannot be read has no span; its entry is the store's to put aside."""
+    """An unreadable entry gets no span; handling it is the store's task."""
     if payload is None:
         return None
     try:

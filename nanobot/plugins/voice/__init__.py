@@ -1,4 +1,4 @@
-"""Spoken answers: what is said in a voice message is answered aloud, besides the text."""
+"""Spoken answers: a voice message is also answered aloud, in addition to the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service that speaks, put together of what a gateway offers."""
+"""Builds the speaking service from the parts of a gateway."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ class ProviderSpeech:
         self._voice = settings.voice
 
     async def profile(self) -> ModelProfile:
-        """The model; a token of its price is a character. Raises ModelError or ConfigError."""
+        """The model's profile; a token of its price is a character. Raises ModelError or
+        ConfigError.
+        """
         _, profile = await self._registry.pick(self._label)
         return replace(profile, price=await self._registry.speech_price(self._label))
 
     async def speak(self, text: str) -> bytes:
-        """The text as sound. Raises ModelError or ConfigError."""
+        """Convert the text to sound. Raises ModelError or ConfigError."""
         return await self._registry.speak(self._label, text, self._voice)
 
 
@@ -46,7 +48,7 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     clock: Clock,
     channels: HostedChannels,
 ) -> None:
-    """Speak answers as long as the gateway serves."""
+    """Speak answers while the gateway serves."""
     speaking = Speaking(
         SqlVoiceAnswers(store.database, store.writer),
         ProviderSpeech(models, settings),

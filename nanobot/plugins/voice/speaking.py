@@ -1,7 +1,7 @@
-"""Speaking: answers become voice messages, besides their text.
+"""Speaking: answers become voice messages in addition to their text.
 
-The text goes out first and waits for nothing. That an answer is to be spoken is owed with it, so a
-crash loses no sound; what was made is a file, so nothing is made twice to be sent again.
+The text is sent first, without waiting. The request to speak an answer is stored with the answer,
+so a crash loses no sound. Finished sound is a file, so sending it again does not generate it twice.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from nanobot.system import until_stored
 from nanobot.workspace.received import Received
 
 AT_ONCE = 4
-"""So many answers are spoken side by side."""
+"""How many answers are spoken in parallel."""
 SPEECH_SECONDS = 120.0
 MOST_ATTEMPTS = 3
-"""So often an answer is begun whose process died over it."""
+"""How often an answer is started again if its process dies."""
 TOO_LATE_SECONDS = 3_600.0
-"""Nobody waits for a voice any more whose text came so long ago."""
+"""An answer whose text is older than this is not spoken any more."""
 
 
 class VoiceAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that is to be spoken since `at`; `attempts` were begun before."""
+    """An answer to be spoken since `at`; `attempts` were started before."""
 
     run_id: str
     answer: OutboundMessage
@@ -45,49 +45,55 @@ class VoiceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoiceAnswers(Protocol):
-    """Which answers are to be spoken yet."""
+    """The queue of answers to be spoken."""
 
     async def recover(self) -> None:
-        """This process begins: what the one before was at is free."""
+        """Called when this process starts: answers that the previous process had taken are
+        released.
+        """
         ...
 
     async def take(self) -> VoiceAnswer | None:
-        """The oldest that nobody is at; for five minutes nobody else takes it."""
+        """Take the oldest free answer; for five minutes no other worker can take it."""
         ...
 
     async def reserve(self, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
-        """It is about to be spoken. Raises OverBudget."""
+        """Reserve the budget for speaking it. Raises OverBudget."""
         ...
 
     async def made(self, owed: VoiceAnswer, message: OutboundMessage, call: StoreWrite) -> None:
-        """Owe its chat the voice message and settle the call, as one; nothing is owed if the
-        answer was deleted meanwhile."""
+        """In one transaction, queue the voice message for its chat and settle the call; if the
+        answer was deleted in the meantime, no message is queued.
+        """
         ...
 
     async def failed(
         self, owed: VoiceAnswer, notice: OutboundMessage | None, call: StoreWrite | None
     ) -> bool:
-        """It will not be spoken. The notice is owed only if nothing failed in that chat since the
-        last voice message there; True: it is."""
+        """Give the answer up. The notice is queued only if nothing has failed in that chat since
+        its last voice message; True if it was queued.
+        """
         ...
 
 
 class Speech(Protocol):
-    """Who speaks, texts of at most `max_characters`."""
+    """The voice; texts have at most `max_characters`."""
 
     max_characters: int
 
     async def profile(self) -> ModelProfile:
-        """With what, and what a character of it costs. Raises ModelError or ConfigError."""
+        """The model used, and its price per character. Raises ModelError or ConfigError."""
         ...
 
     async def speak(self, text: str) -> bytes:
-        """The text as sound. Raises ModelError or ConfigError."""
+        """Convert the text to sound. Raises ModelError or ConfigError."""
         ...
 
 
 class Speaking:
-    """Speaks what is owed, as long as `run` runs. `takes` tells whether a channel takes files."""
+    """Speaks the queued answers while `run` is running. `takes` tells whether a channel accepts
+    files.
+    """
 
     def __init__(
         self,
@@ -107,7 +113,7 @@ class Speaking:
         self._news = asyncio.Event()
 
     async def run(self) -> None:
-        """Speak until cancelled; what is half made then is made at the next start."""
+        """Speak until cancelled; an unfinished answer is spoken after the next start."""
         await until_stored(self._answers.recover, self._clock, "speaking")
         works: dict[str, Work] = {
             "speaking: answers": self._watch,
@@ -133,7 +139,7 @@ class Speaking:
                 await self._news.wait()
 
     async def _watch(self) -> None:
-        """A run that ended may owe something to be spoken."""
+        """A run that ended may have queued an answer to be spoken."""
         watching = self._bus.subscribe(None, frozenset({EventKind.END}))
         try:
             async for _ in watching:
@@ -161,7 +167,7 @@ class Speaking:
     async def _make(self, owed: VoiceAnswer) -> None:
         address = owed.answer.address
         in_workspace = address.channel == TERMINAL
-        # With what reads Markdown, which a start has no time for.
+        # Imported late: it needs the Markdown parser, which is slow to load at start.
         from nanobot.plugins.voice.spoken_text import spoken  # noqa: PLC0415
 
         text = await asyncio.to_thread(spoken, owed.answer.text)
@@ -217,7 +223,7 @@ class Speaking:
 
     async def _fail(self, owed: VoiceAnswer, error: BaseException, call: StoreWrite | None) -> None:
         why = "it took too long" if isinstance(error, TimeoutError) else str(error)
-        why = why.replace("agent.model", "voice.model")  # what it advises to change
+        why = why.replace("agent.model", "voice.model")  # the setting that the advice is about
         logger.warning("{} is not spoken: {}", owed.answer.key, why)
         notice = OutboundMessage(
             address=owed.answer.address,

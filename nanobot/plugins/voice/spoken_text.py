@@ -1,4 +1,4 @@
-"""An answer as it is read aloud: its words, without what only eyes can use."""
+"""The text of an answer for reading aloud, without parts that only make sense on a screen."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _BLOCKS = {"paragraph_close", "heading_close", "tr_close", "list_item_close"}
 
 
 def spoken(text: str) -> str:
-    """What is said of it. Code, pictures and marks are left out; of a link only its words are said,
-    of a bare address whose it is. Empty if there is nothing to say."""
+    """The spoken form of a text. Code, images and markup are left out; a link is spoken as its
+    text, a bare URL as its host. "" if there is nothing to say.
+    """
     pieces: list[str] = []
     for piece in _pieces(_PARSER.parse(text)):
         if piece != "\n":

@@ -1,4 +1,4 @@
-"""Answers that are to be spoken, over SQL: owed with the answer, settled with their sound."""
+"""Answers to be spoken, over SQL: queued with the answer, settled with the sound."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ _k = schema.trigger_state
 _r = schema.runs
 
 _TAKEN_SECONDS = 300.0
-"""How long somebody may be at one answer before another process takes it."""
+"""How long a worker may hold an answer before another process takes it."""
 _UNREADABLE_SECONDS = 600.0
-"""How long an answer is left alone whose rows could not be read."""
+"""How long an answer with unreadable rows is left alone."""
 _AT_ONCE = 8
-"""So many answers of deleted conversations are removed in one transaction."""
+"""How many answers of deleted conversations are removed per transaction."""
 
 
 def _is_due(now: sa.ColumnElement[float]) -> sa.ColumnElement[bool]:
-    """Whether nobody is at it. Further ahead than anybody takes one lies what was taken before the
-    clock was set back."""
+    """Whether no worker holds it. A time further ahead than any hold was set before the clock was
+    set back.
+    """
     return sa.or_(_v.c.not_before <= now, _v.c.not_before > now + 2 * _UNREADABLE_SECONDS)
 
 
@@ -57,7 +58,7 @@ _DUE = (
 
 
 class SqlVoiceHook:
-    """See store.unit.EndHook: owes answers to what a person said as speech, too."""
+    """See store.unit.EndHook: queues spoken answers to voice messages."""
 
     def __init__(self, writer: StoreContext, settings: VoiceSettings) -> None:
         self._writer = writer
@@ -76,12 +77,12 @@ class SqlVoiceHook:
 
 
 def hook(writer: StoreContext, settings: VoiceSettings) -> SqlVoiceHook:
-    """What takes part in the transactions that end runs."""
+    """The hook for the transactions that end runs."""
     return SqlVoiceHook(writer, settings)
 
 
 def _taken(connection: sa.Connection, row: Any, now: float) -> VoiceAnswer | None:
-    """The answer, taken; None if its conversation was deleted."""
+    """Take the answer; None if its conversation was deleted."""
     answer = outbox.find(connection, row.key)
     run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
     if answer is None or run is None:
@@ -104,7 +105,7 @@ def _for_all_ears(answer: OutboundMessage) -> bool:
 
 
 def _was_spoken_to(connection: sa.Connection, run: Run) -> bool:
-    """Whether what the run answers was said in a recording that could be heard."""
+    """Whether the run answers a recording that could be transcribed."""
     return any(
         file.kind == "audio" and file.text
         for (body,) in _HEARD.execute(connection, k=run.session_key, r=run.id)
@@ -116,7 +117,7 @@ class SqlVoiceAnswers(SqlStore):
     """See speaking.VoiceAnswers: the same code for SQLite and PostgreSQL."""
 
     async def recover(self) -> None:
-        if self.writer.lease is None:  # nobody else can be at them
+        if self.writer.lease is None:  # no other worker can hold them
             free = sa.update(_v).where(_v.c.not_before > 0).values(not_before=0)
             await self.database.transact(lambda c: c.execute(free), "voice_recover")
 
@@ -135,7 +136,7 @@ class SqlVoiceAnswers(SqlStore):
 
     @transaction("voice_take")
     def _take(self, connection: sa.Connection) -> tuple[VoiceAnswer | None, bool]:
-        """The next one, if it is among the oldest few; and whether there may be more."""
+        """The next answer, if it is among the oldest few; and whether there may be more."""
         now = self.writer.clock.now()
         rows = connection.execute(_DUE, {"now": now}).all()
         for row in rows:
@@ -190,7 +191,9 @@ class SqlVoiceAnswers(SqlStore):
         return self._owe(connection, owed, notice)
 
     def _owe(self, connection: sa.Connection, owed: VoiceAnswer, message: OutboundMessage) -> bool:
-        """Settle the answer with a message; False if it was settled or deleted meanwhile."""
+        """Settle the answer by queueing a message; False if it was settled or deleted in the
+        meantime.
+        """
         answer = outbox.find(connection, owed.answer.key)
         if not _settle(connection, owed.answer.key) or answer is None or not answer.message.text:
             return False
