@@ -1,1 +1,1 @@
-"""What the model can do in the world."""
+"""Tools: how the model acts on the world."""

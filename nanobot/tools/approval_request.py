@@ -1,4 +1,4 @@
-"""What a call asks of a person: made of the run, the call, and why it asks."""
+"""Approval requests: made from the run, the call, and the reason for asking."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nanobot.tools.registry import ToolRegistry
 
 
 class CallSite(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a call stands: its run, the messages that the run answers, its place in the log."""
+    """The position of a call: its run, the messages that the run answers, its place in the log."""
 
     run: Run
     messages: Sequence[UserEntry]
@@ -27,16 +27,17 @@ class CallSite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nobody_to_ask(decision: PolicyDecision) -> str:
-    """What the model gets where there is nobody to ask."""
+    """The result for the model if there is nobody to ask."""
     return NOBODY.format(why=f"It was to be asked because {decision.why}.")
 
 
 def approval(
     tools: ToolRegistry, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
-    """What is to be asked; None where nobody can be: who asked for the run waits for its end, or
-    no person did and there is a question to answer. A program that wants to agree to every call
-    is asked itself, by an event."""
+    """The request for approval; None if nobody can be asked: the requester of the run waits for its
+    end, or the run was not started by a person and the call puts a question. A program that
+    approves every call itself is asked by an event.
+    """
     run, settings = place.run, tools.policy.settings
     options = [entry.options for entry in place.messages if entry.options is not None]
     question = tools.question(call.name, call.arguments) or Question("")

@@ -1,4 +1,6 @@
-"""From the model's text to a tool's arguments, or to a sentence the model can mend its call by."""
+"""Turns the model's text into a tool's arguments, or into an error that tells the model how to mend
+the call.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,17 @@ _GIVEN = {**_EXPECTED_KINDS, "int": "number"}
 
 
 def parse_arguments(args: type[Args], text: str) -> Args:
-    """Validated arguments. Whatever the text is, only ToolArgumentsError is raised.
+    """Validated arguments. Only ToolArgumentsError is raised, whatever the text is.
 
-    No text at all counts as `{}`, and a null for an optional field as its absence.
+    An empty text counts as `{}`, and null for an optional field as absent.
     """
     return _convert(args, decode_object(text))
 
 
 def decode_object(text: str) -> dict[str, Any]:
-    """The JSON object in a text, of bounded size and depth; `{}` for none. Raises
-    ToolArgumentsError."""
+    """The JSON object in a text, limited in size and depth; an empty text is `{}`. Raises
+    ToolArgumentsError.
+    """
     if not text.strip():
         return {}
     try:
@@ -105,7 +108,7 @@ def _too_deep() -> ToolArgumentsError:
 
 @lru_cache(512)
 def _fields(args: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
-    """Evaluating what is annotated takes longer than most calls."""
+    """Cached, because evaluating annotations takes longer than most calls."""
     return {field.encode_name: field for field in msgspec.structs.fields(args)}
 
 

@@ -1,4 +1,4 @@
-"""The tool that asks the person: the run waits for the answer as a row."""
+"""The tool that asks the person a question: the run waits for the answer as a row in the store."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class AskUser(msgspec.Struct, frozen=True):
 
 
 async def _nobody(_: AskUser, __: CallContext) -> str:
-    """Reached only where the policy of a program lets calls through unjudged."""
+    """Reached only if a program's policy lets calls through without judging them."""
     raise ToolDenied("nobody can be asked here")
 
 
 def ask_tool() -> Tool[AskUser]:
-    """ask_user. The result is what the person asked says next, or the choice they press."""
+    """ask_user. The result is the person's next message, or the choice they press."""
     return Tool(
         name="ask_user",
         description=(

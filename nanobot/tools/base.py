@@ -25,11 +25,11 @@ from nanobot.session.store_write import StoreWrite
 
 
 class Effect(StrEnum):
-    """What a call leaves behind, and so what a crash in it means.
+    """What a call changes, which decides what a crash during it means.
 
-    none: nothing, it is run again freely. store: rows only, committed with the result or, for
-    messages, under the call's key before it, so never unknown. world: anything else; a started
-    call without a result becomes "interrupted, outcome unknown" and the model decides.
+    none: nothing; it can be repeated freely. store: only rows, committed with the result, or for
+    messages before it under the call's key, so the outcome is always known. world: anything else; a
+    started call without a result becomes "interrupted, outcome unknown" and the model decides.
     """
 
     NONE = "none"
@@ -38,26 +38,27 @@ class Effect(StrEnum):
 
 
 class Desk(Protocol):
-    """Where a call keeps files, and puts what it sends."""
+    """Stores a call's files and queues its messages."""
 
     async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
-        """Keep a file. Raises ToolError for one that is empty or too large."""
+        """Store a file. Raises ToolError if it is empty or too large."""
         ...
 
     def send(self, text: str, *files: Attachment) -> None:
-        """Send a message to the chat of the run."""
+        """Send a message to the run's chat."""
         ...
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a call runs. `key` is the call's identity: run, model call, index. `private`:
-    one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
-    may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
-    of the configuration allows it. `origin`: what the run answers. `replies`: which tools
-    each answer of its model so far asked for. `logged`: the result goes into a session's log, so
-    that files kept for it are removed with it. `entries`: what of that log the model sees,
-    `label`: who spoke into that, and how private it is. `desk`: where
-    `keep` and `send` put what they are given."""
+    """The circumstances of a call. `key` identifies the call: run, model call, index. `private`:
+    only one person reads this chat. `tainted`: the run has seen untrusted content, which may be the
+    cause of this call. `approved`: a person approved exactly this call, or a rule of the
+    configuration allows it. `origin`: the source of the message that the run answers. `replies`:
+    the tools that each model reply of the run has called so far. `logged`: the result goes into a
+    session's log, so that files kept for it are removed with the log. `entries`: the log entries
+    that the model sees. `label`: who contributed to them, and how private they are. `desk`:
+    receives the arguments of `keep` and `send`.
+    """
 
     run_id: str
     session_key: str
@@ -76,15 +77,17 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     desk: Desk | None = None
 
     async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
-        """Keep a file that the call made, to `send` it or to return it in `attachments`; without
-        `mime` the suffix of the name says what it is. It is removed with the log that names it.
-        Raises ToolError where no file can be kept."""
+        """Store a file made by the call, to `send` it or to return it in `attachments`; without
+        `mime` the file name's suffix determines the type. The file is removed with the log that
+        refers to it. Raises ToolError if no file can be stored.
+        """
         return await self._at_desk().keep(data, name, mime)
 
     def send(self, text: str = "", *files: Attachment) -> None:
-        """Send a message to the chat of the run once the call returns, with files that were kept.
-        It is sent once, whatever crashes, and its receipt becomes the call's result. A tool that
-        sends has the effect `store` or `world`. A call that raises sends nothing."""
+        """Send a message to the run's chat when the call returns, with stored files. It is sent
+        exactly once, also across crashes, and its receipt becomes the call's result. A tool that
+        sends must have the effect `store` or `world`. A call that raises sends nothing.
+        """
         self._at_desk().send(text, *files)
 
     def _at_desk(self) -> Desk:
@@ -94,22 +97,24 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def trusted(self) -> bool:
-        """Whether nobody but an owner can be behind what is asked for."""
+        """Whether only an owner can be behind the call."""
         return self.rights is Role.OWNER and not self.tainted
 
     @property
     def rights(self) -> Role:
-        """The role that calls are judged by: that of the least of those who spoke here."""
+        """The role by which calls are judged: the lowest role among the people who spoke here."""
         return rights(self.label, self.role)
 
     @property
     def alone(self) -> bool:
-        """Whether it is for an owner with nobody else reading: what is the owners' may be shown."""
+        """Whether the call is for an owner whom no other reader overhears, so that owners' data may
+        be shown.
+        """
         return self.private and self.role is Role.OWNER
 
 
 def direct_call(identity: str) -> CallContext:
-    """A call that a program makes itself, as an owner's."""
+    """A call made by a program itself, with an owner's role."""
     return CallContext(
         run_id="",
         session_key=TERMINAL_SESSION,
@@ -124,24 +129,25 @@ Args = TypeVar("Args", bound=msgspec.Struct)
 
 
 class RawArgs(msgspec.Struct, frozen=True):
-    """Arguments of a tool that brings its own JSON schema."""
+    """Arguments of a tool with its own JSON schema."""
 
     values: dict[str, Any]
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What a call puts to the person instead of doing something itself."""
+    """A question that a call puts to the person instead of acting itself."""
 
     text: str
     choices: tuple[str, ...] = ()
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
-    """The result of a call: its text and, if its effect is `store`, the messages to chats and rows
-    that are committed with it. `tainted`: this one result is content from outside. `attachments`
-    are pictures, kept as blobs already, that models are shown with the text if they see. `failed`:
-    as a ToolError, for a failure that comes with attachments. `addresses`: what of the web the call
-    found or read. `label`: what is known of who said it and how private it is, besides."""
+    """The result of a call: its text and, if its effect is `store`, the messages and rows to commit
+    with it. `tainted`: this result is untrusted content. `attachments` are images, already stored
+    as blobs, shown with the text to models that accept images. `failed`: the call failed, like a
+    ToolError, but with attachments. `addresses`: the web addresses that the call found or read.
+    `label`: additional information on who wrote the content and how private it is.
+    """
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
@@ -157,33 +163,33 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     """One tool.
 
     `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
-    `run` gets a validated instance. It returns the text for the model (a ToolOutput with what is to
-    be sent, if its effect is `store`) and raises ToolError for what the model can mend. `timeout`
-    is in seconds. `allowed` is the set of roles that may use it at all. `rest` is what a result too
-    long to show says about reading what was left out.
+    `run` gets a validated instance. `run` returns the text for the model (a ToolOutput if the
+    effect is `store` and there is something to send) and raises ToolError for errors that the model
+    can correct. `timeout` is in seconds. `allowed` is the set of roles that may use the tool.
+    `rest` tells the model how to read the omitted part of a result that is too long.
 
-    `taints`: its results, errors too, may be content from outside (the web, other people's
-    systems), which must not be obeyed; a run that has seen some is held to stricter rules. False is
-    the promise that they never are; a function decides it for each call. `sends`: whether a call
-    may carry what the run has read to somebody outside. `risk` is for the policy where no rule
-    names the tool; unset, it is high for effects on the world and low otherwise.
-    `uncontained` says why a call would not stay within the sandbox, None if it does. `question`
-    makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
-    says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
-    sentence that begins with "because"; empty if nothing is known to be.
+    `taints`: its results and errors may contain untrusted content (web pages, other people's
+    systems) whose instructions must not be followed. A run that has seen such content is held to
+    stricter rules. False promises that they never do; a function decides for each call. `sends`:
+    whether a call may send data that the run has read to the outside. `risk` applies if no policy
+    rule names the tool; by default it is high for effects on the world and low otherwise.
+    `uncontained` returns why a call would not stay within the sandbox, None if it does. `question`
+    turns a call into a question for a person, whose answer is the result. `elsewhere`: whether a
+    call posts to another chat. `danger`: returns why the call itself is dangerous, phrased to
+    follow "because", or "" if no danger is known.
 
-    `needs_approval`: why a person has to agree to a call, as it ends such a sentence too, where
-    only looking at more than its arguments tells; empty if nobody has.
+    `needs_approval`: returns why this call needs approval, phrased to follow "because", or "" if it
+    does not. For checks that the arguments alone cannot decide.
 
-    `host`: whom on the internet a call asks; allowed for good, it is allowed for all that is asked
-    there.
+    `host`: the internet host that a call contacts. An "always" permission for it covers every call
+    to that host.
 
-    `reached`: the file of the workspace that a call is about, links followed; the policy judges it
-    beside the argument `path`.
+    `reached`: the workspace file that a call accesses, with links resolved; the policy judges it in
+    addition to the argument `path`.
 
-    `parameters`: a JSON schema from elsewhere, shown as it is; `args` is then RawArgs, checked as
-    far as that schema is plain. `lazy`: where there are many such tools, the prompt lists none of
-    them, and they are found with `find_tools`.
+    `parameters`: a JSON schema from another source, shown unchanged; `args` is then RawArgs,
+    validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
+    prompt lists none of them, and the model finds them with `find_tools`.
     """
 
     name: str
@@ -212,9 +218,10 @@ AnyTool = Tool[Any]
 
 
 class ToolExecutor(Protocol):
-    """What runs the tools of a program in the place of their own functions."""
+    """Runs a program's tools instead of their own functions."""
 
     async def execute(self, tool: AnyTool, args: Any, context: CallContext) -> str | ToolOutput:
-        """The result of a call whose arguments were checked. Without an executor it is that of
-        `await tool.run(args, context)`. Raises ToolError for what the model can mend."""
+        """The result of a call with validated arguments. Without an executor, it is the result of
+        `await tool.run(args, context)`. Raises ToolError for errors that the model can correct.
+        """
         ...

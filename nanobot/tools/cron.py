@@ -49,7 +49,7 @@ class CronArgs(msgspec.Struct, frozen=True):
 
 
 def cron_tool(editor: JobEditor) -> Tool[CronArgs]:
-    """cron: every call is rows of the store, and one made again changes nothing more."""
+    """cron: every call only writes rows to the store, and a repeated call changes nothing more."""
 
     async def run(args: CronArgs, context: CallContext) -> str:
         try:
@@ -72,12 +72,12 @@ def cron_tool(editor: JobEditor) -> Tool[CronArgs]:
 
 
 def _danger(args: CronArgs) -> str:
-    """Whether it is a schedule that a person should know of before it runs away with the budget."""
+    """Whether a person should approve the schedule, because it could use up the budget."""
     if args.action != "add":
         return ""
     try:
         schedule = parse(args.schedule, "UTC", 0.0)
-    except UsageError:  # which the call itself says
+    except UsageError:  # the call itself says it
         return ""
     often = isinstance(schedule, Every) and schedule.seconds < _OFTEN_SECONDS
     return "it would run more often than once a minute" if often else ""
@@ -112,14 +112,14 @@ async def _done(editor: JobEditor, args: CronArgs, context: CallContext) -> str:
         return f"It is being done now: {_line(await editor.trigger(requester, args.job_id))}"
     job = await editor.find(requester, args.job_id)
     state = "paused" if args.action == "pause" else "active"
-    if job.state != state:  # a call made again finds it done
+    if job.state != state:  # a repeated call finds it done
         change = editor.pause if args.action == "pause" else editor.resume
         job = await change(requester, args.job_id)
     return f"It is {job.state} now: {_line(job)}"
 
 
 def _line(job: Job, *, said: bool = False) -> str:
-    """A job in a line; `said`: with what to tell the person, the rule in words and its times."""
+    """A job as one line; `said`: with the text for the person, the rule in words and its times."""
     view, text = viewed(job, times=said), " ".join(job.plan.text.split())
     rule = f"{view.schedule} = {said_back(view.rule, view.zone, view.times)}"
     then = "not due"

@@ -1,4 +1,4 @@
-"""Where a tool call keeps files, and puts what it sends to its chat."""
+"""The desk of a tool call: stores its files and queues messages to its chat."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ MAX_BYTES = 50 * 1024 * 1024
 
 
 class Keeper(Protocol):
-    """Where files are kept by their content; see workspace.blobs."""
+    """Stores files by content; see workspace.blobs."""
 
     async def write(self, content: bytes) -> str:
-        """Keep it; returns its digest. Raises StoreUnwritable."""
+        """Store the content; returns its digest. Raises StoreUnwritable."""
         ...
 
 
 class CallDesk:
-    """See base.Desk: for one call. What it sends is committed under the identity of the call, so a
-    call that is made again after a crash sends nothing twice."""
+    """See base.Desk; for one call. Its messages are committed under the call's identity, so a call
+    repeated after a crash sends nothing twice.
+    """
 
     def __init__(self, blobs: Keeper, context: CallContext, effect: Effect) -> None:
         self.sent: list[OutboundMessage] = []

@@ -1,4 +1,6 @@
-"""Which piece of a conversation asks for a call, and whose private words the call would carry."""
+"""Finds which part of a conversation a call follows, and whose private words the call would carry
+out.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,21 @@ _NAMES: dict[type[Any], str] = {
     PostEntry: "an earlier message in this chat",
 }
 _SEQUENCE = 3
-"""So many words of a private text in a row are that text's."""
+"""This many consecutive words of a private text identify it."""
 _LONGEST_WORD, _LARGEST_NUMBER, _SHORTEST_CODE = 20, 4, 6
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Words of the piece `source` would reach `host`."""
+    """Words from the piece `source` would reach `host`."""
 
     source: str
     host: str
 
 
 def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
-    """The line from outside that a call most resembles, as "line 3 of report.pdf"; empty if there
-    is none that holds most of its words."""
+    """The untrusted line that a call most resembles, such as "line 3 of report.pdf"; "" if no line
+    contains most of the call's words.
+    """
     wanted = {term for text in _texts(arguments) for term in telling_terms(text)}
     best, found = max(2, (len(wanted) + 1) // 2), ""
     for entry in reversed(entries):
@@ -59,8 +62,7 @@ def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
 
 
 def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried | None:
-    """The private piece whose words stand in an address that a call asks, at a host that nobody
-    named."""
+    """The private piece whose words occur in the address of a call, if nobody named its host."""
     for text in _texts(arguments):
         for url in _URL.findall(text):
             host, words = _parts(url)
@@ -72,7 +74,7 @@ def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried |
 
 
 def name_of(entry: Entry, entries: Sequence[Entry]) -> str:
-    """A piece of a conversation as people know it."""
+    """The name of a piece of a conversation for people."""
     body = entry.body
     if isinstance(body, ToolResultEntry):
         return _asked(entry.run_id, body, entries) or body.name
@@ -83,7 +85,7 @@ def name_of(entry: Entry, entries: Sequence[Entry]) -> str:
 
 
 def _asked(run_id: str, result: ToolResultEntry, entries: Sequence[Entry]) -> str:
-    """What a call was about, by its arguments."""
+    """The subject of a call, from its arguments."""
     replies = (e.body for e in entries if e.run_id == run_id and isinstance(e.body, ReplyEntry))
     for reply in replies:
         if reply.call == result.call and result.index < len(reply.tool_calls):
@@ -114,20 +116,20 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines of what strangers wrote, without the frame around it."""
+    """The lines of untrusted text, without the frame around it."""
     lines = text.splitlines()
     begin = next((at + 1 for at, line in enumerate(lines) if line.startswith("<<<")), 0)
     return lines[begin:]
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """The host of an address, and what else the address says."""
+    """The host of an address, and the rest of the address."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
     except ValueError:
         return "", ""
-    # A name below a host reaches those who serve the host.
+    # A subdomain of a host is served by the same people.
     said = [
         " ".join(host.split(".")[:-2]),
         parts.path,
@@ -139,14 +141,14 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def _is_named(host: str, entries: Sequence[Entry]) -> bool:
-    """Whether a person wrote the host."""
+    """Whether a person named the host."""
     word = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", re.IGNORECASE)
     messages = [e.body for e in entries if isinstance(e.body, UserEntry)]
     return any(not label_of(body).tainted and word.search(body.text) for body in messages)
 
 
 def _is_found(url: str, entries: Sequence[Entry]) -> bool:
-    """Whether the whole address was read: then nothing was put into it."""
+    """Whether the whole address was read somewhere, so that nothing was added to it."""
     word = re.compile(rf"(?<![\w.-]){re.escape(url)}(?![\w/?&=#%-])")
     return any(
         word.search(getattr(entry.body, "text", ""))
@@ -156,7 +158,7 @@ def _is_found(url: str, entries: Sequence[Entry]) -> bool:
 
 
 def _private(words: str, entries: Sequence[Entry]) -> str:
-    """The private piece that some words are from; empty if there is none."""
+    """The private piece that contains some words; "" if there is none."""
     known: set[str] = set()
     private = []
     for entry in entries:

@@ -1,5 +1,6 @@
-"""Tools whose schema is not ours: arguments checked as far as a foreign JSON schema is plain, and
-the call that stands for the call of a tool which the prompt does not list."""
+"""Tools with a schema from another source: arguments are validated for the simple parts of the JSON
+schema. Also resolves `call_tool`, which calls a tool that the prompt does not list.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ class CallTool(msgspec.Struct, frozen=True):
 
 
 def unwrapped(call: ToolCall) -> ToolCall:
-    """What a call_tool stands for; itself if its arguments are not those of a call_tool, which its
-    execution then says. Arguments that are text are taken for the JSON they hold."""
+    """The call that a call_tool represents; the call_tool itself if its arguments are invalid,
+    which its execution then reports. Arguments given as text are parsed as JSON.
+    """
     try:
         values = decode_object(call.arguments)
     except ToolArgumentsError:
@@ -42,9 +44,10 @@ def unwrapped(call: ToolCall) -> ToolCall:
 
 
 def parse_foreign(schema: Mapping[str, Any], text: str) -> RawArgs:
-    """The arguments, as far as they can be told to fit: what is required is there, what is closed
-    gets nothing else, plain types and enums hold. The rest is for whoever made the schema to say.
-    A null that the schema does not allow counts as absent. Raises ToolArgumentsError."""
+    """The arguments, validated as far as possible: required ones are present, closed objects have
+    no extra keys, and simple types and enums match. The rest is validated by the author of the
+    schema. A null that the schema does not allow counts as absent. Raises ToolArgumentsError.
+    """
     given = decode_object(text)
     fields = schema.get("properties")
     fields = fields if isinstance(fields, dict) else {}
@@ -79,7 +82,7 @@ def _check(name: str, rule: Any, value: Any) -> None:
 
 
 def _kinds(rule: Mapping[str, Any]) -> set[str]:
-    """The types a rule names; none if it names one that is not known."""
+    """The types in a rule; none if it contains an unknown one."""
     kind = rule.get("type")
     named = [kind] if isinstance(kind, str) else kind if _is_list(kind) else []
     types = {word for word in named if isinstance(word, str) and word in _PYTHON}

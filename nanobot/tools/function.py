@@ -1,4 +1,4 @@
-"""A tool made of a typed function: its signature is the schema, its docstring the description."""
+"""Makes a tool from a typed function: signature as the schema, docstring as the description."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 P = ParamSpec("P")
 
 FunctionTool: TypeAlias = Tool[msgspec.Struct]
-"""A tool of a function: its arguments are a struct made of the signature."""
+"""A tool made from a function; its arguments are a struct made from the signature."""
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class ToolOptions(TypedDict, total=False):
-    """What else `@tool` takes, see Tool."""
+    """The other options of `@tool`; see Tool."""
 
     timeout: float
     allowed: frozenset[Role]
@@ -44,7 +44,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 class ToolMaker(Protocol):
-    """Makes a tool of the function below."""
+    """Makes a tool of the decorated function."""
 
     def __call__(self, function: Callable[P, object], /) -> FunctionTool: ...
 
@@ -65,20 +65,20 @@ def tool(
     effect: Effect = Effect.WORLD,
     **options: Unpack[ToolOptions],
 ) -> FunctionTool | ToolMaker:
-    """`@tool`, or `@tool(effect=Effect.NONE, ...)`: a Tool of the function below.
+    """`@tool`, or `@tool(effect=Effect.NONE, ...)`: makes a Tool of the decorated function.
 
         @tool
         async def weather(city: Annotated[str, "where"], days: int = 3) -> str:
             \"\"\"The weather of the next days.\"\"\"
 
     Parameters without a default are required; `Annotated[T, "words"]` describes one to the model. A
-    parameter annotated `CallContext` is given the call's context and is no part of the schema. A
-    function that is not `async` runs on a thread. What it returns is the result, as JSON if it is
-    no text; a ToolError, or a ValueError, tells the model what it can mend. `effect` says what a
-    crash in the middle means: without it the function acts on the world, so that a call cut off is
-    not repeated. `options` are those of Tool.
+    parameter annotated `CallContext` receives the call's context and is not part of the schema. A
+    function that is not `async` runs on a thread. The return value is the result, encoded as JSON
+    if it is not text; a ToolError or ValueError tells the model what to correct. `effect` decides
+    what a crash during the call means: by default the function acts on the world, so that an
+    interrupted call is not repeated. `options` are the options of Tool.
 
-    Raises UsageError, naming the parameter, for a signature that no schema can express.
+    Raises UsageError, naming the parameter, for a signature that a schema cannot express.
     """
     if function is None:
 
@@ -119,7 +119,9 @@ def _tool(
 
 
 def _arguments(function: Callable[..., Any], name: str) -> tuple[type[msgspec.Struct], str]:
-    """A struct of the function's parameters, and which of them takes the context, if any does."""
+    """A struct of the function's parameters, and the name of the one that takes the context, if
+    any.
+    """
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except NameError as error:
@@ -144,7 +146,7 @@ def _arguments(function: Callable[..., Any], name: str) -> tuple[type[msgspec.St
 
 
 def _described(hint: Any) -> Any:
-    """`Annotated[T, "words"]` as msgspec has descriptions."""
+    """`Annotated[T, "words"]` in the form of msgspec's descriptions."""
     if typing.get_origin(hint) is not Annotated:
         return hint
     inner, *notes = typing.get_args(hint)

@@ -1,4 +1,4 @@
-"""One verdict on a call: the policy's, told what the conversation shows of the call."""
+"""The verdict on a call: the policy's verdict, given what the conversation shows about the call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 def decided(
     policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
 ) -> PolicyDecision:
-    """The verdict. `goes_out`: the call may reach somebody on the internet. What a person typed in
-    this very message has that person's role, whoever else speaks in the conversation."""
+    """The verdict. `goes_out`: the call may reach an internet host. A call that a person typed in
+    this very message is judged by that person's role, whoever else speaks in the conversation.
+    """
     if not context.entries:
         return policy.judge(call)
     if goes_out:

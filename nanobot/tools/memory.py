@@ -1,7 +1,7 @@
-"""The tools for memory: search it, add to it, remove from it; each within its conversation's scope.
+"""The tools for memory: search, save and forget, each within its conversation's scope.
 
-What a call saves or removes is committed with its result, and the files follow. What is saved is
-known by its text, so that it is saved once however often it is asked for.
+A call's change is committed with its result, and the files follow. A saved text is identified by
+its content, so that repeated saves store it once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class MemoryForget(msgspec.Struct, frozen=True):
 
 
 class _Tools:
-    """The bodies of the three."""
+    """The bodies of the three tools."""
 
     def __init__(self, memory: Memory, *, ask: bool) -> None:
         self._memory = memory
@@ -101,9 +101,10 @@ def memory_tools(
     memory: Memory,
     settings: MemorySettings = MemorySettings(),  # noqa: B008 - frozen
 ) -> list[AnyTool]:
-    """The three, or none if memory is off. `accept` "ask": what the model wants to save waits for a
-    person; so does what a conversation wants that has seen content from outside, unless a person
-    agreed to the call."""
+    """The three tools, or none if memory is off. `accept` "ask": memories that the model saves wait
+    for a person; so do those of a conversation that has seen untrusted content, unless a person
+    approved the call.
+    """
     if not settings.enabled:
         return []
     bodies = _Tools(memory, ask=settings.accept == "ask")

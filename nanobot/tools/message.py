@@ -1,4 +1,6 @@
-"""The tool that sends a message to a chat, once whatever crashes; its result is the receipt."""
+"""The tool that sends a message to a chat, exactly once, also across crashes; its result is the
+receipt.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from nanobot.workspace.confinement import ConfinedFiles
 MAX_CHARS = 100_000
 MAX_FILES = 10
 MAX_FILE_BYTES = 50 * 1024 * 1024
-"""What Telegram, the most generous of the platforms here, takes from a bot."""
+"""The largest file that Telegram, the most generous platform here, accepts from a bot."""
 
 
 class MessageArgs(msgspec.Struct, frozen=True):
@@ -39,15 +41,16 @@ class MessageArgs(msgspec.Struct, frozen=True):
 
 
 class OutgoingFiles:
-    """Files of the workspace, on their way into a chat."""
+    """Workspace files to be sent to a chat."""
 
     def __init__(self, roots: ConfinedFiles, blobs: Blobs) -> None:
         self._roots = roots
         self._blobs = blobs
 
     async def attached(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
-        """The files as they are now, kept until they are sent. Raises ToolError for one that cannot
-        be read, is empty or is too large."""
+        """The files in their current state, stored until they are sent. Raises ToolError if one
+        cannot be read, is empty or is too large.
+        """
         return tuple([await self._attachment(path) for path in paths])
 
     async def _attachment(self, path: str) -> Attachment:
@@ -80,9 +83,10 @@ class OutgoingFiles:
 def message_tool(
     channels: Collection[str] | None, files: OutgoingFiles | None = None
 ) -> Tool[MessageArgs]:
-    """message, to the chat of the run or, as far as the policy lets it, to another one of these
-    channels (None: of any). It is kept under the call's identity, so that a call made again after
-    a crash sends nothing again; the chat's own log has it too, for whoever answers there."""
+    """message, to the run's chat or, if the policy allows it, to another chat of these channels
+    (None: of any). It is stored under the call's identity, so that a call repeated after a crash
+    sends nothing again. The target chat's log also contains it, for runs that answer there.
+    """
 
     async def run(args: MessageArgs, context: CallContext) -> ToolOutput:
         to = _address(args, context)
@@ -119,7 +123,7 @@ def message_tool(
 
 
 def _address(args: MessageArgs, context: CallContext) -> Address:
-    """Where it goes. Another channel needs a chat of its own."""
+    """The destination. For another channel, a chat must be given."""
     own = context.address
     channel = args.channel or own.channel
     if args.chat_id is None:

@@ -1,4 +1,4 @@
-"""Tools of other packages, found by the entry point group `nanobot.tools`."""
+"""Tools from other packages, found through the entry point group `nanobot.tools`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ BUILT_IN = frozenset(
         *("mcp_read", "find_tools", "call_tool"),
     )
 )
-"""Names that no package can give its tools, whether or not nanobot's own is offered: rules of the
-policy go by them."""
+"""Names that packages cannot give to their tools, whether or not nanobot's own tool is offered,
+because policy rules refer to them.
+"""
 _SERVERS = "mcp__"
 
 
 def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
-    """Offer what is installed: each entry point is a Tool, a list of them, or a function without
-    arguments that returns either. One that is broken, or whose name is taken, is left out with all
-    that it gives; it never fails a start."""
+    """Register installed tools: each entry point is a Tool, a list of them, or a function without
+    arguments that returns either. An entry point that is broken, or that uses a taken name, is
+    skipped with all its tools; it never prevents the start.
+    """
 
     def use(plugin: LoadedPlugin[Any]) -> None:
         registered: list[str] = []
@@ -47,8 +49,9 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
 
 
 def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:
-    """The tools that an entry point gives, or a plugin (of our `own`). Raises UsageError that says
-    what is wrong with them."""
+    """The tools of an entry point, or of a plugin (`own`: one of ours). Raises UsageError that
+    describes the error.
+    """
     given = loaded() if callable(loaded) else loaded
     tools = [given] if not isinstance(given, Iterable) else list(given)
     for tool in tools:
@@ -60,12 +63,12 @@ def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:
             raise UsageError(f"the tool {str(tool.name)[:64]!r} cannot be used: {wrong}")
         if (not own and tool.name in BUILT_IN) or tool.name.startswith(_SERVERS):
             raise UsageError(f"the name {tool.name} is taken: it is one of nanobot's own")
-    # Only tools of MCP servers are found by find_tools.
+    # find_tools finds only tools of MCP servers.
     return [msgspec.structs.replace(tool, lazy=False) for tool in tools]
 
 
 def trouble(tool: Any) -> str:
-    """What is wrong with a tool as it was written down; empty if nothing is."""
+    """The error in a tool's definition; "" if there is none."""
     is_struct = isinstance(tool.args, type) and issubclass(tool.args, msgspec.Struct)
     roles = isinstance(tool.allowed, frozenset) and all(role in set(Role) for role in tool.allowed)
     seconds = isinstance(tool.timeout, int | float) and 0 < tool.timeout < math.inf

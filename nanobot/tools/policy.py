@@ -1,7 +1,7 @@
-"""The policy: may this call be made, must a person be asked before, or is it refused.
+"""The policy decides whether a call is allowed, needs a person's approval, or is denied.
 
-A table of rules, the first that matches decides: those of the configuration, then the built-in
-ones. The whole is a pure function of the call and its circumstances.
+It is a table of rules in which the first match decides: configured rules, then built-in ones. It is
+a pure function of the call and its circumstances.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ PROMPT_FILES = (
     "BOOT.md",
     "SHUTDOWN.md",
 )
-"""What the model is told about itself comes from these files of the workspace."""
+"""The model's instructions about itself come from these workspace files."""
 
-# What ends a shell command, or runs another one within it.
+# Ends a shell command, or runs another one within it.
 _SEPARATORS = re.compile(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
 _PARTS = re.compile(r"[;&|`\n\r(){}]+")
 
 
 class Verdict(StrEnum):
-    """What becomes of a call."""
+    """The decision on a call."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -49,15 +49,16 @@ class Verdict(StrEnum):
 
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
-    `contained`: what it does stays within a sandbox. `sends`: it may carry what the run has read to
-    somebody outside; `host`: to whom, if that is known. `reached`: the file that `path` leads to,
-    links followed. `risky`: nothing is known that makes it harmless. `foreign`: the tool is an MCP
-    server's or a package's. `danger`: what is dangerous about this very call, if anything.
-    `unusual`: why a person has to agree to it, if the tool says so. `typed`: a person typed it in
-    the message that the run answers. `asked_by`: the piece from outside that asks for it, if one is
-    known. `carries`: whose private words it would bring to the host `to`, which nobody named.
-    `joined_by_members`: members or guests spoke into what an owner's run sees."""
+    """The policy's input: a call. `elsewhere`: it posts to another chat than its run's.
+    `contained`: it stays within a sandbox. `sends`: it may send data that the run has read to the
+    outside; `host`: the destination, if known. `reached`: the file at `path`, with links resolved.
+    `risky`: it is not known to be harmless. `foreign`: the tool belongs to an MCP server or another
+    package. `danger`: why this call is dangerous, if it is. `unusual`: why the tool requires
+    approval, if it does. `typed`: a person typed it in the message that the run answers.
+    `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the owner of
+    private words that it would send to the host `to`, which nobody named. `joined_by_members`:
+    members or guests contributed to the context of an owner's run.
+    """
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -82,9 +83,10 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict, the name of the rule that decided, and its reason as it ends a sentence that
-    begins with "because". `configured`: a rule of the configuration it is. `typed`: it is allowed
-    since a person typed it."""
+    """The verdict, the name of the deciding rule, and its reason, phrased to follow "because".
+    `configured`: the rule is from the configuration. `typed`: the call is allowed because a person
+    typed it.
+    """
 
     verdict: Verdict
     rule: str
@@ -94,7 +96,7 @@ class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A built-in rule; None: whatever it is."""
+    """A built-in rule; None matches anything."""
 
     name: str
     verdict: Verdict
@@ -134,7 +136,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def why_of(self, call: PolicyInput) -> str:
-        """The reason for this call: its own, where the rule is about that."""
+        """The reason for this call; the call's own reason if the rule is about that."""
         if self.dangerous:
             return call.danger
         why = call.unusual if self.unusual else self.why
@@ -151,7 +153,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 _WRITERS = ("write_file", "edit_file")
 _FOLDERS = ("skills", "personas", "memory")
 STEERING = (*PROMPT_FILES, *_FOLDERS)
-"""Names in a workspace of what decides how the assistant behaves."""
+"""Workspace names of files that determine how the assistant behaves."""
 _STEERING = (*STEERING, *(f"{folder}/**" for folder in _FOLDERS))
 _SEEN = "this conversation has seen content from outside, which may be what asks for it"
 _OWNER, _MEMBER, _GUEST = (Role.OWNER,), (Role.MEMBER,), (Role.GUEST,)
@@ -263,12 +265,12 @@ DEFAULTS: tuple[_Rule, ...] = (
 
 
 class Policy:
-    """The rules of the configuration before those of plugins and the built-in ones."""
+    """The configured rules, followed by the plugins' rules and the built-in ones."""
 
     def __init__(
         self, settings: PolicySettings | None = None, added: Sequence[RuleSettings] = ()
     ) -> None:
-        """Raises ConfigError for a path that is no pattern. `added`: the rules of plugins."""
+        """Raises ConfigError for an invalid path pattern. `added`: the plugins' rules."""
         self.settings = settings or PolicySettings()
         self.added = added
         for number, rule in enumerate(self.settings.rules, 1):
@@ -332,8 +334,9 @@ def _globbed(patterns: Sequence[str], value: str) -> bool:
 
 
 def _argument(name: str, pattern: str, call: PolicyInput, *, lenient: bool) -> bool:
-    """Whether an argument fits. A rule that allows (`lenient`) has to fit the whole of it; one that
-    asks or denies fits as soon as a part does, so that nothing gets around it."""
+    """Whether an argument matches. A rule that allows (`lenient`) has to match all of it; one that
+    asks or denies matches if a part does, so that it cannot be bypassed.
+    """
     value = call.arguments.get(name)
     if value is None:
         return False
@@ -354,7 +357,7 @@ def _is_path(name: str) -> bool:
 def _command(pattern: str, command: str, *, lenient: bool) -> bool:
     whole = command.strip()
     if lenient:
-        # "git *" is one command of git, not `git status; curl ... | sh`, nor what
+        # "git *" is a single git command, not `git status; curl ... | sh`, nor the program that
         # `git -c alias.x='!curl ...' x` starts.
         if whole == pattern:
             return True
@@ -370,19 +373,21 @@ def _command(pattern: str, command: str, *, lenient: bool) -> bool:
 
 def _path(pattern: str, path: str, *, exact: bool) -> bool:
     place = normpath(path.strip() or ".")
-    if not exact:  # on some disks README.md is readme.MD
+    if not exact:  # some file systems open README.md as readme.MD
         place, pattern = place.casefold(), pattern.casefold()
     return _glob(pattern).matches(place)
 
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str) -> Glob:
-    # A rule that allows notes.md means that of the workspace, and no other below it.
+    # A rule that allows notes.md means the one in the workspace folder, not others in subfolders.
     return Glob(pattern, anywhere=False)
 
 
 def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:
-    """Absolute paths count by every end of theirs: the workspace may be any folder."""
+    """Absolute paths are matched by each of their suffixes, because the workspace may be any
+    folder.
+    """
     path = call.arguments.get("path")
     if not isinstance(path, str):
         return False

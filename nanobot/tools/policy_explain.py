@@ -1,4 +1,4 @@
-"""What the policy would say to a call, for people who ask before anything happens."""
+"""Shows the policy's verdict on a hypothetical call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _YES = ("yes", "true", "on", "1")
 
 
 class PolicyExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict (allow, ask or deny) with the rule that decided and its reason."""
+    """A verdict (allow, ask or deny) with the deciding rule and its reason."""
 
     tool: str
     arguments: str
@@ -32,8 +32,9 @@ class PolicyExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as somebody writes it down: `text` is JSON, or the tool's first argument; options may
-    stand behind it as name=value."""
+    """A hypothetical call, as entered by a person. `text` is JSON, or the tool's first argument,
+    optionally followed by options as name=value.
+    """
 
     tool: str
     text: str = ""
@@ -45,7 +46,7 @@ class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplanation:
-    """The verdict. Raises UsageError for a call that could not be made at all."""
+    """The verdict. Raises UsageError for an impossible call."""
     question = _with_options(question)
     if question.role not in _ROLES:
         raise UsageError(f"role: {question.role[:40]!r} is not one of {', '.join(_ROLES)}")
@@ -79,7 +80,7 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
 
 
 def _label(spoken: str) -> Label:
-    """The label of these speakers. Raises UsageError for one that there is not."""
+    """The label of these speakers. Raises UsageError for an unknown one."""
     names = [name for name in spoken.lower().replace("_", "-").split(",") if name]
     for name in names:
         if name not in _SPEAKERS:
@@ -88,7 +89,7 @@ def _label(spoken: str) -> Label:
 
 
 def _with_options(question: PolicyQuestion) -> PolicyQuestion:
-    """With what stands behind the arguments."""
+    """Adds the options that follow the arguments."""
     text, options = question.text.rstrip(), dict[str, str | bool]()
     while True:
         before, _, last = text.rpartition(" ")

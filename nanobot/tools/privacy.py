@@ -1,4 +1,4 @@
-"""What is the owners' alone: within reach of the tools in their private conversations, else not."""
+"""Owners' private files: accessible to the tools only in the owners' private conversations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def kept_apart(
     roots: ConfinedFiles,
     apart: Sequence[Path],
 ) -> list[AnyTool]:
-    """The tools that `made` gives over roots; to whoever is not an owner alone, what is `apart` is
-    not there."""
+    """The tools that `made` returns for the roots; the files in `apart` exist only for an owner
+    without other readers.
+    """
     both = zip(tools_over(roots), tools_over(roots.excluding(apart)), strict=True)
     return [_either(alone, shared) for alone, shared in both]
 

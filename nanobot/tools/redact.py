@@ -1,4 +1,4 @@
-"""Keeps the values of known secrets out of what the model and the log see."""
+"""Removes the values of known secrets from texts for the model and the log."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from nanobot.config.loader import Config
 from nanobot.config.values import is_secret, secrets_in_arguments, secrets_in_url
 
 SHORTEST = 8
-"""Shorter ones are left alone: they would be found within ordinary words."""
+"""Shorter values are not replaced: they would match within ordinary words."""
 
 _MASK = "[secret]"
 
 
 class Redactor:
-    """Replaces secrets wherever they stand in a text."""
+    """Replaces every occurrence of a secret in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
@@ -28,7 +28,7 @@ class Redactor:
         self.also(*secrets)
 
     def also(self, *secrets: str) -> None:
-        """Replace these, too."""
+        """Replace these too."""
         self._secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
         longest_first = sorted(self._secrets, key=len, reverse=True)
         self._pattern = (
@@ -39,7 +39,7 @@ class Redactor:
         return text if self._pattern is None else self._pattern.sub(_MASK, text)
 
     def patch(self, record: Any) -> None:
-        """For loguru's `configure(patcher=...)`: a log line, with its trace, without them."""
+        """For loguru's `configure(patcher=...)`: removes them from log lines and their traces."""
         record["message"] = self(record["message"])
         for name, value in record["extra"].items():
             if isinstance(value, str):
@@ -54,8 +54,9 @@ class Redactor:
 
 
 def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
-    """The values that neither the model nor the log may see: keys, tokens and passwords of the
-    configuration, and of the environment by their names."""
+    """The values that neither the model nor the log may see: keys, tokens and passwords from the
+    configuration, and from environment variables with such names.
+    """
     secrets = {value for name, value in environ.items() if is_secret(name)}
     secrets |= {provider.api_key for provider in config.providers.values()} | {config.web.token}
     secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
@@ -74,7 +75,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
 
 
 def fields_of(table: msgspec.Struct) -> Mapping[str, Any]:
-    """The keys of a table; of a value that JSON has no form for, as it is."""
+    """The keys of a table; a value that JSON cannot represent is returned unchanged."""
     return {field: _fields(getattr(table, field)) for field in table.__struct_fields__}
 
 

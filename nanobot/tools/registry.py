@@ -1,4 +1,4 @@
-"""The tools a run may call: their schemas for the model, and one checked way to execute them."""
+"""The tools a run may call: their schemas for the model, and one validated way to execute them."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import StandIn
 
-# What every OpenAI-compatible endpoint accepts as a function's name.
+# The function names that every OpenAI-compatible endpoint accepts.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LOGGED = 500
 _NAMED = 40
 BUILT_IN = "built-in"
 MAX_LISTED = 40
-"""Lazy tools that a prompt lists; with more than these it lists none of them."""
+"""Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 _LEFT_TO_EXECUTE = PolicyDecision(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
 )
 
 
 class ToolRegistry:
-    """Tools by name. What it lists is sorted, and the same bytes as long as the tools are."""
+    """Tools by name. Its list is sorted, and stays byte-identical while the tools do not change."""
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class ToolRegistry:
         redact: Redactor | None = None,
         log_calls: bool = False,
     ) -> None:
-        """`log_calls`: each call is a line of the process's log, with arguments and outcome."""
+        """`log_calls`: write each call to the process's log, with arguments and outcome."""
         self.executor: ToolExecutor | None = None
-        """Runs the tools in the place of `tool.run(args, context)`, which it may call itself."""
+        """Runs tools instead of `tool.run(args, context)`, which it may call itself."""
         self.blobs: Keeper | None = None
-        """Where files are kept that calls make; without it none are."""
+        """Stores files made by calls; without it they cannot be stored."""
         self.stand_in: StandIn | None = None
-        """Answers calls in the place of tools, also of tools that are not registered."""
+        """Answers calls instead of the tools, including calls of tools that are not registered."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -87,8 +87,9 @@ class ToolRegistry:
         self._sources: dict[str, str] = {}
 
     def register(self, tool: AnyTool | Callable[..., object], source: str = BUILT_IN) -> None:
-        """Offer a tool, or a typed function as one (see nanobot.tool); `source` says for people who
-        brought it. Raises UsageError if its name is taken or unfit, or it has no schema."""
+        """Register a tool, or a typed function as one (see nanobot.tool); `source` tells people
+        where it comes from. Raises UsageError if its name is taken or invalid, or it has no schema.
+        """
         if not isinstance(tool, Tool):
             tool = tool_of(tool)
         if _NAME.fullmatch(tool.name) is None:
@@ -103,18 +104,19 @@ class ToolRegistry:
         self._sources[tool.name] = source
 
     def unregister(self, name: str) -> None:
-        """Offer it no longer. Raises UsageError if there is none of that name."""
+        """Remove a tool. Raises UsageError if there is no tool of that name."""
         if self._tools.pop(name, None) is None:
             raise UsageError(f"there is no tool named {quoted(name)}")
         del self._specs[name], self._sources[name]
 
     def specs(self, role: Role | None = None) -> tuple[ToolSpec, ...]:
-        """What a sender of this role may use (None: everything), sorted by name."""
+        """The tools that a sender with this role may use (None: all), sorted by name."""
         return tuple(self._specs[name] for name in self._names(role))
 
     def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
-        """What a prompt for this role lists of the tools that `may` lets through: no lazy ones if
-        those are more than MAX_LISTED."""
+        """The tools listed in a prompt for this role, among those that `may` accepts; without lazy
+        ones if there are more than MAX_LISTED of them.
+        """
         specs = [spec for spec in self.specs(role) if may(spec.name)]
         lazy = {spec.name for spec in specs if self._tools[spec.name].lazy}
         return [spec for spec in specs if len(lazy) <= MAX_LISTED or spec.name not in lazy]
@@ -124,14 +126,15 @@ class ToolRegistry:
         return [spec for spec in self.specs(role) if self._tools[spec.name].lazy]
 
     def resolved(self, call: ToolCall) -> ToolCall:
-        """The call that a `call_tool` stands for, so that policy, approvals and log are about the
-        tool itself; any other call as it is."""
+        """The call that a `call_tool` represents, so that policy, approvals and log refer to the
+        tool itself; any other call unchanged.
+        """
         if call.name != CALL_TOOL or CALL_TOOL not in self._tools:
             return call
         return unwrapped(call)
 
     def get_definitions(self, role: Role | None = None) -> list[ToolDefinition]:
-        """The same in OpenAI's function format. The caller may change what it gets."""
+        """The same in OpenAI's function format. The caller may modify the result."""
         return [
             {
                 "type": "function",
@@ -145,11 +148,11 @@ class ToolRegistry:
         ]
 
     def listed(self) -> list[tuple[AnyTool, ToolSpec, str]]:
-        """Every tool, as it is shown to models, and who brought it; sorted by name."""
+        """Every tool as shown to models, and its source; sorted by name."""
         return [(self._tools[spec.name], spec, self._sources[spec.name]) for spec in self.specs()]
 
     def effect(self, name: str) -> Effect | None:
-        """What a call of this tool leaves behind; None if there is no such tool."""
+        """The effect of a call of this tool; None if it does not exist."""
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
 
@@ -160,13 +163,14 @@ class ToolRegistry:
         return list(self._specs[name].parameters.get("properties", {}))
 
     def check(self, name: str, arguments: str) -> None:
-        """Raises ToolArgumentsError for arguments that do not fit, and UsageError if there is no
-        such tool."""
+        """Raises ToolArgumentsError for invalid arguments, and UsageError if the tool does not
+        exist.
+        """
         self.arguments_of(name)
         _parsed(self._tools[name], arguments)
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
-        """Whether the result of such a call may be content from outside."""
+        """Whether the result of such a call may be untrusted content."""
         tool = self._tools.get(name)
         if tool is None:
             return False
@@ -180,7 +184,9 @@ class ToolRegistry:
             return False
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
-        """What the policy says to a call. What `execute` would refuse anyhow is not asked about."""
+        """The policy's verdict on a call. Calls that `execute` would refuse anyway are not put to a
+        person.
+        """
         decision = await self._judge(name, arguments, context)
         if self.stand_in is None:
             return decision
@@ -230,7 +236,7 @@ class ToolRegistry:
         return decision
 
     def host(self, name: str, arguments: str) -> str:
-        """Whom on the internet a call asks, as far as that is known."""
+        """The internet host that a call contacts, as far as it is known."""
         tool = self._tools.get(name)
         if tool is None or tool.host is None:
             return ""
@@ -240,7 +246,7 @@ class ToolRegistry:
             return ""
 
     def question(self, name: str, arguments: str) -> Question | None:
-        """What a call puts to a person, None if it does not."""
+        """The question that a call puts to a person, None if it has none."""
         tool = self._tools.get(name)
         if tool is None or tool.question is None:
             return None
@@ -255,9 +261,10 @@ class ToolRegistry:
         arguments: str | Mapping[str, object],
         context: CallContext | None = None,
     ) -> str:
-        """As `perform`, for callers without a log: what would be sent is not, and what failed is
-        raised as a ToolError. `arguments` are the values, or the model's text; without a `context`
-        it is an owner's call."""
+        """Like `perform`, for callers without a log: messages are not sent, and failures are raised
+        as ToolError. `arguments` are the values, or the model's text; without a `context` the call
+        has an owner's role.
+        """
         text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
         context = context or direct_call(RandomIds().run_id())
         output = await self.perform(name, text, context)
@@ -266,13 +273,13 @@ class ToolRegistry:
         return output.text
 
     async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
-        """Run one call with the model's own text as arguments, and return the text for the model,
-        with the messages to be committed with it.
+        """Run one call with the model's own text as arguments; returns the text for the model, with
+        the messages to commit with it.
 
-        The result can be encoded as UTF-8, holds no known secret and is no longer than the registry
-        allows. What the model can mend or must accept is raised as a ToolError: ToolUnknown,
-        ToolDenied, ToolArgumentsError, ToolTimeout, or the tool's own. Anything else the tool
-        raises is a fault of the tool and goes through.
+        The result can be encoded as UTF-8, contains no known secret and does not exceed the
+        registry's limit. Errors that the model can correct or must accept are raised as ToolError:
+        ToolUnknown, ToolDenied, ToolArgumentsError, ToolTimeout, or the tool's own. Any other
+        exception is a fault of the tool and propagates.
         """
         began, outcome = time.monotonic(), "failed inside"
         try:
@@ -329,10 +336,11 @@ class ToolRegistry:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Nobody wanted this call to end: something that the tool waits for was cancelled.
+            # The call itself was not cancelled: something that the tool waits for was.
             raise RuntimeError(f"{name} was cancelled from within") from error
         except TimeoutError as error:
-            # A TimeoutError of the tool's own (a socket's, say) is its fault, not this limit.
+            # A TimeoutError raised by the tool (by a socket, say) is the tool's fault, not this
+            # limit.
             if not limit.expired():
                 raise
             raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error

@@ -147,7 +147,7 @@ _METERS: WeakKeyDictionary[Bus, Meter] = WeakKeyDictionary()
 
 
 def watching(bus: Bus) -> Meter:
-    """The meter of a gateway, registered for its events."""
+    """The meter of a gateway, to be registered for its events."""
     return meter_of(bus)
 
 

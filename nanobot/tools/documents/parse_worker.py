@@ -1,10 +1,10 @@
-"""The process that reads pages and documents of strangers.
+"""The process that parses untrusted pages and documents.
 
-`python -m nanobot.tools.documents.parse_worker` is how it starts.
+It is started as `python -m nanobot.tools.documents.parse_worker`.
 
-It has no secret in its environment, a limit on its memory and processor time, and one file: its
-standard input. It writes one JSON object and ends; whoever started it may kill it at any time.
-A parser that loops, swells or breaks on hostile input takes nothing else with it.
+Its environment contains no secrets, its memory and processor time are limited, and its only file is
+its standard input. It writes one JSON object and ends; the parent may kill it at any time. If a
+parser loops, uses too much memory or crashes on hostile input, nothing else is affected.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from nanobot.optional import command
 from nanobot.tools.worker_limits import limit_self
 
 MAX_TEXT = 2_000_000
-# Processor time for finding what of a page is for reading; all of its text is found much faster.
+# Processor time for finding the readable part of a page; extracting all of its text is much faster.
 READABLE_SECONDS = 8.0
 MAX_READABLE = 2_000_000
 _TOO_LARGE = ("the page is too large to tell what is for reading: this is all of its text",)
-# Office files are ZIP archives; text packs well, so a large file inside is no bomb by itself.
+# Office files are ZIP archives; text compresses well, so a large member alone is not a bomb.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000
 _REMEDY = f"Ask the one who runs nanobot to install it: {command('documents')}"
 
 
 class ParseJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What to read of standard input: `kind` is html, pdf, docx, xlsx or pptx.
+    """What to read from standard input: `kind` is html, pdf, docx, xlsx or pptx.
 
-    `offset` (from 1) and `limit` count pages of a PDF, else lines; `room` is in characters.
+    `offset` (from 1) and `limit` count pages of a PDF, otherwise lines; `room` is in characters.
     `base` is a page's own URL.
     """
 
@@ -51,7 +51,7 @@ class ParseJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParsedDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was read, or why nothing was. `notes` are about what is not in `text`."""
+    """The extracted text, or why there is none. `notes` describe content that is not in `text`."""
 
     text: str = ""
     title: str = ""
@@ -60,7 +60,7 @@ class ParsedDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    """Read a document. Raises ToolError, and whatever its parser raises."""
+    """Read a document. Raises ToolError, and any error of its parser."""
     try:
         return _KINDS[job.kind](job, file)
     except ModuleNotFoundError as error:
@@ -70,7 +70,7 @@ def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:
 
 
 def _html(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    """The readable part in Markdown with its links; of a page that has none, all of its text."""
+    """The readable part in Markdown with its links; for a page without one, all of its text."""
     data = file.read()
     tree = _tree(data)
     title = " ".join((tree.findtext(".//title") or "").split())
@@ -83,8 +83,8 @@ def _html(job: ParseJob, file: BinaryIO) -> ParsedDocument:
 
 
 def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
-    """The part of a page that is for reading, "" if there is none; and what to say about it."""
-    # What the page says of its encoding is of no interest any more, so it gets the tree.
+    """The readable part of a page, "" if there is none; and a note about it."""
+    # The encoding declared in the page no longer matters, so the library gets the tree.
     extract = import_module("trafilatura").bare_extraction
     options = {"include_links": True, "include_formatting": True, "favor_recall": True}
     signal.signal(signal.SIGPROF, _too_much)
@@ -100,7 +100,7 @@ def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
 
 
 class _TooMuchError(BaseException):
-    """Like KeyboardInterrupt: no library may take it for an error of its own."""
+    """Like KeyboardInterrupt, so that no library catches it as an ordinary error."""
 
 
 def _too_much(_number: int, _frame: FrameType | None) -> None:
@@ -108,7 +108,7 @@ def _too_much(_number: int, _frame: FrameType | None) -> None:
 
 
 def _tree(data: bytes) -> Any:
-    """The page, which is in UTF-8, as lxml sees it."""
+    """The page, encoded as UTF-8, as an lxml tree."""
     html = import_module("lxml.html")
     parser = html.HTMLParser(encoding="utf-8")
     try:
@@ -188,7 +188,7 @@ def _xlsx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
 
 def _sheet_lines(sheet: Any) -> Iterator[str]:
     yield f"--- sheet {sheet.title} ---"
-    # The size a file claims for itself may be a million empty rows.
+    # The size that a file declares may be a million empty rows.
     sheet.reset_dimensions()
     for row in sheet.iter_rows(values_only=True):
         cells = ["" if cell is None else " ".join(str(cell).split()) for cell in row]
@@ -218,8 +218,9 @@ def _slide_lines(presentation: Any) -> Iterator[str]:
 
 
 def _check_archive(file: BinaryIO) -> None:
-    """Raise ToolError for archives that unpack to too much. No member unpacks to more than it
-    says here: zipfile stops there."""
+    """Raise ToolError for archives that unpack to too much data. No member unpacks to more than its
+    declared size: zipfile stops there.
+    """
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
     total = sum(member.file_size for member in members)
@@ -262,7 +263,7 @@ _KINDS: dict[str, Callable[[ParseJob, BinaryIO], ParsedDocument]] = {
 
 
 def main() -> None:
-    """Read the job from the arguments, the document from standard input; write a Reading."""
+    """Read the job from the arguments and the document from standard input; write a Reading."""
     limit_self()
     job = msgspec.json.decode(sys.argv[1].encode(), type=ParseJob)
     with open(0, "rb", closefd=False) as file:

@@ -1,4 +1,4 @@
-"""Pages and documents read by a process of their own, which can be stopped and holds no secret."""
+"""Reads pages and documents in a separate process, which can be stopped and holds no secret."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from nanobot.tools.worker import working
 
 SECONDS = 30.0
 MAX_DOCUMENT = 64 << 20
-# JSON writes one character in at most six bytes.
+# JSON encodes one character in at most six bytes.
 _MAX_ANSWER = MAX_TEXT * 6
 _KINDS = {b"word/": "docx", b"xl/": "xlsx", b"ppt/": "pptx"}
 
 
 def kind_of(head: bytes, name: str) -> str | None:
-    """The kind of document (see parsing.Job) that a file is by its first bytes and its name."""
+    """A file's kind of document (see parsing.Job), from its first bytes and its name."""
     if head.startswith(b"%PDF-"):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
-        # The first members of an archive name what it is, else its own name does.
+        # The first members of an archive identify it, otherwise its own name does.
         for folder, kind in _KINDS.items():
             if folder in head or name.lower().endswith(f".{kind}"):
                 return kind
@@ -34,7 +34,7 @@ def kind_of(head: bytes, name: str) -> str | None:
 
 
 def image_line(head: bytes, size: int) -> str | None:
-    """What is known of a picture without decoding it: "a PNG image, 640 x 480 pixels, 9 bytes"."""
+    """An image's properties, read without decoding it: "a PNG image, 640 x 480 pixels, 9 bytes"."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         kind, at, form = "PNG", 16, ">II"
     elif head.startswith((b"GIF87a", b"GIF89a")):
@@ -73,7 +73,7 @@ def _webp(head: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(head: bytes) -> tuple[int, int] | None:
-    """From the frame header, found by hopping from segment to segment."""
+    """Reads the frame header, found by skipping from segment to segment."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker = head[at + 1]
@@ -87,9 +87,9 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
 async def read_document(
     job: ParseJob, file: int | IO[bytes], seconds: float = SECONDS
 ) -> ParsedDocument:
-    """What `job` asks for, of an open file. Raises ToolError for what cannot be read.
+    """Read the part of an open file that `job` asks for. Raises ToolError if it cannot be read.
 
-    It takes at most `seconds`; when this is cancelled the reading stops too.
+    It takes at most `seconds`; cancelling it also stops the process.
     """
     try:
         async with (

@@ -1,4 +1,4 @@
-"""The tool that looks for text in the files of the workspace."""
+"""The tool that searches the text of workspace files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Search:
             literal=args.literal,
             ignore_case=args.ignore_case,
             hidden=tuple(self._roots.hidden_keys()),
-            # ripgrep knows nothing of what is hidden.
+            # ripgrep does not know about hidden files.
             rg="" if self._roots.may_meet_hidden() else self._rg,
         )
         matches = _Matches(self._room, args.path)
@@ -87,7 +87,7 @@ class _Search:
         return ToolOutput(matches.text(notes), tainted=label.tainted, label=label)
 
     def _place(self, name: str) -> str:
-        """A file by its path from the workspace; nothing for one outside."""
+        """A file's path relative to the workspace; "" for one outside."""
         top = self._roots.workspace
         try:
             place = (top / name).resolve()
@@ -101,7 +101,7 @@ class _Search:
 
 
 class _Matches:
-    """Matches as they come, until there are enough."""
+    """Collects matches until there are enough."""
 
     def __init__(self, room: int, path: str) -> None:
         self._room = room
@@ -111,7 +111,7 @@ class _Matches:
         self._more = False
 
     async def read(self, process: Process) -> None:
-        """Take what the process writes. Raises ToolError if it could not search."""
+        """Read the output of the process. Raises ToolError if it could not search."""
         stdout, stderr = process.stdout, process.stderr
         if stdout is None or stderr is None:
             raise AssertionError("the process was started without pipes")
@@ -123,7 +123,7 @@ class _Matches:
         code = await process.wait()
         if code < 0:
             raise ToolError("the search took too much: search in a smaller folder")
-        # ripgrep says nothing if it found nothing (1), or could not read some file (2).
+        # ripgrep prints nothing if it found nothing (1), or could not read some file (2).
         if code and complaint:
             why = clean(complaint.splitlines()[-1])[:300]
             if code == BAD_PATTERN:
@@ -171,10 +171,10 @@ def search_files_tool(
     rg: str | None = None,
     seconds: float = SECONDS,
 ) -> Tool[SearchFiles]:
-    """search_files, for owners and members, over what `roots` reaches.
+    """search_files, for owners and members, over the files that `roots` reaches.
 
-    `rg` is the path of ripgrep ("": none; None: looked for), which is faster and never slow for a
-    pattern's sake; without it Python's `re` searches, and is stopped after `seconds`.
+    `rg` is the path of ripgrep ("": none; None: search for it), which is faster and cannot be
+    slowed down by a pattern; without it Python's `re` searches, and is stopped after `seconds`.
     """
     taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
     program = shutil.which("rg") or "" if rg is None else rg

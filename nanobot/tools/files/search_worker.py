@@ -1,9 +1,8 @@
 """The process that searches files: `python -m nanobot.tools.files.search_worker`.
 
-It is given an open folder (or one file), which it never leaves. It writes a line for each
-line that matches: path, NUL, number, colon, text. A pattern that takes for ever costs nobody
-anything but this process, which whoever started it kills in time. Where ripgrep is there, it
-becomes that.
+It is given an open folder (or one file) and never leaves it. It writes a line for each matching
+line: path, NUL, number, colon, text. A pattern that takes forever blocks only this process, which
+the parent kills in time. If ripgrep is available, the process becomes ripgrep.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class SearchJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for, in the open `descriptor`. `hidden` are devices and inodes to leave out;
-    `rg` is the program."""
+    """What to search for, in the open `descriptor`. `hidden` are the devices and inodes to skip;
+    `rg` is the program.
+    """
 
     descriptor: int
     pattern: str
@@ -48,8 +48,9 @@ def compiled(job: SearchJob) -> re.Pattern[str]:
 
 
 def arguments_of_rg(job: SearchJob) -> list[str]:
-    """What makes ripgrep find the same, and nothing else decide: no configuration, no ignore files,
-    no links followed, one order."""
+    """Arguments that make ripgrep find the same lines, independent of configuration and ignore
+    files, without following links, in one order.
+    """
     chosen = ["--fixed-strings"] if job.literal else []
     chosen += ["--ignore-case"] if job.ignore_case else []
     return [
@@ -101,7 +102,7 @@ def _matches(pattern: re.Pattern[str], descriptor: int, path: str) -> Iterator[b
             return
         text = decode(data)[0]
     except (OSError, ToolError):
-        # Gone meanwhile, or no text: there is nothing in it to find.
+        # Removed in the meantime, or not text: nothing to find.
         return
     for number, line in enumerate(text.split("\n"), start=1):
         match = pattern.search(line)
@@ -119,14 +120,15 @@ def _around(line: str, at: int) -> str:
 
 
 def main() -> None:
-    """Read the job from the arguments and search; exit code 2 and a line on stderr if the pattern
-    is none."""
+    """Read the job from the arguments and search; exits with 2 and a line on stderr if the pattern
+    is invalid.
+    """
     limit_self()
     job = msgspec.json.decode(sys.argv[1].encode(), type=SearchJob)
     if job.rg and stat.S_ISDIR(os.fstat(job.descriptor).st_mode):
         os.fchdir(job.descriptor)
         os.close(job.descriptor)
-        # This is no shell, and the pattern is an argument that cannot be taken for an option.
+        # No shell is involved, and the pattern is passed so that it cannot be taken for an option.
         os.execv(job.rg, ["rg", *arguments_of_rg(job)])  # noqa: S606
     try:
         for line in _search(job):

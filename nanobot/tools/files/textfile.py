@@ -1,4 +1,4 @@
-"""Text files: how they are encoded, one page of their lines, and one passage replaced."""
+"""Text files: their encoding, pages of lines, and replacing one passage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nanobot.errors import ToolError
 from nanobot.text import quoted
 
 MAX_LINE = 2_000
-# How much is looked through to find a page: beyond it a search tool is the better way.
+# How much is read to find a page; beyond that, a search tool is better.
 MAX_SCAN = 64 * 1024 * 1024
 MAX_COMPARED = 5_000
 
@@ -42,7 +42,7 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """An encoding together with the mark the file begins with."""
+    """An encoding, with the byte order mark at the start of the file."""
 
     name: str
     mark: bytes = b""
@@ -52,7 +52,9 @@ class Codec(msgspec.Struct, frozen=True):
         return {"latin-1": "Latin-1"}.get(self.name, self.name.upper())
 
     def encode(self, text: str) -> bytes:
-        """The bytes of a whole file. Raises ToolError for what this encoding cannot express."""
+        """The bytes of a whole file. Raises ToolError for characters that this encoding cannot
+        represent.
+        """
         try:
             return self.mark + text.encode(self.name)
         except UnicodeEncodeError as error:
@@ -71,7 +73,7 @@ _MARKED = (
 
 
 def codec_of(head: bytes, size: int) -> Codec:
-    """How a file that begins with `head` is encoded. Raises ToolError if it is no text."""
+    """The encoding of a file that begins with `head`. Raises ToolError if it is not text."""
     for codec in _MARKED:
         if head.startswith(codec.mark):
             return codec
@@ -88,7 +90,7 @@ def _mostly_control(head: bytes) -> bool:
 
 
 def decode(data: bytes) -> tuple[str, Codec]:
-    """A whole file's text without its mark, and how to encode it again."""
+    """A whole file's text without its mark, and the codec to encode it again."""
     codec = codec_of(data[:_SNIFF], len(data))
     try:
         return data[len(codec.mark) :].decode(codec.name), codec
@@ -101,8 +103,8 @@ def decode(data: bytes) -> tuple[str, Codec]:
 def read_page(descriptor: int, size: int, offset: int, limit: int, room: int) -> str:
     """Up to `limit` lines from line `offset` (the first is 1), in at most about `room` characters.
 
-    What is not shown, and how to ask for it, stands in a last line in brackets. A file of any
-    size costs the memory of a page. Raises ToolError for what is no text.
+    A last line in brackets says what is missing and how to request it. The memory used is that of a
+    page, whatever the file's size. Raises ToolError if the file is not text.
     """
     head = os.pread(descriptor, _SNIFF, 0)
     if not head:
@@ -118,7 +120,7 @@ def read_page(descriptor: int, size: int, offset: int, limit: int, room: int) ->
 
 
 class _Page:
-    """A reader of lines that never holds a line longer than it shows."""
+    """Reads lines without holding more of a line than it shows."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream
@@ -128,7 +130,7 @@ class _Page:
         self._crlf = False
 
     def skip(self, count: int) -> None:
-        """Pass `count` lines. Raises ToolError if there are not as many, or they are too long."""
+        """Skip `count` lines. Raises ToolError if there are fewer, or they are too long."""
         passed = 0
         while passed < count:
             part = self._part(65_536)
@@ -137,7 +139,7 @@ class _Page:
             passed += part.endswith("\n")
 
     def take(self, limit: int, room: int) -> None:
-        """Take lines until `limit`, `room` or the end."""
+        """Read lines up to `limit`, `room` or the end."""
         while line := self._part(MAX_LINE + 1):
             if len(self._lines) == limit or (self._lines and len(line) > room):
                 self._more = True
@@ -187,10 +189,10 @@ class _Page:
 
 
 def replace_once(text: str, old: str, new: str) -> tuple[str, int]:
-    """`text` with its only `old` replaced, and the number of the first line changed.
+    """`text` with the only occurrence of `old` replaced, and the number of the first changed line.
 
-    Line ends of `old` and `new` are taken for those of the text. Raises ToolError if `old`
-    stands there not exactly once.
+    Line ends in `old` and `new` are converted to those of the text. Raises ToolError if `old` does
+    not occur exactly once.
     """
     ends = _line_ends(text)
     for sought, put in ((_with(old, ends), _with(new, ends)), (old, new)):
@@ -232,7 +234,7 @@ def _count(text: str, sought: str) -> int:
 
 
 def _nearest(text: str, old: str) -> str:
-    """The lines most like the first telling line of `old`, for the model to copy from."""
+    """The lines most similar to the first meaningful line of `old`, for the model to copy."""
     telling_line = next((line.strip() for line in old.splitlines() if line.strip()), "")[:200]
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines()[:MAX_COMPARED], start=1):

@@ -1,4 +1,4 @@
-"""The tools for files in the workspace: read, write, edit, list, search."""
+"""The tools for workspace files: read, write, edit, list, search."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from nanobot.workspace.tree import walk
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500
 MAX_EDITED = 4 * 1024 * 1024
-# What a page's notes and its last, cut line may take beyond its room.
+# How much a page's notes and its last, cut line may add to its size.
 _NOTES = 400
-# Enough to know a document or the extent of a picture by.
+# Enough to identify a document or the size of an image.
 _HEAD = 65_536
 
 _Path = Annotated[
@@ -75,8 +75,9 @@ class ListDir(msgspec.Struct, frozen=True):
 
 
 class _ReadFile(NamedTuple):
-    """What was read of a file: its text, or with a descriptor (to be closed) the kind of document
-    that it is; and what its content is known by."""
+    """What was read from a file: its text, or the kind of document with a descriptor (which the
+    caller closes); and the digest of its content.
+    """
 
     text: str
     descriptor: int | None
@@ -85,7 +86,7 @@ class _ReadFile(NamedTuple):
 
 
 class _Files:
-    """What the tools do, off the event loop: one hop to a thread per call."""
+    """The bodies of the tools, off the event loop: one thread call per tool call."""
 
     def __init__(self, roots: ConfinedFiles, taint: TaintedFiles, room: int) -> None:
         self._roots = roots
@@ -114,17 +115,18 @@ class _Files:
         return f"{title}{reading.text}{notes}"
 
     def reached(self, args: ReadFile | WriteFile | EditFile) -> str:
-        """The file as the workspace names it, links followed; empty for one outside of it."""
+        """The workspace path of the file, with links resolved; "" for one outside."""
         top = self._roots.workspace.resolve()
         try:
             place = (top / args.path).resolve()
-        except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a zero byte
             return ""
         return str(place.relative_to(top)) if place.is_relative_to(top) else ""
 
     async def write(self, args: WriteFile, context: CallContext) -> str:
         path = self.reached(args)
-        if context.tainted:  # before: a crash between the two must not leave it unmarked
+        # before the write: a crash between the two must not leave the file unmarked
+        if context.tainted:
             digest = digest_of_bytes(args.content.encode())
             await self._taint.clear(path)
             await self._taint.mark(path, digest, context.label)
@@ -184,7 +186,7 @@ class _Files:
             raise ToolError("old_text is empty: to write a whole file, use write_file")
         if args.old_text == args.new_text:
             raise ToolError("old_text and new_text are the same: nothing would change")
-        # From reading to writing, so that two edits of one file do not undo each other.
+        # Held from reading to writing, so that two edits of one file do not undo each other.
         with self._roots.exclusive():
             text, codec = decode(self._whole(args.path))
             changed, line = replace_once(text, args.old_text, args.new_text)
@@ -271,9 +273,9 @@ def file_tools(
 ) -> list[AnyTool]:
     """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
 
-    They reach what `roots` reaches and nothing else. `taint` knows which files hold content from
-    outside (None: those that these tools write). `result_chars` is what the registry lets
-    through: a page ends before it, so that nothing is cut from its middle.
+    They access only the files that `roots` reaches. `taint` tracks files with untrusted content
+    (None: only those that these tools write). `result_chars` is the registry's limit: a page ends
+    before it, so that nothing is cut from its middle.
     """
     taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
     files = _Files(roots, taint, max(result_chars - _NOTES, 1))

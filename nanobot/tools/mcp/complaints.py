@@ -1,10 +1,10 @@
-"""The line that says why a program failed, out of all that it wrote for people."""
+"""Finds the line that says why a program failed, in all its output."""
 
 from __future__ import annotations
 
 import re
 
-# Around the reason: stack traces, source lines, the dump of an error's fields, advice.
+# Text around the reason: stack traces, source lines, dumps of error fields, advice.
 _NOISE = re.compile(
     r"""^(?:
       at\s.+ | \W* | Node\.js\sv\S+ | (?:file|node):\S+:\d+ | /\S+:\d+ | throw\s.+
@@ -16,7 +16,7 @@ _NOISE = re.compile(
     )$""",
     re.VERBOSE,
 )
-# An error with its kind, in a package or as the cause of another.
+# An error with its type, in a package or as the cause of another.
 _NAMED = re.compile(
     r"^(?:\[cause\]:\s)?(?:Uncaught\s)?(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?"
     r"(?:Error|Exception|Exit|Interrupt)\b(?:\s\[\w+\])?:\s\S"
@@ -31,11 +31,11 @@ _HINT = re.compile(
 
 
 def telling_line(text: str) -> str:
-    """The line most likely to say why the program ended; "" if it wrote nothing.
+    """The line that most likely says why the program ended; "" if there is no output.
 
-    An error with its kind counts most, and of several the last: what caused the others comes last.
-    Of lines that only sound like a reason the first counts, because advice follows. Without any of
-    these it is the last line that is no part of a stack trace.
+    An error with its type ranks highest, and of several the last one, because the cause of the
+    others comes last. Among lines that merely sound like a reason the first one wins, because
+    advice follows. If there are none of these, it is the last line outside a stack trace.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     plain = [line for line in lines if _NOISE.match(line) is None]

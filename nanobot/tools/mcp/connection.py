@@ -1,4 +1,4 @@
-"""One connection to a server: what is asked of it, in our words."""
+"""One connection to a server: its requests, in our types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from nanobot.tools.mcp.screening import screened
 from nanobot.tools.sandbox.bubblewrap import SandboxProcess
 
 MAX_TOOLS = 256
-"""Tools of one server that are offered, in the order in which it lists them."""
+"""Maximum tools offered from one server, in the order in which it lists them."""
 MAX_PAGES = 20
 
 _ME = types.Implementation(name="nanobot", version=__version__)
@@ -44,8 +44,9 @@ _called: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 
 
 class McpTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as a server lists it, unchecked. `read_only` is the server's own word: people are told
-    of it, and nothing goes by it."""
+    """A tool as a server lists it, unchecked. `read_only` is the server's own claim: it is shown to
+    people and has no other effect.
+    """
 
     name: str
     description: str
@@ -54,8 +55,9 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpConnection:
-    """A server that answers. What it is asked raises ServerTrouble when no answer comes; an error
-    that the server gives is an answer."""
+    """A connected server. Its methods raise ServerTrouble if no answer comes; an error from the
+    server is an answer.
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -77,8 +79,9 @@ class McpConnection:
         return [_listed(tool) for tool in listed[:MAX_TOOLS]]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> McpReply:
-        """Call a tool. Its result is not checked against the schema that the server gave for it:
-        that is the server's own word both times, and its patterns may take forever."""
+        """Call a tool. The result is not validated against the server's schema for it: both come
+        from the server, and the schema's patterns may take forever.
+        """
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=name, arguments=arguments)
         )
@@ -92,10 +95,10 @@ class McpConnection:
             raise ServerTrouble("its answer is not what the protocol says") from error
         if isinstance(result, types.InputRequiredResult):
             return McpReply("It wants input from a person, which cannot be given here.", ok=False)
-        return await asyncio.to_thread(result_reply, result)  # pictures of megabytes
+        return await asyncio.to_thread(result_reply, result)  # images of megabytes
 
     async def catalogue(self) -> McpReply:
-        """Its resources and prompts, one a line."""
+        """Its resources and prompts, one per line."""
         can, lines = self._client.server_capabilities, list[str]()
         with _explained():
             if can.resources is not None:
@@ -111,7 +114,7 @@ class McpConnection:
         return McpReply("\n".join(lines) or "(no resources and no prompts)")
 
     async def read(self, uri: str) -> McpReply:
-        """What a resource holds."""
+        """The content of a resource."""
         with _explained():
             resource = await self._client.read_resource(uri)
         return await asyncio.to_thread(resource_reply, resource.contents)
@@ -131,8 +134,9 @@ async def linked(
     place: ServerPlace,
     line: ConnectionState,
 ) -> AsyncIterator[McpConnection]:
-    """Connect, and be connected within. A program gets `base` and its own `env` as environment.
-    Raises ServerTrouble."""
+    """Connect, and stay connected within this context. A program gets `base` and its own `env` as
+    its environment. Raises ServerTrouble.
+    """
     program: SandboxProcess | None = None
     try:
         with _explained():
@@ -189,7 +193,7 @@ def _hearing(line: ConnectionState) -> Any:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Whatever a server or the way to it can do wrong is a ServerTrouble."""
+    """Turn every error of a server, or of the connection to it, into ServerTrouble."""
     try:
         yield
     except ServerTrouble:

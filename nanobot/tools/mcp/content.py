@@ -1,4 +1,4 @@
-"""What servers answer, as text for the model and the pictures that came with it."""
+"""Converts servers' answers to text for the model, with their images."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import msgspec
 from nanobot.tools.mcp.pictures import Picture, Pictures
 
 MAX_CHARS = 200_000
-"""Of an answer; what is shown of it is cut further."""
+"""Maximum characters of an answer; the displayed part is cut further."""
 
 
 class McpReply(msgspec.Struct, frozen=True):
-    """What a server answered; `ok` is its own word. A line of the text stands for each picture."""
+    """A server's answer; `ok` is the server's own claim. In the text, each image is represented by
+    a line.
+    """
 
     text: str
     ok: bool = True
@@ -22,7 +24,7 @@ class McpReply(msgspec.Struct, frozen=True):
 
 
 def result_reply(result: types.CallToolResult) -> McpReply:
-    """What a call gave; its data where it has no text."""
+    """The result of a call; its data if it has no text."""
     pictures = Pictures()
     text = _blocks(result.content, pictures)
     if not text.strip() and result.structured_content is not None:
@@ -33,13 +35,13 @@ def result_reply(result: types.CallToolResult) -> McpReply:
 def resource_reply(
     contents: Iterable[types.TextResourceContents | types.BlobResourceContents],
 ) -> McpReply:
-    """What a resource holds."""
+    """The content of a resource."""
     pictures = Pictures()
     return _reply("\n".join(_contents(content, pictures) for content in contents), pictures)
 
 
 def prompt_reply(messages: Iterable[types.PromptMessage]) -> McpReply:
-    """The messages of a prompt, each with who is to say it."""
+    """The messages of a prompt, each with its role."""
     pictures = Pictures()
     texts = [f"{message.role}: {_blocks([message.content], pictures)}" for message in messages]
     return _reply("\n\n".join(texts), pictures)
@@ -50,7 +52,7 @@ def _reply(text: str, pictures: Pictures, *, ok: bool = True) -> McpReply:
 
 
 def _blocks(blocks: Iterable[types.ContentBlock], pictures: Pictures) -> str:
-    """Text as it is, anything else as a line that says what it was."""
+    """Text unchanged; anything else as a line that describes it."""
     return "\n".join(_block(block, pictures) for block in blocks)
 
 

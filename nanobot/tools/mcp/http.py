@@ -1,4 +1,4 @@
-"""A server behind a URL (streamable HTTP): what it sends is bounded."""
+"""A server at a URL (streamable HTTP), with limits on what it sends."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import httpx2
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, ConnectionState, Pace
 
 _CONNECT_SECONDS = 30.0
-# Servers may hold a stream of events open without a word.
+# Servers may hold a stream of events open without sending anything.
 _READ_SECONDS = 300.0
 
 
 class TooMuch(httpx2.TransportError):
-    """The server says more than it may."""
+    """The server exceeds its limits."""
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A response's body. A document has at most MAX_MESSAGE_BYTES; so has an event, which ends
-    with an empty line."""
+    """A response's body. A document is limited to MAX_MESSAGE_BYTES, and so is each event, which
+    ends with an empty line.
+    """
 
     def __init__(self, inner: httpx2.AsyncByteStream, pace: Pace, line: ConnectionState) -> None:
         self._inner = inner
@@ -75,7 +76,7 @@ def client(headers: Mapping[str, str], line: ConnectionState) -> httpx2.AsyncCli
     """A client for one server, without the proxies and credentials of the environment."""
     return httpx2.AsyncClient(
         transport=_Transport(line),
-        # A few bytes that unpack to gigabytes cannot come where nothing is packed.
+        # Compression is not accepted, so a few bytes cannot unpack to gigabytes.
         headers={"accept-encoding": "identity", **headers},
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
         trust_env=False,

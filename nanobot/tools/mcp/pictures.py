@@ -1,4 +1,4 @@
-"""Pictures that servers answer with: looked at before anybody keeps them."""
+"""Images in servers' answers, checked before they are stored."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import msgspec
 from nanobot.workspace.images import MAX_BYTES, Image, look, too_large
 
 MAX_PICTURES = 16
-"""Pictures of one answer that are kept; the others are named in its text only."""
+"""Maximum images stored from one answer; further ones are only mentioned in its text."""
 
-# Base64 takes four characters for three bytes, and some servers break it into lines.
+# Base64 uses four characters for three bytes, and some servers break it into lines.
 _MAX_CHARS = MAX_BYTES * 3 // 2
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A picture that models take. `mime` is what its bytes say; `name` has its number, kind and
-    size."""
+    """An image of a kind that models accept. `mime` is determined from its bytes; `name` has its
+    number, kind and size.
+    """
 
     content: bytes
     mime: str
@@ -25,14 +26,15 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class Pictures:
-    """The pictures of one answer, in order."""
+    """The images of one answer, in order."""
 
     def __init__(self) -> None:
         self.kept: list[Picture] = []
 
     def take(self, data: str, label: str) -> str:
-        """Keep the picture that this base64 is, if models take it; returns the line that stands
-        for it in the text. `label` is what its server calls it."""
+        """Store the image in this base64 text if models accept it; returns the line that represents
+        it in the text. `label` is the server's name for it.
+        """
         try:
             picture = self._looked_at(data)
         except ValueError as error:
@@ -41,7 +43,7 @@ class Pictures:
         return f"[image {picture.name}]"
 
     def _looked_at(self, data: str) -> Picture:
-        """Raises ValueError saying why it is not shown."""
+        """Raises ValueError that says why it is not shown."""
         if len(self.kept) >= MAX_PICTURES:
             raise ValueError(f"at most {MAX_PICTURES} pictures of a result are")
         if len(data) > _MAX_CHARS:

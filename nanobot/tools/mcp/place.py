@@ -1,5 +1,6 @@
-"""Where the program of a server works, and what it sees: nothing that a model can write is on its
-way to code, and of the machine there is what its table grants."""
+"""The working folder and the view of a server's program: no code is loaded from places that a model
+can write, and of the machine only the grants in its table are visible.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from nanobot.tools.sandbox.own_files import NODE_MODULES, own_files, projects_of
 from nanobot.tools.sandbox.sandbox import protected_paths
 from nanobot.tools.sandbox.view import SandboxView
 
-# Without these hardly a program starts; everything else of ours stays here.
+# Hardly any program starts without these; no other variable of ours is passed on.
 _INHERITED = ("PATH", "HOME")
-# Python imports nothing from the folder it is started in, nor from one below HOME.
+# Python imports nothing from its working folder, nor from a folder under HOME.
 _PYTHON = {"PYTHONSAFEPATH": "1", "PYTHONNOUSERSITE": "1"}
 _CODE = frozenset(
     {".bash", ".cjs", ".jar", ".js", ".lua", ".mjs", ".php", ".pl", ".ps1", ".py", ".pyz", ".rb"}
@@ -28,8 +29,9 @@ _CODE = frozenset(
 
 
 class ServerPlace(NamedTuple):
-    """`folder` has a folder for each server's program, `workspace` is what models write. Programs
-    run within `walls`, if there are any; names of `protected` in the workspace are read-only."""
+    """`folder` has a subfolder for each server's program; models write to `workspace`. Programs run
+    within `walls`, if given; files in the workspace named in `protected` are read-only.
+    """
 
     folder: Path
     workspace: Path
@@ -37,7 +39,9 @@ class ServerPlace(NamedTuple):
     protected: tuple[str, ...] = ()
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What programs get of our environment: no search path that leads into the workspace."""
+        """The part of our environment that programs get, without search paths that lead into the
+        workspace.
+        """
         base = {name: environ[name] for name in _INHERITED if name in environ}
         if "PATH" in base:
             folders = base["PATH"].split(os.pathsep)
@@ -45,8 +49,9 @@ class ServerPlace(NamedTuple):
         return base | _PYTHON
 
     def enter(self, name: str, command: Sequence[str], search_path: str) -> Path:
-        """The folder that the program of server `name` is started in. Raises ServerTrouble for a
-        program, or a script, that lies in the workspace."""
+        """The folder in which the program of server `name` is started. Raises ServerTrouble if the
+        program, or its script, is in the workspace.
+        """
         folder = self.folder / name
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,8 +67,9 @@ class ServerPlace(NamedTuple):
         return folder
 
     def view(self, name: str, settings: McpSettings, environment: Mapping[str, str]) -> SandboxView:
-        """What the program of a server sees in the sandbox. Raises ServerTrouble for a grant that
-        is not there, or holds what is nanobot's own."""
+        """The sandbox view of a server's program. Raises ServerTrouble for a grant that does not
+        exist or that contains nanobot's own files.
+        """
         folder = self.folder / name
         user = Path(environment.get("HOME", "/")).absolute()
         guarded = (user, self.folder.parent.resolve(), self.workspace.resolve())
@@ -74,7 +80,7 @@ class ServerPlace(NamedTuple):
         for word in _scripts(settings.args):
             script = Path(word)
             if script.is_absolute() and script.exists():
-                # Node looks for modules from where a link leads.
+                # Node searches for modules starting at a link's target.
                 for place in dict.fromkeys((script, script.resolve())):
                     needed += projects_of(place, guarded)
         shared = any(self._shows_workspace(path.resolve()) for path in write)
@@ -99,7 +105,7 @@ class ServerPlace(NamedTuple):
         return path
 
     def _shows_workspace(self, path: Path) -> bool:
-        """Whether whoever sees `path` sees the workspace, or a part of it."""
+        """Whether access to `path` includes the workspace, or a part of it."""
         home, workspace = self.folder.parent.resolve(), self.workspace.resolve()
         covered = workspace.is_relative_to(home) and home.is_relative_to(path)
         return path.is_relative_to(workspace) or (workspace.is_relative_to(path) and not covered)

@@ -1,4 +1,4 @@
-"""The program of a server, started: in the sandbox with what its table grants, or without it."""
+"""Starts a server's program: in the sandbox with the grants in its table, or without it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ async def started(
     place: ServerPlace,
     line: ConnectionState,
 ) -> AsyncIterator[SandboxProcess]:
-    """The program of server `name` at work within; `base` and its own `env` are its environment.
-    `line` is told if it runs without a sandbox. Raises ServerTrouble."""
+    """The running program of server `name`; `base` and its own `env` are its environment. `line` is
+    told if the program runs without a sandbox. Raises ServerTrouble.
+    """
     words = (settings.command, *settings.args)
     environment = {**base, **settings.env}
     folder = place.enter(name, words, environment.get("PATH", os.defpath))
@@ -62,14 +63,15 @@ async def started(
 
 
 def _unstarted(settings: McpSettings) -> str:
-    """Why a program is not found: it is not there, or it may not be executed."""
+    """Why a program cannot be started: it does not exist, or it is not executable."""
     found = os.sep in settings.command and Path(settings.command).exists()
     return os.strerror(errno.EACCES if found else errno.ENOENT)
 
 
 async def _exposed(settings: McpSettings, place: ServerPlace) -> str:
-    """Why a program runs without a sandbox, empty if it does not. Raises ServerTrouble if it must
-    not run so."""
+    """Why a program runs without a sandbox, "" if it does not. Raises ServerTrouble if that is not
+    permitted.
+    """
     if settings.sandbox == "off":
         return "its `sandbox` is off"
     if place.walls is None:
@@ -109,7 +111,7 @@ def _absolute(words: Sequence[str], environment: Mapping[str, str]) -> list[str]
 
 
 def hindrance(name: str, settings: McpSettings, program: SandboxProcess | None) -> str:
-    """What in its table may be why a program in the sandbox does not work; empty if nothing is."""
+    """The part of its table that may keep a sandboxed program from working; "" if none does."""
     hosts = ", ".join(program.refused) if program else ""
     if hosts:
         return f" (it was not let through to {hosts}: mcp.{name}.hosts)"

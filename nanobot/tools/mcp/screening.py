@@ -1,5 +1,6 @@
-"""One tool that is not listed as the protocol says must not take the whole list with it: the
-protocol's package refuses such a list, and with it the server."""
+"""Screens lists of tools: the protocol's package rejects a whole list, and with it the server, if
+one tool violates the protocol.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +23,16 @@ S = TypeVar("S", ReadStream[SessionMessage | Exception], WriteStream[SessionMess
 async def screened(
     transport: AbstractAsyncContextManager[TransportStreams],
 ) -> AsyncIterator[TransportStreams]:
-    """The same transport; lists of tools that come over it hold only tools that have a name, with
-    a schema as the protocol wants it."""
+    """The same transport; its lists contain only tools with a name, and with a schema that the
+    protocol accepts.
+    """
     async with transport as (heard, outbox):
         requests: set[types.RequestId] = set()
         yield _Incoming(heard, requests), _Outgoing(outbox, requests)
 
 
 class _Wrapped(Generic[S]):
-    """A stream that is opened and closed with the one within."""
+    """A stream that opens and closes the wrapped one."""
 
     def __init__(self, inner: S, requests: set[types.RequestId]) -> None:
         self._inner: S = inner
@@ -54,7 +56,7 @@ class _Wrapped(Generic[S]):
 
 
 class _Outgoing(_Wrapped[WriteStream[SessionMessage]]):
-    """Notes what was asked for tools."""
+    """Remembers requests for tools."""
 
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
@@ -64,11 +66,11 @@ class _Outgoing(_Wrapped[WriteStream[SessionMessage]]):
 
 
 class _Incoming(_Wrapped[ReadStream[SessionMessage | Exception]]):
-    """Mends the answers to that."""
+    """Corrects the answers to these requests."""
 
     @property
     def last_context(self) -> Any:
-        """The protocol's package asks streams for it."""
+        """Required by the protocol's package."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
@@ -94,7 +96,7 @@ class _Incoming(_Wrapped[ReadStream[SessionMessage | Exception]]):
 
 
 def tool(entry: Any) -> dict[str, Any] | None:
-    """What is used of a tool as a server lists it; None for one without a name."""
+    """The used fields of a listed tool; None for one without a name."""
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         return None
     offered = {"name": entry["name"], "inputSchema": _schema(entry.get("inputSchema"))}
@@ -108,7 +110,7 @@ def tool(entry: Any) -> dict[str, Any] | None:
 
 
 def _schema(schema: Any) -> dict[str, Any]:
-    """As it is where the protocol takes it: how calls are sent may stand in it."""
+    """The schema, unchanged if the protocol accepts it, because it may say how calls are sent."""
     if not isinstance(schema, dict):
         return offer.schema({})
     fields, required = schema.get("properties", {}), schema.get("required", [])

@@ -1,5 +1,6 @@
-"""One server of the Model Context Protocol: kept connected, its tools offered, its failures
-kept to itself."""
+"""One Model Context Protocol server: keeps it connected, offers its tools, and contains its
+failures.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +30,14 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
-if TYPE_CHECKING:  # with the protocol's package, which is loaded where a server is connected
+if TYPE_CHECKING:  # needs the protocol's package, which is loaded when a server is connected
     from nanobot.tools.mcp.connection import McpConnection, McpTool
     from nanobot.tools.mcp.content import McpReply
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 300.0
 REFRESH_SECONDS = 60.0
-"""How often a quiet server is asked for its tools, which also tells whether it is still there."""
+"""How often an idle server is asked for its tools, which also checks that it is alive."""
 _SETTLE_SECONDS = 1.0
 _STEADY_SECONDS = 60.0
 _GRACE_SECONDS = 10.0
@@ -46,13 +47,14 @@ _REST = "Ask for less of it."
 Connector: TypeAlias = (
     "Callable[[str, McpSettings, ConnectionState], AbstractAsyncContextManager[McpConnection]]"
 )
-"""Who connects to a server by its name. Raises ServerTrouble."""
+"""Connects to a server by its name. Raises ServerTrouble."""
 
 
 class McpServer:
-    """Connects to one server as long as `run` does, again and again, ever more slowly.
+    """Keeps one server connected while `run` is running, retrying ever more slowly.
 
-    While it is away its tools stay listed, so that prompts stay the same; calls then say so.
+    While it is disconnected its tools stay listed, so that prompts stay the same; calls then report
+    it.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class McpServer:
         )
 
     async def run(self) -> None:
-        """Keep it connected until cancelled, or told to stop."""
+        """Keep it connected until cancelled or stopped."""
         wait = FIRST_WAIT_SECONDS
         while not self._stopping:
             began = self._clock.monotonic()
@@ -113,8 +115,9 @@ class McpServer:
             wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     def stop(self) -> None:
-        """Do not connect again. A cancellation alone may be taken for its own by the protocol's
-        package, when it comes while a connection ends."""
+        """Do not connect again. Cancelling is not enough: the protocol's package may take a
+        cancellation for its own if it comes while a connection ends.
+        """
         self._stopping = True
         self._line.end("nanobot is stopping")
 
@@ -138,7 +141,9 @@ class McpServer:
                 self._link = None
 
     async def _news(self, line: ConnectionState) -> None:
-        """Wait until it has to be asked for its tools. One that works is not disturbed."""
+        """Wait until the server has to be asked for its tools. A server with calls in progress is
+        not disturbed.
+        """
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(REFRESH_SECONDS):
@@ -148,7 +153,7 @@ class McpServer:
             if line.news.is_set() or not self._calls:
                 break
         if line.news.is_set():
-            # However often it changes them.
+            # However often the server changes them.
             await self._clock.sleep(_SETTLE_SECONDS)
         line.news.clear()
         if line.ended:
@@ -167,7 +172,7 @@ class McpServer:
         self._offer(listed)
 
     def _offer(self, listed: list[McpTool]) -> None:
-        """Have exactly these in the registry."""
+        """Have exactly these tools in the registry."""
         fit = [listing for listing in listed if offer.allowed(listing.name, self.settings.allow)]
         given = offer.names(self.name, [listing.name for listing in fit])
         by_name = {listing.name: listing for listing in reversed(fit)}
@@ -210,8 +215,9 @@ class McpServer:
         what: str,
         context: CallContext,
     ) -> ToolOutput:
-        """What the server says, marked as a stranger's, with its pictures; failed if the server
-        itself calls it an error. Raises ToolError."""
+        """Ask the server and mark its answer as untrusted, with its images; failed if the server
+        calls it an error. Raises ToolError.
+        """
         link, line = self._link, self._line
         if link is None or line.ended:
             why = self._registry.redact(line.why or self._error) or "it is being connected"
@@ -255,7 +261,7 @@ class McpServer:
 
 
 def _same(tool: AnyTool, others: Mapping[str, AnyTool]) -> bool:
-    """Whether what is wanted differs in nothing that anybody sees."""
+    """Whether a tool looks the same as the registered one of its name."""
     other = others.get(tool.name)
     if other is None:
         return False
@@ -270,8 +276,9 @@ async def connect(
     settings: McpSettings,
     line: ConnectionState,
 ) -> AsyncIterator[McpConnection]:
-    """A connection within. Raises ServerTrouble. The protocol's package is loaded on a thread: it
-    takes most of a second."""
+    """A connection for the duration of the context. Raises ServerTrouble. The protocol's package is
+    loaded on a thread, because that takes most of a second.
+    """
     try:
         linked = await asyncio.to_thread(_linked)
     except ImportError as error:

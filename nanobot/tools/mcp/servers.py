@@ -1,4 +1,4 @@
-"""The servers of a configuration: each lives and dies in a task of its own."""
+"""The configured servers; each runs in its own task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nanobot.tools.tool_search import finding_tools
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
 _MAX_SECONDS = 3_700.0
-# Longer than a program gets to end by itself.
+# Longer than a program is given to exit.
 _STOP_SECONDS = 7.0
 
 
@@ -40,9 +40,10 @@ class ReadResource(msgspec.Struct, frozen=True):
 
 
 class McpServers:
-    """All servers. With at least one that is enabled, the tools that find and call what they offer
-    are in the registry from the start, so that prompts stay as they are whenever one answers.
-    Pictures of their results are kept in `blobs`."""
+    """All servers. If at least one is enabled, the tools that find and call their tools are in the
+    registry from the start, so that prompts do not change when a server connects. Images in their
+    results are stored in `blobs`.
+    """
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class McpServers:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """The servers are kept connected within; nobody waits for one."""
+        """Keep the servers connected within this context; entering it waits for none of them."""
         async with asyncio.TaskGroup() as tasks:
             running = {
                 tasks.create_task(server.run(), name=f"MCP server {server.name}")
@@ -86,7 +87,7 @@ class McpServers:
                     _, running = await asyncio.wait(running, timeout=_STOP_SECONDS)
 
     def views(self) -> list[ServerView]:
-        """How each is, by name."""
+        """The state of each server, by name."""
         return [self._servers[name].view for name in sorted(self._servers)]
 
     def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[ReadResource]:

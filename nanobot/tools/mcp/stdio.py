@@ -1,6 +1,6 @@
-"""A server that is a program started here: messages over its standard input and output.
+"""A server that runs as a local program: messages over its standard input and output.
 
-What it says is bounded, and it ends with everything it has started.
+Its output is limited, and it is killed together with everything it has started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nanobot.tools.mcp.connection_state import (
     Pace,
 )
 
-# The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
+# The protocol's shutdown: close its input, wait, SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0
 _COMPLAINT_BYTES = 16_000
 _LAST_WORDS_SECONDS = 3.0
@@ -38,8 +38,9 @@ _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def talking(process: Process, line: ConnectionState) -> AsyncIterator[TransportStreams]:
-    """Talk to a program within; at the end it is killed with its process group. `line` is told when
-    it ends by itself, floods, or says too much at once."""
+    """Talk to a program within this context; at the end it is killed with its process group. `line`
+    is told if it exits, floods, or sends a message that is too large.
+    """
     received, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     complaints = _Complaints()
@@ -61,7 +62,7 @@ async def talking(process: Process, line: ConnectionState) -> AsyncIterator[Tran
 
 
 class _Complaints:
-    """The end of what a program writes for people; `whole` once nothing more comes."""
+    """The end of a program's standard error; `whole` once it is complete."""
 
     def __init__(self) -> None:
         self.text = bytearray()
@@ -69,7 +70,7 @@ class _Complaints:
         self.garbled = b""
 
     def telling(self) -> str:
-        """What may say why it does not work, quoted; "" if it said nothing."""
+        """The part that may explain why it does not work, quoted; "" if there is none."""
         if words := telling_line(self.text.decode("utf-8", "replace")):
             return quoted(words)
         if not self.garbled.strip():
@@ -81,9 +82,9 @@ class _Complaints:
 async def _listen(
     process: Process, received: _Inbox, complaints: _Complaints, line: ConnectionState
 ) -> None:
-    """Hand on what it says, line by line, until it ends or breaks the rules."""
+    """Pass on its output, line by line, until it ends or breaks the rules."""
     stdout, pace = _pipe(process.stdout), Pace()
-    # Closing it is what tells the session that nothing more comes.
+    # Closing it tells the session that nothing more comes.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with received:
             while True:
@@ -118,8 +119,9 @@ def _message(raw: bytes) -> SessionMessage | Exception:
 
 
 def _whole(raw: bytes) -> bytes:
-    """Without the halves of characters that JavaScript writes where it has cut a text. Nobody
-    would answer the call if its answer was thrown away for one."""
+    """Remove lone surrogates, which JavaScript writes where it has cut a text. An answer discarded
+    because of one would leave its call without an answer.
+    """
     read = json.loads(raw.decode("utf-8", "replace"))
     return json.dumps(read, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -154,7 +156,7 @@ async def _speak(
 
 
 async def _note(process: Process, complaints: _Complaints) -> None:
-    """Keep the end of what it writes for people, and never let it wait for a reader."""
+    """Keep the end of its standard error, and never let the program wait for a reader."""
     stderr = _pipe(process.stderr)
     while chunk := await stderr.read(65_536):
         complaints.text += chunk
@@ -177,13 +179,13 @@ async def _end(process: Process) -> None:
                 break
             _signal(process, number)
     finally:
-        # Also what it left behind, also when this was cut off.
+        # Also kills processes it left behind, even if this was cancelled.
         _signal(process, signal.SIGKILL)
     await _gone(process)
 
 
 async def _gone(process: Process) -> bool:
-    """Whether it has ended after a while. What it still says is read, or it might wait for that."""
+    """Whether it ends within a while. Its remaining output is read: it might block on writing."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE_SECONDS):
             for stream in (process.stdout, process.stderr):

@@ -1,4 +1,4 @@
-"""Tools of servers as the model may see them: names that fit, schemas that are bounded."""
+"""Servers' tools as shown to the model: valid names and schemas of limited size."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ import msgspec
 from nanobot.tools.untrusted import visible
 
 MAX_NAME = 64
-"""What every OpenAI-compatible endpoint takes of a function's name."""
+"""The longest function name that every OpenAI-compatible endpoint accepts."""
 MAX_DESCRIPTION = 1_000
 MAX_SCHEMA_BYTES = 16_384
 _MAX_DEPTH = 12
 _MAX_TEXT = 500
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _OPEN: Mapping[str, Any] = {"type": "object", "properties": {}}
-# Of the protocol's own kind, for programs, or refused at the root by providers of models.
+# Keywords of the protocol itself, for programs, or keywords that model providers reject at the
+# root.
 _DROPPED = frozenset({"$schema", "$id", "$comment", "examples", "title", "x-mcp-header"})
 _NAMING = frozenset({"properties", "patternProperties", "$defs", "definitions"})
 _NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "not", "enum"})
 
 
 def allowed(name: str, globs: Iterable[str]) -> bool:
-    """Whether a tool, by the name its server gives it, is one of those."""
+    """Whether a tool, by its server's name for it, is one of those."""
     return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def names(server: str, tools: Iterable[str]) -> dict[str, str]:
-    """A name for each tool, `mcp__SERVER__TOOL`, to the server's own. What does not fit is cut and
-    told apart by a digest, so that a tool has the same name whatever else is listed."""
+    """Maps a name for each tool, `mcp__SERVER__TOOL`, to the server's own name. A name that is too
+    long is cut and made unique by a digest, so that it does not depend on the other tools.
+    """
     given: dict[str, str] = {}
     for tool in dict.fromkeys(tools):
         plain = f"mcp__{server}__{tool}"
@@ -46,7 +48,9 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
 
 
 def described(server: str, text: str) -> str:
-    """A description: one paragraph, what hides from people taken out, its server named."""
+    """A description: one paragraph that names its server, without characters that are hidden from
+    people.
+    """
     short = " ".join(visible(text).split())
     if len(short) > MAX_DESCRIPTION:
         short = f"{short[:MAX_DESCRIPTION]}..."
@@ -54,8 +58,9 @@ def described(server: str, text: str) -> str:
 
 
 def schema(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of an object's arguments, of at most MAX_SCHEMA_BYTES; open to anything where the
-    given one is too large or too deep, or is none."""
+    """A schema of an object's arguments, of at most MAX_SCHEMA_BYTES; any arguments are accepted if
+    the given schema is too large, too deep or invalid.
+    """
     rules = _sanitised(given, 0)
     if not isinstance(rules, dict) or rules.get("type", "object") != "object":
         return dict(_OPEN)
@@ -76,7 +81,7 @@ def _rule(value: Any) -> dict[str, Any]:
 
 
 def _sanitised(value: Any, depth: int, *, names: bool = False) -> Any:
-    """`names`: the keys are names of the author's, not words of JSON Schema."""
+    """`names`: the keys are the author's names, not keywords of JSON Schema."""
     if depth > _MAX_DEPTH:
         return {}
     if isinstance(value, str):
@@ -89,6 +94,6 @@ def _sanitised(value: Any, depth: int, *, names: bool = False) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_sanitised(inner, depth + 1) for inner in value]
-    if isinstance(value, float) and value - value != 0:  # JSON has no infinity and no NaN
+    if isinstance(value, float) and value - value != 0:  # JSON has neither infinity nor NaN
         return None
     return value

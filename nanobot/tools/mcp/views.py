@@ -1,4 +1,4 @@
-"""MCP servers as people see them."""
+"""Views of MCP servers for people."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import msgspec
 
 
 class ServerView(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as people see it. `state`: disabled, off (nothing is served here), connecting,
-    connected or failed; `error` is why. `where` is its command or URL."""
+    """A server as shown to people. `state`: disabled, off (no gateway serves here), connecting,
+    connected or failed; `error` is the reason. `where` is its command or URL.
+    """
 
     name: str
     state: str
@@ -23,16 +24,16 @@ class Servers(Protocol):
     """The servers of a configuration."""
 
     def serving(self) -> AbstractAsyncContextManager[None]:
-        """They are kept connected within; nobody waits for one."""
+        """Keep them connected within this context; entering it waits for none of them."""
         ...
 
     def views(self) -> list[ServerView]:
-        """How each is, by name."""
+        """The state of each server, by name."""
         ...
 
 
 class NoServers:
-    """Where none is configured."""
+    """Used if no server is configured."""
 
     def serving(self) -> AbstractAsyncContextManager[None]:
         return nullcontext()
