@@ -1,4 +1,4 @@
-"""The JSON Schema of a tool's arguments: flat, closed, the same bytes every time."""
+"""The JSON Schema of a tool's arguments: flat, closed, and byte-identical every time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _DROPPED = ("title", "discriminator")
 
 
 def parameters_of(args: type[Any]) -> dict[str, Any]:
-    """The schema of a msgspec Struct, with no references and no titles.
+    """The schema of a msgspec Struct, without references and titles.
 
-    An optional field of type `X | None` is written as X: a null from the model counts as absent.
+    An optional field of type `X | None` is written as X: null from the model counts as absent.
     Raises UsageError for types that JSON Schema, or a flat schema, cannot express.
     """
     if args not in _schemas:
         _schemas[args] = msgspec.json.encode(_flat(args))
-    # A copy each time: what callers get is theirs to change.
+    # A new copy each time, which callers may modify.
     flat: dict[str, Any] = msgspec.json.decode(_schemas[args])
     return flat
 

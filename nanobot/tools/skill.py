@@ -26,7 +26,7 @@ class OpenSkill(msgspec.Struct, frozen=True):
 
 
 def _page(text: str, offset: int) -> str:
-    """As much as one result holds, up to the end of a line."""
+    """As much as fits into one result, ending at a line end."""
     rest = text[offset:]
     if len(rest) <= _ROOM:
         return rest
@@ -35,7 +35,7 @@ def _page(text: str, offset: int) -> str:
 
 
 def skill_tool(skills: Skills) -> Tool[OpenSkill]:
-    """skill, for owners and members: the page of one, or another file of its folder."""
+    """skill, for owners and members: a skill's page, or another file of its folder."""
 
     def read(args: OpenSkill) -> str:
         try:

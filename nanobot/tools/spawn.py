@@ -29,7 +29,8 @@ class Spawn(msgspec.Struct, frozen=True):
 
 def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
     """spawn, for owners and members. The run and the result are one transaction, so that a crash
-    neither loses the run nor starts it twice."""
+    neither loses the run nor starts it twice.
+    """
 
     async def run(args: Spawn, context: CallContext) -> ToolOutput:
         request = TaskRequest(
@@ -42,7 +43,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         if context.logged:
             run_id, write = await starter.prepare(request)
             writes: tuple[StoreWrite, ...] = (write,)
-        else:  # there is no transaction of a result that could begin it
+        else:  # no transaction of a result exists that could start it
             run_id, writes = await starter.start(request), ()
         text = f"Started #{run_id} in the background. Its report will come as a message here."
         return ToolOutput(text, writes=writes)
@@ -61,7 +62,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
 
 
 def _parent(context: CallContext) -> Parent:
-    """The run that makes the call."""
+    """The calling run."""
     return Parent(
         session_key=context.session_key,
         run_id=context.run_id,

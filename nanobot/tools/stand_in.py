@@ -1,4 +1,4 @@
-"""The port to what answers calls in the place of tools."""
+"""The port for answering calls instead of the tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nanobot.tools.policy import PolicyDecision
 
 
 class StandIn(Protocol):
-    """What answers calls in the place of tools, from a recording for example."""
+    """Answers calls instead of the tools, for example from a recording."""
 
     def knows(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether it has an answer to such a call."""
@@ -19,9 +19,9 @@ class StandIn(Protocol):
     def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
-        """The verdict on a call, where the policy says `decision`."""
+        """The verdict on a call for which the policy decided `decision`."""
         ...
 
     async def answered(self, call: ToolCall, context: CallContext) -> ToolOutput | None:
-        """The result of a call; None lets the tool run. Raises ToolError."""
+        """The result of a call; None means that the tool runs. Raises ToolError."""
         ...

@@ -1,5 +1,6 @@
-"""The tools that find and call tools which the prompt does not list: there are too many of them, or
-they came after it was written."""
+"""The tools that find and call tools not listed in the prompt, because there are too many or they
+were added later.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 
 MOST = 8
-"""Tools that one search tells in full."""
+"""Maximum tools that one search describes in full."""
 _WORD = re.compile(r"[a-z0-9]+")
 _NAME_COUNTS = 3
 
@@ -40,8 +41,9 @@ class CallFoundTool(msgspec.Struct, frozen=True):
 def finding_tools(
     registry: ToolRegistry, sources: Sequence[str], roles: frozenset[Role]
 ) -> list[AnyTool]:
-    """find_tools and call_tool over the lazy tools of a registry, which are from these sources.
-    Their own texts never change, whatever tools come and go."""
+    """find_tools and call_tool for the lazy tools of a registry, which come from these sources.
+    Their own descriptions never change when tools come and go.
+    """
 
     async def find(args: FindTools, context: CallContext) -> str:
         specs = registry.lazy(context.role)
@@ -55,7 +57,7 @@ def finding_tools(
         return untrusted(shorten(text, room, "Search more narrowly."), "MCP servers", note)
 
     async def call(_: CallFoundTool, __: CallContext) -> str:
-        # A call that can be understood is replaced by the one it stands for before it gets here.
+        # A valid call is replaced by the call it represents before it gets here.
         raise ToolArgumentsError("name: the name of another tool, as find_tools gives it")
 
     listed = ", ".join(sources)
@@ -84,8 +86,7 @@ def finding_tools(
 
 
 def _best(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
-    """Those that share words with the query, the most first; a part of a word is better than
-    nothing."""
+    """The tools that share words with the query, best match first; partial words count less."""
     query_words = set(_WORD.findall(query.lower()))
     scored = [(_score(spec, query_words), spec) for spec in specs]
     best = sorted((row for row in scored if row[0]), key=lambda row: (-row[0], row[1].name))

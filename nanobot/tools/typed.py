@@ -1,7 +1,7 @@
-"""What a person typed in the very message that a run answers.
+"""Recognizes calls that a person typed in the message that a run answers.
 
-Content from outside cannot type. A call that does no more than the person's own words of this
-moment say needs no question, also in a conversation that has read a page.
+Untrusted content cannot type. A call that does only what the person's current message says needs no
+approval, even in a conversation that has read a page.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ _INTENTS = {
     r"|链接|鏈接|打开|打開|リンク",
 }
 _PATTERNS = {name: re.compile(text, re.IGNORECASE) for name, text in _INTENTS.items()}
-# How a model speaks of the person whose words it keeps.
+# How a model refers to the person whose words it stores.
 _OF_A_PERSON = frozenset(telling_terms("the user, this person, the owner, their"))
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What the person of a run typed: the message that it answers, and all that the run sees."""
+    """The texts that the run's person typed: the message that the run answers, and everything that
+    the run sees.
+    """
 
     text: str
     words: set[str]
@@ -54,8 +56,7 @@ class _Said(msgspec.Struct, frozen=True):
 def is_typed(
     tool: str, arguments: Mapping[str, Any], run_id: str, role: Role, entries: Sequence[Entry]
 ) -> bool:
-    """Whether the person whose run it is typed what a call does, in the message that the run
-    answers."""
+    """Whether the run's person typed the action of a call in the message that the run answers."""
     messages, judge = list(_typed(entries, role, run_id)), _TOOLS.get(tool)
     if not messages or judge is None:
         return False
@@ -95,8 +96,9 @@ def _command(arguments: Mapping[str, Any], said: _Said) -> bool:
 
 
 def _link(arguments: Mapping[str, Any], said: _Said) -> bool:
-    """One link of a page that was read, as the first that the run fetches: which one it is tells
-    no more than the person's own choice."""
+    """One link of a page that was read, as the run's first fetch: the choice of link reveals no
+    more than the person's own choice.
+    """
     url = str(arguments.get("url", ""))
     if not url or not said.meant("web_fetch"):
         return False
@@ -125,7 +127,7 @@ _TOOLS: dict[str, Callable[[Mapping[str, Any], _Said], bool]] = {
 
 
 def _typed(entries: Iterable[Entry], role: Role, run_id: str = "") -> Iterator[str]:
-    """The texts that people of this role typed, those of one run alone if it is given."""
+    """The texts that people with this role typed, only in one run if it is given."""
     own = {Role.OWNER: Speaker.OWNER, Role.MEMBER: Speaker.MEMBER}.get(role)
     for entry in entries:
         body = entry.body

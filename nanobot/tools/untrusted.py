@@ -1,4 +1,4 @@
-"""Text that strangers wrote, marked so that the model takes it for data."""
+"""Marks untrusted text so that the model takes it for data."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import secrets
 
 from nanobot.text import clean, quoted
 
-# What the frame adds to a text, at most.
+# The maximum length that the frame adds to a text.
 FRAME_CHARS = 700
-# Letters that nobody sees and a model reads: Unicode's tags, and direction marks that make text
-# look other than it is.
+# Invisible characters that a model reads: Unicode's tags, and direction marks that make text look
+# different.
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    """The text without the characters that hide text from people."""
+    """The text without characters that hide text from people."""
     return _INVISIBLE.sub("", clean(text))
 
 
 def untrusted(text: str, source: str, note: str = "") -> str:
-    """`text` between two marks that it cannot contain, because they are drawn after it was written,
-    and without the characters that hide text from people.
+    """`text` between two random marks, drawn after it was written so that it cannot contain them,
+    and without characters that hide text from people.
 
-    `source` says in a line where it is from; `note` is ours, and stands outside.
+    `source` describes its origin in a line; `note` is ours, and is placed outside the marks.
     """
     text = visible(text)
     mark = secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""A process of its own for work on strangers' material: without secrets, and easily stopped."""
+"""A separate process for work on untrusted material: without secrets, and easily stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-# Each may take limits.MEMORY_BYTES, and there may be many runs.
+# Each may use limits.MEMORY_BYTES, and there may be many runs.
 PLACES = 4
 _places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
@@ -28,10 +28,11 @@ async def working(
     keep: tuple[int, ...] = (),
     errors: bool = False,
 ) -> AsyncIterator[Process]:
-    """Run `python -m module JOB` with `file` as its standard input; killed at the end, if it still
-    runs, with all it started. It has the descriptors of `keep` under the same numbers. `errors`:
-    its standard error is a pipe too, else it is dropped. No more than PLACES run at once, others
-    wait."""
+    """Run `python -m module JOB` with `file` as its standard input; at the end it is killed, if it
+    is still running, with everything it started. It inherits the descriptors of `keep` under the
+    same numbers. `errors`: its standard error is a pipe too; otherwise it is discarded. At most
+    PLACES run at once; others wait.
+    """
     loop = asyncio.get_running_loop()
     async with (
         _places.setdefault(loop, asyncio.Semaphore(PLACES)),
@@ -50,7 +51,7 @@ async def _started(
     errors: bool,
 ) -> AsyncIterator[Process]:
     process = await asyncio.create_subprocess_exec(
-        # Not from the folder it is started in: modules there may be anybody's.
+        # Modules are not loaded from its working folder, where anybody could put them.
         *(sys.executable, "-P", "-m", module, msgspec.json.encode(job).decode()),
         stdin=file,
         stdout=PIPE,
@@ -65,5 +66,5 @@ async def _started(
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        # A killed process keeps nobody waiting, and one that nobody waits for stays a zombie.
+        # A killed process ends at once; without this wait it would stay a zombie.
         await process.wait()

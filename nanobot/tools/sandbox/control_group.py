@@ -1,5 +1,6 @@
-"""Control groups (version 2): what a program may use together with all that it starts, whoever it
-runs as."""
+"""Control groups (version 2): limits on a program together with everything that it starts,
+regardless of its user.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ from nanobot.errors import ToolError
 from nanobot.tools.sandbox.view import SandboxLimits
 
 LEAF = "gateway"
-"""The group of the gateway itself, in one that was delegated to it: what has groups below it that
-are limited holds no processes. systemd's DelegateSubgroup makes it."""
+"""The gateway's own group inside the group that was delegated to it: a group with limited subgroups
+cannot contain processes. systemd's DelegateSubgroup creates it.
+"""
 
 _NEEDED = ("memory", "pids")
 _PREFIX = "nanobot-"
@@ -30,11 +32,11 @@ _MOST_PARENTS = 64
 
 
 class NoControlGroups(OSError):
-    """Why there is no group for a program, for a person to read."""
+    """Why a program cannot have a group, for a person to read."""
 
 
 class ControlGroups:
-    """Groups for programs below `base`, where the limits of memory and processes can be set."""
+    """Groups for programs under `base`, if memory and processes can be limited there."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -47,8 +49,9 @@ class ControlGroups:
 
     @contextmanager
     def joined(self, words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
-        """The words, run in a group of their own. At the end everything in it is killed. Raises
-        OSError if it cannot be made."""
+        """The command, run in its own group. At the end everything in the group is killed. Raises
+        OSError if the group cannot be created.
+        """
         for folder in list(self._left):
             self._end(folder)
         folder = self.base / f"{_PREFIX}{os.getpid()}-{next(self._numbers)}"
@@ -56,7 +59,8 @@ class ControlGroups:
         try:
             (folder / "pids.max").write_text(str(limits.processes))
             (folder / "memory.max").write_text(str(limits.memory_kib * 1024))
-            # Not every kernel counts swap; one victim alone would leave the rest without it.
+            # Not every kernel accounts for swap. Kill the whole group: without one victim the rest
+            # would not work.
             for name, value in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
                 with suppress(OSError):
                     (folder / name).write_text(value)
@@ -65,7 +69,9 @@ class ControlGroups:
             self._end(folder)
 
     def _end(self, folder: Path) -> None:
-        """Kill all in a group and remove it; as long as they are dying, at the next occasion."""
+        """Kill all processes in a group and remove it; if some are still dying, it is removed
+        later.
+        """
         with suppress(OSError):
             (folder / "cgroup.kill").write_text("1")
         try:
@@ -79,9 +85,10 @@ class ControlGroups:
 
 
 def find_control_groups(proc: Path = Path("/proc"), user: int | None = None) -> ControlGroups:
-    """Those that this process may make, as `user` (None: its own): below the group that was
-    delegated to it (it moves into one of its own there), or for root at the top. Raises
-    NoControlGroups."""
+    """The control groups that this process may create, as `user` (None: its own user): under the
+    group delegated to it (it moves into a subgroup there), or for root at the top. Raises
+    NoControlGroups.
+    """
     user = os.geteuid() if user is None else user
     mount, own = _mounted(proc)
     candidates = [own.parent] if own.name == LEAF else [own]
@@ -110,16 +117,16 @@ def _groups() -> ControlGroups | str:
 
 
 def no_groups() -> str:
-    """Why this process can make no control groups; empty if it can."""
+    """Why this process cannot create control groups; "" if it can."""
     groups = _groups()
     return groups if isinstance(groups, str) else ""
 
 
 @contextmanager
 def grouped(words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
-    """The words in a control group of their own, where such can be made. Raises ToolError."""
+    """The command in its own control group, if groups are available. Raises ToolError."""
     groups = _groups()
-    # What is not there has to fail where it is started, not in the shell that joins.
+    # A missing program has to fail where it is started, not in the shell that joins the group.
     if isinstance(groups, str) or shutil.which(words[0]) is None:
         yield [*words]
         return
@@ -132,7 +139,7 @@ def grouped(words: Sequence[str], limits: SandboxLimits) -> Iterator[list[str]]:
 
 
 def _mounted(proc: Path) -> tuple[Path, Path]:
-    """Where cgroup2 is mounted, and the group of this process there."""
+    """Where cgroup2 is mounted, and this process's group there."""
     try:
         mounts = (proc / "self" / "mountinfo").read_text("utf-8", "replace").splitlines()
         groups = (proc / "self" / "cgroup").read_text("utf-8", "replace").splitlines()
@@ -158,14 +165,14 @@ def _enable(base: Path, proc: Path) -> None:
     control = base / "cgroup.subtree_control"
     if set(_NEEDED) <= set(control.read_text().split()):
         return
-    # The top of the whole hierarchy may hold processes, and has no such file.
+    # The root of the hierarchy may contain processes, and has no such file.
     if (base / "cgroup.type").exists():
         _move_out(base, proc)
     control.write_text(" ".join(f"+{name}" for name in _NEEDED))
 
 
 def _move_out(base: Path, proc: Path) -> None:
-    """This process, and those that it started, leave for a group of their own."""
+    """Move this process, and the processes it started, into a subgroup."""
     numbers = [int(line) for line in (base / "cgroup.procs").read_text().split()]
     if any(not _is_ours(number, proc) for number in numbers):
         raise NoControlGroups(f"the control group {base} holds processes of others")

@@ -1,5 +1,6 @@
-"""Landlock around programs: a second wall within bubblewrap's, and the only one where bubblewrap
-does not work."""
+"""Landlock around programs: a second wall inside bubblewrap, and the only wall if bubblewrap does
+not work.
+"""
 
 from __future__ import annotations
 
@@ -19,35 +20,37 @@ from nanobot.tools.sandbox.seccomp import system_call_filter
 from nanobot.tools.sandbox.view import ETC, SEARCH_PATH, SYSTEM, SandboxView
 
 INSIDE = Path("/.nanobot-landlock")
-"""Where the program that makes the wall is in the sandbox."""
+"""The path in the sandbox of the program that sets up the wall."""
 
-# Of /proc only what says nothing about other processes: root could read the kernel's memory there.
+# Only the parts of /proc that reveal nothing about other processes: root could read the kernel's
+# memory there.
 _PROC = (
     *("cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "self", "stat", "uptime"),
     *("version", "sys/kernel/osrelease", "sys/kernel/random", "sys/kernel/pid_max"),
     *("sys/kernel/cap_last_cap", "sys/kernel/ngroups_max", "sys/vm/overcommit_memory"),
 )
 _DEVICES = ("full", "null", "random", "urandom", "zero")
-_INTERNET = (2, 10, 16)  # IPv4, IPv6, and the kernel's own for looking at interfaces
+_INTERNET = (2, 10, 16)  # IPv4, IPv6, and the kernel's family for inspecting interfaces
 
 
 @lru_cache(maxsize=1)
 def landlock_version() -> int:
-    """The version of this kernel's Landlock; 0 where there is none."""
+    """The version of this kernel's Landlock; 0 if it has none."""
     return landlock.version() if sys.platform == "linux" else 0
 
 
 def second_wall() -> str:
-    """What Landlock adds within bubblewrap here; empty if it adds nothing."""
+    """The protection that Landlock adds inside bubblewrap here; "" if none."""
     version = landlock_version()
     return f"Landlock (version {version}) for files" if version >= landlock.SINCE_MOVES else ""
 
 
 def no_wall_alone() -> str | None:
-    """None if Landlock can keep programs from files where bubblewrap does not work, else why not.
+    """None if Landlock can protect files if bubblewrap does not work, otherwise the reason.
 
-    Before version 3 every file of the user can be emptied; without a filter of system calls the
-    control socket can be reached."""
+    Before version 3, every file of the user could be truncated; without a filter of system calls,
+    the control socket is reachable.
+    """
     version = landlock_version()
     if version < landlock.SINCE_TRUNCATE:
         return f"Landlock is not there as a wall of its own (version {version}, 3 is needed)"
@@ -57,14 +60,14 @@ def no_wall_alone() -> str | None:
 
 
 class Interpreter(NamedTuple):
-    """A Python that can run in the sandbox, with what it has to see besides the system."""
+    """A Python that can run in the sandbox, with the files it needs beyond the system's."""
 
     python: str
     library: tuple[Path, ...] = ()
 
 
 def interpreters() -> Iterator[Interpreter]:
-    """Those that may be tried: the distribution's, then our own."""
+    """The candidates: the distribution's Python, then ours."""
     program = shutil.which("python3", path=SEARCH_PATH)
     if program is not None and any(Path(program).resolve().is_relative_to(top) for top in SYSTEM):
         yield Interpreter(program)
@@ -73,7 +76,7 @@ def interpreters() -> Iterator[Interpreter]:
 
 
 def words_within(inner: Interpreter, view: SandboxView) -> list[str]:
-    """What runs a program behind the second wall, in bubblewrap's view."""
+    """The command that runs a program behind the second wall, in bubblewrap's view."""
     grants = ["l=/", *_system(), "r=/proc", "d=/dev", "w=/tmp"]
     grants += [f"r={path}" for path in (*view.read, *view.read_only)]
     grants += [f"w={path}" for path in (*view.write, *view.empty)]
@@ -82,8 +85,9 @@ def words_within(inner: Interpreter, view: SandboxView) -> list[str]:
 
 
 class AloneWall:
-    """What runs a program behind Landlock alone. `environment` it needs, `descriptors` it is to
-    inherit."""
+    """The command that runs a program behind Landlock only. It needs `environment`, and inherits
+    `descriptors`.
+    """
 
     def __init__(self, view: SandboxView, folder: str, filtered: int) -> None:
         hidden = (*view.hidden, *view.read_only)
@@ -97,18 +101,19 @@ class AloneWall:
         least = str(landlock.SINCE_TRUNCATE)
         python = [sys.executable, "-I", "-S"]
         self.words = [*python, script, least, str(filtered), *grants, "--"]
-        # Git gives up where it may not read the system's configuration.
+        # Git fails if it may not read the system's configuration.
         self.environment = {"TMPDIR": folder, "GIT_CONFIG_NOSYSTEM": "1"}
         self.descriptors = (filtered,)
 
 
 @asynccontextmanager
 async def alone(view: SandboxView) -> AsyncIterator[AloneWall]:
-    """The wall without bubblewrap, with a folder for temporary files that vanishes.
+    """The wall without bubblewrap, with a folder for temporary files that is deleted at the end.
 
-    Other processes can be seen, but not looked into; of sockets there are those of the internet if
-    the view has a network, no local ones. What is read-only or hidden in a folder leaves its other
-    entries of this moment writable, and nothing can be made beside them."""
+    Other processes are visible, but not their memory. Internet sockets work if the view has a
+    network; local ones do not. If a folder contains something read-only or hidden, its other
+    current entries stay writable, but no new ones can be created there.
+    """
     families = () if view.network.mode == "none" else _INTERNET
     folder = tempfile.mkdtemp(prefix="nanobot-")
     try:
@@ -120,7 +125,7 @@ async def alone(view: SandboxView) -> AsyncIterator[AloneWall]:
 
 @contextmanager
 def readable(content: bytes | None) -> Iterator[int | None]:
-    """The number of an open file with that content."""
+    """The descriptor of an open file with that content."""
     if content is None:
         yield None
         return
@@ -135,7 +140,7 @@ def _system() -> list[str]:
 
 
 def _without(kind: str, top: Path, excepted: Sequence[Path]) -> Iterator[str]:
-    """Grants for all below a folder but what is excepted: rules can only add."""
+    """Grants for everything under a folder except some paths: rules can only add access."""
     if top in excepted:
         return
     if not any(path.is_relative_to(top) for path in excepted):

@@ -1,4 +1,4 @@
-"""Which hosts may be reached from a sandbox, and how a list of them is written."""
+"""The hosts that a sandbox may reach, and the syntax of host lists."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ PACKAGE_REGISTRIES = (
     *("objects.githubusercontent.com", "release-assets.githubusercontent.com"),
     *("gitlab.com", "codeberg.org", "bitbucket.org"),
 )
-"""What the entry `registries` of a list stands for."""
+"""The hosts that the entry `registries` means."""
 _WEB_PORTS = (80, 443)
 
 
 class NetworkAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program reaches of the network. none: nothing; hosts: over HTTP(S) those in `hosts`,
-    through a proxy, as long as `open` says so before each connection, and `may_send` before each
-    piece that goes out; all: whatever this machine reaches, with the services on it."""
+    """A program's network access. none: nothing. hosts: over HTTP(S) the hosts in `hosts`, through
+    a proxy, while `open` allows it before each connection and `may_send` before each chunk sent.
+    all: whatever this machine reaches, including its own services.
+    """
 
     mode: Literal["none", "hosts", "all"] = "none"
     hosts: tuple[str, ...] = ()
@@ -45,11 +46,12 @@ NO_NETWORK = NetworkAccess()
 
 
 class HostList:
-    """Hosts as a configuration lists them: `example.org`, `*.example.org` (all below it), with
-    `:PORT` if it is not 80 or 443, `registries` for PACKAGE_REGISTRIES, `*` for every host."""
+    """Hosts in configuration syntax: `example.org`, `*.example.org` (all subdomains), with `:PORT`
+    if it is not 80 or 443, `registries` for PACKAGE_REGISTRIES, `*` for every host.
+    """
 
     def __init__(self, entries: Iterable[str]) -> None:
-        """Raises ValueError for what is no entry."""
+        """Raises ValueError for an invalid entry."""
         self._exact: set[tuple[str, int]] = set()
         self._below: set[tuple[str, int]] = set()
         for entry in entries:
@@ -57,7 +59,7 @@ class HostList:
                 self._add(each)
 
     def allows(self, host: str, port: int) -> bool:
-        """Whether a host, by its name or address, may be reached at that port."""
+        """Whether a host, given by name or address, may be reached at that port."""
         name = host.lower().rstrip(".")
         labels = name.split(".")
         return (name, port) in self._exact or any(
@@ -75,7 +77,7 @@ class HostList:
 
 
 def is_entry(text: str) -> bool:
-    """Whether a text may stand in a HostList."""
+    """Whether a text is a valid entry of a HostList."""
     try:
         HostList([text])
     except ValueError:

@@ -1,15 +1,15 @@
-"""Becomes the program in its arguments, with no more of the file system than they name.
+"""Becomes the program in its arguments, with access only to the paths that they name.
 
-Run by its path, with nothing but Python's own library, by whatever Python there is:
+It is run by its path, by any available Python, with only the standard library:
 
     python -I -S landlock.py LEAST FILTER r=PATH w=PATH d=PATH ... -- PROGRAM ...
 
-The kernel's Landlock keeps the program, and all that it starts, from every file that is not below
-a PATH: l is listed, r read and run, w written too, d a device. Abstract unix sockets and signals
-reach nobody outside, where the kernel knows that. LEAST is the version of Landlock without which
-the program does not start (0: then it starts without). FILTER is the number of an open file with a
-filter of system calls, or "-". What is not there grants nothing. Exits with 125 and one line on its
-standard error if it cannot be done.
+The kernel's Landlock denies the program, and everything it starts, every file that is not under a
+PATH: l means list, r read and run, w also write, d a device. If the kernel supports it, abstract
+unix sockets and signals cannot reach processes outside. LEAST is the minimum version of Landlock,
+without which the program does not start (0: it starts without Landlock). FILTER is the descriptor
+of an open file with a system call filter, or "-". Paths that do not exist grant nothing. Exits with
+125 and one line on standard error if it fails.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _GRANTED = {"l": _LIST, "r": _READING, "w": _WRITING, "d": _WRITING | _CONTROL}
 _OF_FILES = _EXECUTE | _READ | _WRITE | _TRUNCATE | _CONTROL
 _SINCE_SCOPES, _SINCE_NETWORK, SINCE_MOVES = 6, 4, 2
 SINCE_TRUNCATE = 3
-"""Before these versions files can be moved nowhere, and emptied everywhere."""
+"""Before version 2 files cannot be moved to other folders; before 3 all can be truncated."""
 
 
 def version() -> int:
-    """The version of the kernel's Landlock; 0 where there is none."""
+    """The version of the kernel's Landlock; 0 if it has none."""
     try:
         return max(int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)), 0)
     except (AttributeError, OSError):
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> None:
 
 
 def handled_by(abi: int) -> int:
-    """The rights that a version of Landlock knows, and so can refuse."""
+    """The rights that a version of Landlock knows and can therefore deny."""
     rights = 0
     for since, more in _HANDLED.items():
         rights |= more if since <= abi else 0
@@ -106,7 +106,7 @@ def _grant(c: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
 
 
 def _filter(c: ctypes.CDLL, descriptor: int) -> None:
-    """The filter holds from here on, for this program and the one that it becomes."""
+    """Install the filter, for this program and the one that it becomes."""
     with os.fdopen(descriptor, "rb") as file:
         content = ctypes.create_string_buffer(file.read())
     pointer = ctypes.addressof(content)

@@ -1,13 +1,13 @@
-"""Becomes the program in its arguments, in a network of its own.
+"""Becomes the program in its arguments, in a separate network namespace.
 
-Run by its path, with nothing but Python's own library:
+It is run by its path, with only the standard library:
 
     python -I -S launcher.py SOCKET PORT PROGRAM ...
 
-The process leaves the network of the machine, its abstract sockets included, for a new one with
-loopback alone. There it listens on PORT, and hands the listening socket back through SOCKET, the
-number of a unix socket: whoever has it answers from outside. Exits with 125 and one line on its
-standard error if it cannot be done.
+The process leaves the machine's network, including abstract sockets, for a new one that has only
+loopback. It listens there on PORT and passes the listening socket out through SOCKET, the
+descriptor of a unix socket: the receiver answers connections from outside. Exits with 125 and one
+line on standard error if it fails.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _leave_network(c: ctypes.CDLL) -> None:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    elif c.unshare(_NEW_NETWORK) != 0:  # where users have no namespaces, root has
+    elif c.unshare(_NEW_NETWORK) != 0:  # root can do this even if users have no namespaces
         error = ctypes.get_errno()
         raise OSError(error, f"no network of its own: {os.strerror(error)}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

@@ -1,4 +1,4 @@
-"""What a program needs of the machine to start at all: its installation, wherever that is."""
+"""The files that a program needs to start: its installation, wherever it is."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from itertools import chain, islice
 from pathlib import Path
 
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")))
-# Of an installation; what lies beside them (share, etc, var) may be somebody's data.
+# Parts of an installation; other folders next to them (share, etc, var) may contain personal data.
 _PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "pyvenv.cfg")
-# What marks the folder of a project, whose parts load one another.
+# Marks the folder of a project, whose parts load one another.
 _PROJECT = ("package.json", "node_modules", "pyproject.toml", "pyvenv.cfg")
 NODE_MODULES = "node_modules"
-"""The folder of Node's packages: each loads those in any such folder above it."""
+"""Node's package folder: a package loads others from any such folder above it."""
 _MOST_PARENTS = 4
 _MOST_PACKAGES = 5_000
 _MOST_LINKS = 16
@@ -22,8 +22,9 @@ _HEAD_BYTES = 256
 
 
 def own_files(program: Path, guarded: Collection[Path]) -> list[Path]:
-    """The files and folders of a program, that of the interpreter in its first line, and of all
-    that links lead to. Never a folder that holds one of `guarded`."""
+    """The files and folders of a program, of the interpreter in its first line, and of all link
+    targets. Never a folder that contains one of `guarded`.
+    """
     paths = dict[Path, None]()
     waiting, visited = [program], set[Path]()
     while waiting and len(visited) < _MOST_LINKS:
@@ -40,7 +41,7 @@ def own_files(program: Path, guarded: Collection[Path]) -> list[Path]:
 
 
 def project_of(script: Path, guarded: Collection[Path]) -> Path:
-    """The folder of the project that a script belongs to, or the script alone."""
+    """The project folder of a script, or only the script."""
     if (modules := _modules_of(script, guarded)) is not None:
         return modules
     folder = script.parent
@@ -53,14 +54,15 @@ def project_of(script: Path, guarded: Collection[Path]) -> Path:
 
 
 def projects_of(script: Path, guarded: Collection[Path]) -> list[Path]:
-    """The folder of `project_of`, and the packages elsewhere that are linked into it."""
+    """The folder from `project_of`, and packages linked into it from other places."""
     project = project_of(script, guarded)
     return [project, *_linked(project, guarded)]
 
 
 def _modules_of(script: Path, guarded: Collection[Path]) -> Path | None:
-    """The folder around the outermost `node_modules` that the script may load from; that folder
-    alone if others of somebody's are beside it. None if there is none."""
+    """The folder around the outermost `node_modules` that the script may load from; only
+    `node_modules` itself if personal files are next to it. None if there is no such folder.
+    """
     around = [parent for parent in script.parents if (parent / NODE_MODULES).is_dir()]
     around = [parent for parent in around if not any(map(parent.is_relative_to, _SYSTEM))]
     for parent in reversed(around):
@@ -103,7 +105,7 @@ def _interpreter(step: Path) -> Iterator[Path]:
 
 
 def _base_python(step: Path) -> Iterator[Path]:
-    """The Python that a virtual environment was made from, where it is no link."""
+    """The Python that a virtual environment was made from, if it is not a link."""
     with suppress(OSError, UnicodeDecodeError):
         for line in (step.parent.parent / "pyvenv.cfg").read_text("utf-8").splitlines():
             key, _, value = line.partition("=")

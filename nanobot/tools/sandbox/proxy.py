@@ -1,7 +1,7 @@
-"""The way out of a sandbox: a proxy for HTTP(S) that reaches the hosts on a list and no others.
+"""A sandbox's access to the network: an HTTP(S) proxy that connects only to the hosts on a list.
 
-It answers on a socket that listens in the network of the sandbox. Names are resolved here, each
-address is judged as those of the web tools are, and the connection goes to what was judged.
+It answers on a socket that listens in the sandbox's network. Names are resolved here, each address
+is checked like those of the web tools, and the connection goes to the checked address.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nanobot.tools.sandbox.proxy_request import (
 from nanobot.tools.web.addresses import Addresses
 
 PORT = 3128
-"""Where it listens, on the sandbox's own loopback."""
+"""Its port on the sandbox's loopback."""
 MAX_CONNECTIONS = 256
 HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 15.0
@@ -35,7 +35,9 @@ _REASONS = {400: "Bad Request", 403: "Forbidden", 431: "Request Header Fields To
 
 
 def proxy_environment() -> dict[str, str]:
-    """What tells programs in the sandbox of it. Their own services stay reachable without."""
+    """The environment that tells programs in the sandbox about the proxy. Their own local services
+    stay reachable directly.
+    """
     way = f"http://127.0.0.1:{PORT}"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     here = "localhost,127.0.0.1,::1"
@@ -47,8 +49,9 @@ def proxy_environment() -> dict[str, str]:
 
 
 class EgressProxy:
-    """One sandbox's way out. `refused` are the hosts it was asked for and did not let through, as
-    entries of a list; at most 20 of them."""
+    """One sandbox's proxy. `refused`: the hosts to which it denied access, as entries of a list; at
+    most 20.
+    """
 
     def __init__(self, network: NetworkAccess, addresses: Addresses) -> None:
         self.refused: list[str] = []
@@ -61,7 +64,9 @@ class EgressProxy:
 
     @asynccontextmanager
     async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
-        """It answers on that socket within, which is closed at the end with every connection."""
+        """Serve on that socket within this context; at the end the socket and every connection are
+        closed.
+        """
         server = await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)
         try:
             yield
@@ -83,7 +88,7 @@ class EgressProxy:
             with boundary("the proxy of a sandbox"), suppress(OSError):
                 await self._serve(reader, writer)
         except asyncio.CancelledError:
-            pass  # nobody waits for this task
+            pass  # nothing awaits this task
         finally:
             self._tasks.discard(task)
             writer.transport.abort()
@@ -114,20 +119,21 @@ class EgressProxy:
                 sending = tasks.create_task(_pump(reader, back, self._may_send), name="proxy: out")
                 await _pump(there, writer)
                 await _finish(writer)
-                sending.cancel()  # what the client still sends interests nobody
+                sending.cancel()  # the client's remaining data does not matter
         except* OSError:
-            pass  # both ends see it
+            pass  # both ends notice it
         finally:
             back.transport.abort()
 
     async def _request(self, reader: StreamReader) -> ProxyRequest | None:
-        """What the client asks for; None if it says nothing. Raises ProxyRefusal."""
+        """The client's request; None if it sends nothing. Raises ProxyRefusal."""
         try:
             async with asyncio.timeout(HEAD_SECONDS):
                 first = await reader.read(1)
                 if not first:
                     return None
-                if not first.isalpha():  # SOCKS, TLS: they would wait for an answer in kind
+                # SOCKS, TLS: they would wait for a reply in their own protocol
+                if not first.isalpha():
                     raise ProxyRefusal(400, "the request is not HTTP")
                 head = first + await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
@@ -139,7 +145,7 @@ class EgressProxy:
         return parse_request(head, self._addresses)
 
     async def _connect(self, request: ProxyRequest) -> tuple[StreamReader, StreamWriter]:
-        """A connection to where it is allowed to go. Raises ProxyRefusal."""
+        """A connection to an allowed destination. Raises ProxyRefusal."""
         host, port = request.host, request.port
         if not self._hosts.allows(host, port):
             entry = entry_of(host, port)
@@ -171,7 +177,9 @@ class EgressProxy:
 async def _pump(
     source: StreamReader, target: StreamWriter, may_send: Callable[[], bool] | None = None
 ) -> None:
-    """Copy until the source ends, then say so to the target. Raises OSError if it may not."""
+    """Copy until the source ends, then close the target for writing. Raises OSError if sending is
+    denied.
+    """
     while piece := await source.read(_PIECE):
         if may_send is not None and not may_send():
             raise ConnectionAbortedError
@@ -182,7 +190,7 @@ async def _pump(
 
 
 async def _finish(writer: StreamWriter) -> None:
-    """Have all that was written on its way, but wait for nobody who does not read."""
+    """Send the remaining data, but do not wait for a peer that does not read."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(HEAD_SECONDS):
             writer.close()

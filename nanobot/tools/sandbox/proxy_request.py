@@ -1,4 +1,4 @@
-"""What a client asks a proxy for: read strictly, and written anew for the host it is for."""
+"""A client's request to a proxy: parsed strictly, and rewritten for the destination host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_HEADERS = 100
 _METHOD = pattern(r"[A-Z][A-Z-]{0,30}")
 _HEADER = pattern(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
 _ASCII = pattern(r"[\x21-\x7e]+")
-# They are between a client and its proxy. The connection is closed after one answer.
+# Headers between a client and its proxy. The connection is closed after one answer.
 _HOP_BY_HOP = frozenset(
     {"connection", "host", "keep-alive", "proxy-authenticate", "proxy-authorization"}
     | {"proxy-connection", "te", "trailer", "upgrade"}
@@ -24,7 +24,7 @@ _HOP_BY_HOP = frozenset(
 
 
 class ProxyRefusal(Exception):
-    """What a client is told instead: a status of HTTP, and why."""
+    """The error reply to a client: an HTTP status and a reason."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -32,8 +32,9 @@ class ProxyRefusal(Exception):
 
 
 class ProxyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a client wants to go. `head` is what the server there gets first; empty for a tunnel,
-    whose bytes are the client's own."""
+    """The destination of a client. `head` is the first data for the server; empty for a tunnel,
+    whose bytes are all the client's.
+    """
 
     host: str
     port: int
@@ -46,8 +47,9 @@ class ProxyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_request(head: bytes, addresses: Addresses) -> ProxyRequest:
-    """The request at the beginning of a connection, all up to the empty line. The host is one that
-    may be named at all. Raises ProxyRefusal."""
+    """The request at the beginning of a connection, up to the empty line. The host has a
+    permissible name. Raises ProxyRefusal.
+    """
     lines = _decoded(head).split("\r\n")
     method, target, version = _request_line(lines[0])
     headers = _headers([line for line in lines[1:] if line])

@@ -1,4 +1,6 @@
-"""Commands in bubblewrap: the workspace writable, the system read-only, everything else away."""
+"""Commands in bubblewrap: the workspace is writable, the system read-only, everything else
+invisible.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,21 @@ from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.sandbox.view import SEARCH_PATH, SandboxView
 from nanobot.tools.shell.capture import Capture, kill
 
-# Of the caller's environment only these may be seen inside; all others may be keys.
+# Only these environment variables of the caller are visible inside; all others may contain keys.
 _ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "TZ"})
-# Where programs that were installed for the user are, below HOME.
+# Where programs installed for the user are, under HOME.
 _PROGRAMS = (".local/bin", ".cargo/bin", "go/bin")
 _LIBRARIES = (".local/lib",)
 
 Walls = Literal["all", "files", "none"]
-"""Around a command: bubblewrap's, those that Landlock makes alone, or none."""
+"""The walls around a command: bubblewrap, only Landlock, or none."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended. `output` is stdout and stderr in order, without `dropped` bytes in
-    the middle. `exit_code` is None if it was killed for `timed_out` or `flooded`. `refused` are the
-    hosts it was not let through to, as entries of a HostList."""
+    """The result of a command. `output` is stdout and stderr in order, without `dropped` bytes in
+    the middle. `exit_code` is None if it was killed because it `timed_out` or `flooded`. `refused`:
+    the hosts to which it was denied access, as entries of a HostList.
+    """
 
     output: str
     dropped: int
@@ -44,18 +47,18 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sandbox:
-    """Runs commands so that they see the workspace, a read-only system, and nothing of the user.
+    """Runs commands that see the workspace, a read-only system, and none of the user's other files.
 
-    Inside there are no environment variables but a fixed few, no other processes, no capabilities,
-    and nothing of what `walls` hide, even where the workspace contains it. `home` is their HOME, a
-    folder that trusted commands share (see `fitting`); None: each has an empty one. `protected` are
-    names in the workspace that only they may write. When `run` ends, for whatever reason,
-    everything the command had started is killed.
+    Inside there are only a few fixed environment variables, no other processes, no capabilities,
+    and nothing that `walls` hide, even inside the workspace. `home` is their HOME, a folder shared
+    by trusted commands (see `fitting`); None: each gets an empty one. `protected` are workspace
+    names that only trusted commands may write. When `run` ends, for any reason, everything the
+    command started is killed.
 
-    `behind` other walls it is for commands that a person agreed to. Behind `files` Landlock keeps
-    them from everything but the same files, from local sockets, and from the network if they have
-    none; behind `none`, limits and a clean environment hold, nothing else is kept from them. What
-    leaves the process group survives both where there are no control groups.
+    With weaker walls (see `behind`), it is for commands that a person approved. With `files`,
+    Landlock limits them to the same files, and denies local sockets and, if they have no network,
+    the network. With `none`, only the limits and the clean environment apply. If there are no
+    control groups, processes that leave the process group survive in both cases.
     """
 
     def __init__(
@@ -81,25 +84,27 @@ class Sandbox:
 
     @property
     def is_bare(self) -> bool:
-        """Whether bubblewrap's walls are missing."""
+        """Whether it runs without bubblewrap."""
         return self._standing != "all"
 
     def behind(self, walls: Walls) -> Sandbox:
-        """The same with these walls; where there is no wall for files alone, with none."""
+        """The same sandbox with these walls; if `files` is not available, with none."""
         return self._like(standing="none" if walls == "files" and no_wall_alone() else walls)
 
     def shared(self) -> Sandbox:
-        """The same where others than the owner read: what is `apart` is hidden too."""
+        """The same sandbox for chats with other readers than the owner: `apart` is hidden too."""
         return self._like(shared=True)
 
     def guarded(self) -> Sandbox:
-        """The same for a call that others may be behind: what is `protected` is read-only, and of
-        HOME there are only the programs that were installed there."""
+        """The same sandbox for calls that others may have caused: `protected` is read-only, and of
+        HOME only the installed programs are visible.
+        """
         return self._like(guarded=True)
 
     def fitting(self, *, private: bool, trusted: bool) -> Sandbox:
-        """The same for a call that only an owner reads (`private`), and that nobody else can be
-        behind (`trusted`)."""
+        """The sandbox for a call whose result only an owner reads (`private`), and that nobody else
+        can have caused (`trusted`).
+        """
         sandbox = self if private else self.shared()
         return sandbox if trusted else sandbox.guarded()
 
@@ -109,7 +114,7 @@ class Sandbox:
         return other
 
     async def probe(self, network: NetworkAccess) -> str | None:
-        """None if commands can be run, else why not, in one line. Tried once, then remembered."""
+        """None if commands can be run, else the reason in one line. Tested once, then cached."""
         return await self._walls.probe(network)
 
     async def run(
@@ -151,8 +156,10 @@ class Sandbox:
     async def running(
         self, command: str, workspace: Path, *, network: NetworkAccess, stdin: int = PIPE
     ) -> AsyncIterator[SandboxProcess]:
-        """A command at work within, its output piped; at the end it is killed with all it started.
-        Raises ToolError if it cannot be started, and ConfigError if the workspace is hidden."""
+        """A running command for the duration of the context, its output piped; at the end it is
+        killed with everything it started. Raises ToolError if it cannot be started, and ConfigError
+        if the workspace is hidden.
+        """
         workspace = workspace.resolve()  # noqa: ASYNC240 - a look at a few links
         if workspace in self._walls.hidden:
             raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
@@ -227,9 +234,10 @@ class Sandbox:
 
 
 def protected_paths(workspace: Path, names: Sequence[str]) -> tuple[Path, ...]:
-    """What is to be read-only in a workspace: what has those names, and what links in it lead to.
-    What is not there yet is made, empty: only what is there can be kept from being written. Raises
-    ToolDenied for a name that is a link."""
+    """The paths in a workspace to make read-only: entries with these names, and the targets of
+    links in them. Missing entries are created empty, because only existing ones can be
+    write-protected. Raises ToolDenied for a name that is a link.
+    """
     return tuple(_protected(workspace, names))
 
 

@@ -1,9 +1,8 @@
-"""The system calls that no program in a sandbox may make, as a filter for the kernel.
+"""The system calls denied to programs in a sandbox, as a filter for the kernel.
 
-They are those that look into other processes, change what is mounted, make new namespaces (in which
-a process has capabilities again), load code into the kernel, or reach parts of it that are rarely
-used and often broken. Most fail with EPERM; what a program may try first and do without fails with
-ENOSYS.
+Denied are calls that inspect other processes, change mounts, create namespaces (in which a process
+regains capabilities), load code into the kernel, or reach parts of it that are rarely used and
+often vulnerable. Most fail with EPERM; calls for which programs have a fallback fail with ENOSYS.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-# Numbers on x86_64, and on those that have the kernel's common table (-1: not there).
+# Numbers on x86_64, and on machines with the kernel's common table (-1: does not exist).
 _BLOCKED: Mapping[str, tuple[int, int]] = {
     "acct": (163, 89),
     "add_key": (248, 217),
@@ -73,17 +72,17 @@ _BLOCKED: Mapping[str, tuple[int, int]] = {
     "vhangup": (153, 58),
 }
 _CLONE, _SOCKET, _IOCTL = (56, 220), (41, 198), (16, 29)
-# Its flags lie in memory, which a filter cannot read; whoever gets ENOSYS takes clone.
+# Its flags are in memory, which a filter cannot read; programs that get ENOSYS fall back to clone.
 _CLONE3 = 435
 # CLONE_NEW: mounts, control groups, host name, IPC, users, processes, network.
 _NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x7000_0000
-# Both put characters into a terminal as if somebody had typed them.
+# Both insert characters into a terminal as if they had been typed.
 _TYPING = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 FAMILIES = (1, 2, 10, 16)
-"""Local, IPv4, IPv6, and the kernel's own for looking at interfaces."""
+"""Local, IPv4, IPv6, and the kernel's family for inspecting interfaces."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets of what a filter is given
+_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in a filter's input
 _ALLOW, _ERROR = 0x7FFF_0000, 0x0005_0000
 _X32 = 0x4000_0000
 
@@ -101,7 +100,7 @@ _ARCHITECTURES: Mapping[str, _Architecture] = {
 
 
 class Instruction(msgspec.Struct, frozen=True):
-    """One instruction of a filter; `then` and `otherwise` are how many to skip."""
+    """One instruction of a filter; `then` and `otherwise` are how many instructions to skip."""
 
     code: int
     value: int
@@ -109,14 +108,15 @@ class Instruction(msgspec.Struct, frozen=True):
     otherwise: int = 0
 
     def packed(self) -> bytes:
-        """As the kernel reads it."""
+        """The kernel's binary form."""
         return struct.pack("=HBBI", self.code, self.then, self.otherwise, self.value)
 
 
 @lru_cache(maxsize=8)
 def system_call_filter(machine: str = "", families: tuple[int, ...] = FAMILIES) -> bytes | None:
-    """The filter for a machine (as `uname -m` names it; empty: this one), None if its numbers are
-    not known here. Sockets are of these families, those of `socketpair` always."""
+    """The filter for a machine (named like `uname -m`; "": this one), None if its system call
+    numbers are not known here. Only sockets of these families are allowed; `socketpair` always is.
+    """
     architecture = _ARCHITECTURES.get(machine or platform.machine())
     if architecture is None:
         return None
@@ -124,14 +124,14 @@ def system_call_filter(machine: str = "", families: tuple[int, ...] = FAMILIES) 
 
 
 def blocked_calls() -> tuple[str, ...]:
-    """The names of the calls that always fail."""
+    """The names of the calls that are always denied."""
     return (*_BLOCKED, "clone3")
 
 
 def _filter(architecture: _Architecture, families: Sequence[int]) -> Iterable[Instruction]:
     column = architecture.column
     yield Instruction(_LOAD, _MACHINE)
-    # A program for another machine (32 bits) has other numbers: it makes no calls at all.
+    # A program for another architecture (32 bits) uses other numbers: all its calls are denied.
     yield Instruction(_EQUAL, architecture.audit, 1, 0)
     yield _fail(ENOSYS)
     yield Instruction(_LOAD, _NUMBER)
@@ -164,7 +164,7 @@ def _fail(error: int) -> Instruction:
 
 
 def _when(number: int, body: list[Instruction]) -> Iterable[Instruction]:
-    """The body, which returns, for that call; for all others what follows."""
+    """Run the body, which returns, for that call; for all others continue after it."""
     yield Instruction(_EQUAL, number, 0, len(body))
     yield from body
 

@@ -1,4 +1,4 @@
-"""What a program within walls sees of the machine, and how much of it it may use."""
+"""The part of the machine that a sandboxed program sees, and its limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""Folders at the top that belong to the system; links into /usr on most machines."""
+"""System folders at the root; on most machines links into /usr."""
 SYSTEM = (Path("/usr"), *(Path("/", name) for name in MERGED))
 ETC = (
     "alternatives",
@@ -28,15 +28,16 @@ ETC = (
     "ssl/certs",
     "ssl/openssl.cnf",
 )
-"""What programs need of /etc; the rest may be secret."""
+"""The parts of /etc that programs need; the rest may be secret."""
 
 
 class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one program may use. Memory and file size in KiB.
+    """Limits for one program. Memory and file size in KiB.
 
-    A process has at most `memory_kib` for itself (address space would refuse runtimes that reserve
-    much and use little: Node, Java), and its user at most `processes`, which does not bind root.
-    Where there is a control group, both hold for the program with all it starts, root's too.
+    A process may use at most `memory_kib` of private memory (a limit on address space would break
+    runtimes that reserve much and use little: Node, Java), and its user may have at most
+    `processes`, which does not apply to root. With a control group, both limits apply to the
+    program and everything it starts, also for root.
     """
 
     memory_kib: int = 4 * 1024 * 1024
@@ -45,8 +46,8 @@ class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     output_bytes: int = 32 * 1024 * 1024
 
     def shell(self, words: Sequence[str]) -> list[str]:
-        """The words, run by a shell that has lowered its own limits for good."""
-        # Failing means that a lower limit holds already. Files count in blocks of 512 bytes;
+        """The command, run by a shell that has permanently lowered its own limits."""
+        # A failure means that a lower limit is already set. Files count in blocks of 512 bytes;
         # processes are -p for dash and busybox, -u for bash.
         line = (
             f"{{ ulimit -c 0; ulimit -d {self.memory_kib}; ulimit -f {self.file_kib * 2}; "
@@ -57,10 +58,12 @@ class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SandboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program sees: `folder`, where it starts and may write, what it may `read` and `write`
-    besides, at the same places as outside, and the system. `empty` are folders of its own that
-    vanish with it, `home` is its HOME. `read_only` holds within what may be written, `hidden` is
-    not there. The environment is `environment` and nothing else."""
+    """The files and variables that a program sees: `folder`, in which it starts and may write, the
+    additional paths that it may `read` and `write`, at the same places as outside, and the system.
+    `empty` are private folders that are deleted with it, `home` is its HOME. `read_only` paths are
+    write-protected inside writable ones; `hidden` paths do not exist for it. The environment is
+    exactly `environment`.
+    """
 
     folder: Path | None = None
     home: Path

@@ -1,4 +1,4 @@
-"""The hosts that commands of a conversation may reach because somebody allowed it for good."""
+"""The hosts that a conversation's commands may always reach because a person allowed it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class _Command(msgspec.Struct):
 
 
 class AllowedHosts:
-    """Read from the rules that "Always here" leaves: whoever allows a command for good allows the
-    hosts that it names, until the rule is forgotten."""
+    """Read from the rules created by "Always here": a person who always allows a command also
+    allows the hosts it names, until the rule is removed.
+    """
 
     def __init__(self, rules: Callable[[], Awaitable[Sequence[RuleView]]]) -> None:
         self._rules = rules
 
     async def allowed_hosts(self, session_key: str) -> list[str]:
-        """Those of a conversation, as entries of a HostList."""
+        """The hosts allowed in a conversation, as entries of a HostList."""
         from nanobot.tools.shell.network import named_hosts  # noqa: PLC0415 - with the first command
 
         hosts: list[str] = []

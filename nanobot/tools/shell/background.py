@@ -1,8 +1,8 @@
-"""Commands that go on while the conversation does: started by exec, read and fed by `process`, and
-reported to their session when they end.
+"""Background commands: started by exec, read and controlled by `process`, and reported to their
+session when they end.
 
-A command belongs to this process and dies with it. Which were running is kept in the store, so that
-the next start says once that they are lost.
+A command belongs to this process and dies with it. The store records which commands were running,
+so that the next start reports once that they were lost.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TAINTED = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry 
 
 
 class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command in the background, and for whom it runs."""
+    """A background command, and the conversation for which it runs."""
 
     id: int
     session_key: str
@@ -67,28 +67,29 @@ class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackgroundRecords(Protocol):
-    """Which commands are running, so that a crash does not hide that they were."""
+    """Records the running commands, so that they are known after a crash."""
 
     async def started(self, command: StartedCommand) -> int:
-        """Keep it; returns its id."""
+        """Record it; returns its id."""
         ...
 
     async def ended(self, identity: int) -> None:
-        """It ended, and its session was told."""
+        """The command ended and its session was told."""
         ...
 
     async def beat(self) -> None:
-        """This process is alive, and so are its commands."""
+        """Heartbeat: this process and its commands are alive."""
         ...
 
     async def lost(self, silent_for: float) -> list[StartedCommand]:
-        """Commands whose process is gone: of another life of this home, or of one that has not
-        beaten for so many seconds."""
+        """Commands whose process is gone: from an earlier start of this home, or without a
+        heartbeat for this many seconds.
+        """
         ...
 
 
 class _Command:
-    """One of them, from its start until it is forgotten."""
+    """One command, from its start until it is dropped."""
 
     def __init__(
         self,
@@ -120,8 +121,9 @@ class _Command:
 
 
 class BackgroundCommands:
-    """The background commands of one gateway. `serving()` is their life: at its end they are
-    killed, and told as lost at the next start."""
+    """The background commands of one gateway. `serving()` is their lifetime: at its end they are
+    killed, and reported as lost at the next start.
+    """
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class BackgroundCommands:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Commands may be started within."""
+        """Commands can be started within this context."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             name = "background commands: beat"
@@ -162,17 +164,19 @@ class BackgroundCommands:
     async def start(
         self, command: str, context: CallContext, *, network: NetworkAccess, walls: Walls
     ) -> int:
-        """Start a command; returns its id. Raises ToolError when too many run already, or it cannot
-        be started.
+        """Start a command; returns its id. Raises ToolError if too many are running, or if it
+        cannot be started.
 
-        It outlives the circumstances that it was started in, so it writes nothing that steers the
-        assistant, whoever started it, and what was begun without content from outside reaches
-        nobody once the conversation has seen some."""
+        The command may run longer than the conditions it was started under remain true. It
+        therefore cannot write files that steer the assistant, whoever started it; and if it was
+        started without untrusted content, its network access ends once the conversation has seen
+        some.
+        """
         if self._tasks is None:
             raise ToolError("nothing can run in the background here: the gateway is not serving")
         with self._place(context.session_key):
             row = await self._begun(command, context, network, walls)
-            # Nobody has awaited anything since it saw that the gateway serves.
+            # Nothing was awaited since it saw that the gateway serves.
             self._commands[row.started.id] = row
         self._tasks.create_task(self._follow(row), name=_key(row.started))
         self._forget_old()
@@ -180,7 +184,9 @@ class BackgroundCommands:
 
     @contextmanager
     def _place(self, session_key: str) -> Iterator[None]:
-        """One that begins within counts as running. Raises ToolError when too many do."""
+        """Reserve a place for a command that starts within this context. Raises ToolError if there
+        are too many.
+        """
         taken = [*(other.started.session_key for other in self._running()), *self._beginning]
         of_session = taken.count(session_key)
         if len(taken) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
@@ -197,8 +203,10 @@ class BackgroundCommands:
     async def _begun(
         self, command: str, context: CallContext, network: NetworkAccess, walls: Walls
     ) -> _Command:
-        """A command at work, which the caller has to follow. Raises ToolError if it cannot be
-        started or the gateway ends meanwhile: then it is killed, and not told as lost later."""
+        """A running command, which the caller has to follow. Raises ToolError if it cannot be
+        started or the gateway ends in the meantime; the command is then killed and not reported as
+        lost later.
+        """
         started = StartedCommand(
             id=0,
             session_key=context.session_key,
@@ -216,7 +224,7 @@ class BackgroundCommands:
         async with AsyncExitStack() as failed:
             failed.push_async_callback(self._records.ended, identity)
             end = await failed.enter_async_context(AsyncExitStack())
-            # Before it begins: what it has written by then would be nobody's.
+            # Before it begins: otherwise files it has already written would have no label.
             watch = await end.enter_async_context(
                 self._files.command(
                     _key(started),
@@ -238,7 +246,7 @@ class BackgroundCommands:
                 raise ToolError(
                     "the gateway ends: the command was killed, and may have done part of its work"
                 )
-            failed.pop_all()  # whoever follows it closes `end`
+            failed.pop_all()  # the follower closes `end`
         return _Command(started, program, end, watch, online=online)
 
     def _untainted(self, session_key: str) -> Callable[[], Awaitable[bool]]:
@@ -254,14 +262,14 @@ class BackgroundCommands:
         return command is not None and command.online and command.started.session_key == session_key
 
     def has_outside(self, identity: int, session_key: str) -> bool:
-        """Whether what a command of the session prints may be from outside."""
+        """Whether the output of a session's commands may be untrusted."""
         command = self._commands.get(identity)
         if command is None or command.started.session_key != session_key:
             return False
         return command.online or command.watch.read_marked()
 
     def lines(self, session_key: str) -> list[str]:
-        """The commands of a session with their states, the oldest first."""
+        """The commands of a session with their states, oldest first."""
         return [
             f"#{command.started.id} {command.state}: {command.started.command}"
             for command in self._commands.values()
@@ -269,8 +277,9 @@ class BackgroundCommands:
         ]
 
     async def output(self, identity: int, session_key: str, wait: float) -> str:
-        """What a command has printed (both ends of it), after at most `wait` seconds for its end.
-        Raises ToolError."""
+        """A command's output (both ends of it), after waiting at most `wait` seconds for its end.
+        Raises ToolError.
+        """
         command = self._of(identity, session_key)
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
@@ -281,8 +290,7 @@ class BackgroundCommands:
         return f"{text or '(no output)'}\n[#{identity} {command.state}; {news} new bytes]"
 
     async def feed(self, identity: int, session_key: str, text: str, *, end: bool) -> None:
-        """Write to a command's standard input, and close it if that was the `end`. Raises
-        ToolError."""
+        """Write to a command's standard input; `end` closes it. Raises ToolError."""
         command = self._of(identity, session_key)
         stdin = command.process.stdin
         if command.done.is_set() or stdin is None or stdin.is_closing():
@@ -335,7 +343,7 @@ class BackgroundCommands:
                     await command.capture.kill()
         command.done.set()
         if self._tasks is None:
-            return  # the gateway ends: the next start tells of it
+            return  # the gateway ends: the next start reports it
         output = shorten(
             clean(command.capture.text()), _TAIL_CHARS, "Read the rest with `process`."
         )
@@ -347,8 +355,9 @@ class BackgroundCommands:
             await self._tell(command.started, text, tainted=True)
 
     async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
-        """Publish how it ended, until the store takes it; the same end is never told twice.
-        `tainted`: what it wrote is in the text."""
+        """Publish the command's end, retrying until the store accepts it; the same end is never
+        published twice. `tainted`: the text contains its output.
+        """
         message = InboundMessage(
             address=command.address,
             message_id=f"command:{command.id}",
@@ -371,7 +380,7 @@ class BackgroundCommands:
                 return
 
     async def _beat(self) -> None:
-        """Say that this process lives, and of which commands the process does not."""
+        """Record that this process is alive, and report commands whose process is not."""
         while True:
             with boundary("background commands"):
                 for command in await self._records.lost(_LOST_AFTER_SECONDS):
@@ -389,9 +398,10 @@ def _key(command: StartedCommand) -> str:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether it may be what feeds a command that was started before. What commands in the
-    background print themselves is not: to look how one is going, or the end of one, must not stop
-    another."""
+    """Whether a call could feed untrusted content to a command that was started before. The output
+    of background commands does not count: checking on one, or the end of one, must not stop
+    another.
+    """
     body = entry.body
     if isinstance(body, ToolResultEntry) and body.name == "process":
         return False

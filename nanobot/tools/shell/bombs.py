@@ -1,4 +1,4 @@
-"""Functions and loops of a shell that start themselves without end."""
+"""Shell functions and loops that start themselves endlessly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDLESS = ("true", ":", "[ 1 ]", "((1))")
 
 
 class Functions:
-    """The functions of a line, and which of them each starts."""
+    """The functions of a line, and the functions that each starts."""
 
     def __init__(self) -> None:
         self._starts: dict[str, Counter[str]] = {}
@@ -24,14 +24,14 @@ class Functions:
             return
         starts = self._starts.setdefault(_text(name), Counter())
         for command in _commands(body):
-            # In the background or in a pipeline it goes on while others are started.
+            # In the background or in a pipeline it keeps running while others are started.
             beside = command.parent is not None and (
                 command.parent.type == "pipeline" or _is_background(command.parent)
             )
             starts[_name_of(command)] += 2 if beside else 1
 
     def bombs(self) -> Iterator[str]:
-        """What each function that multiplies does, in words."""
+        """A description of each function that multiplies."""
         for name in self._starts:
             circle = {other for other in self._reached(name) if name in self._reached(other)}
             members = circle & self._reached(name)
@@ -52,7 +52,7 @@ class Functions:
 
 
 def is_endless(node: Node) -> bool:
-    """Whether a loop starts processes in the background for ever."""
+    """Whether a loop starts background processes forever."""
     condition = node.child_by_field_name("condition")
     endless = node.type == "c_style_for_statement" and condition is None
     if condition is not None and _text(condition).strip() in _ENDLESS:

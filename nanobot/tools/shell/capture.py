@@ -1,4 +1,4 @@
-"""The output of a process that is going on, and the end of that process."""
+"""Captures the output of a running process, and ends the process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DYING_SECONDS = 5.0
 
 
 class Capture:
-    """Output as it comes: the first and the last bytes of it, however much there is."""
+    """The first and the last bytes of an output, whatever its length."""
 
     def __init__(self, process: Process, keep: int, most: int) -> None:
         self._process = process
@@ -28,7 +28,7 @@ class Capture:
 
     @property
     def total(self) -> int:
-        """Bytes that came so far."""
+        """Bytes received so far."""
         return self._total
 
     @property
@@ -41,7 +41,9 @@ class Capture:
         return (bytes(self._head) + tail).decode("utf-8", "replace")
 
     async def until_end(self) -> None:
-        """Read until nobody can write any more, or it is a flood, which is killed."""
+        """Read until no process can write any more, or until the output is a flood, in which case
+        the process is killed.
+        """
         stream = self._process.stdout
         if stream is None:
             raise AssertionError("the process was started without a pipe")
@@ -53,8 +55,9 @@ class Capture:
                 kill(self._process)
 
     async def kill(self) -> None:
-        """Kill it, and read until nobody is left who could write, here or into a file. (Not for
-        ever: a process stuck in the kernel does not even die.)"""
+        """Kill it, and read until no process is left that could write, here or into a file. (Not
+        forever: a process stuck in the kernel does not die.)
+        """
         kill(self._process)
         with suppress(TimeoutError):
             async with asyncio.timeout(_DYING_SECONDS):
@@ -75,8 +78,9 @@ class Capture:
 
 
 def kill(process: Process) -> None:
-    """Kill a command's process group. Where that is bwrap, the kernel then kills its process
-    namespace, whatever its members ignore."""
+    """Kill a command's process group. If that is bwrap, the kernel then kills its process
+    namespace, whatever signals its members ignore.
+    """
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
-"""A shell command line as it would be run: which programs with which words, what is fed to whom.
+"""Parses a shell command line into the programs it would run, with their words and inputs.
 
-Parsed by the grammar of bash, not searched for patterns: quoting, escapes, braces, variables and
-lists that the line itself sets, wrappers such as sudo, and shells within shells are seen through.
-What only running could tell (`$(...)`, variables from outside) is marked as computed.
+It uses the grammar of bash rather than patterns: quoting, escapes, braces, variables and lists set
+by the line itself, wrappers such as sudo, and nested shells are resolved. Parts that are only known
+at run time (`$(...)`, outside variables) are marked as computed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_DEPTH = 8
-"""Shells within shells, so deep; deeper ones are not looked into and count as unclear."""
+"""Maximum depth of nested shells; deeper ones are not parsed and count as unclear."""
 MAX_CALLS, MAX_WORDS = 1_000, 20_000
-"""Of one line, with those in its inner lines; one with more counts as unclear."""
+"""Maximum in one line, including its inner lines; a line with more counts as unclear."""
 MAX_LINES = 150
-"""Lines within one line, likewise."""
+"""Maximum lines within one line, likewise."""
 
 _VALUES = {"HOME": "~", "PWD": ".", "IFS": " "}
 _NAME = pattern(r"[A-Za-z_]\w*")
@@ -48,10 +48,10 @@ _READERS = frozenset({"read", "mapfile", "readarray"})
 
 
 class CommandLine(msgspec.Struct, frozen=True):
-    """All calls of a command line, those in its functions, loops and inner shells included.
+    """All calls of a command line, including those in its functions, loops and inner shells.
 
-    `bombs`: functions and loops that start themselves without end. `unclear`: not valid shell, or
-    nested too deeply to be seen through.
+    `bombs`: functions and loops that start themselves endlessly. `unclear`: invalid shell, or too
+    deeply nested.
     """
 
     calls: tuple[ProgramCall, ...]
@@ -60,7 +60,7 @@ class CommandLine(msgspec.Struct, frozen=True):
 
 
 def parse(command: str) -> CommandLine:
-    """The command line as bash would understand it."""
+    """Parse a command line like bash."""
     reading, unclear = _Reading(), False
     try:
         reading.read(command, 0)
@@ -72,7 +72,7 @@ def parse(command: str) -> CommandLine:
 
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
-    # Loaded when the first command is looked at: no start waits for it.
+    # Loaded for the first command, so that it does not delay the start.
     import tree_sitter_bash  # noqa: PLC0415
     from tree_sitter import Language, Parser  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ def _parser() -> Parser:
 
 
 class _Reading:
-    """One walk over a command line and every line within it."""
+    """One pass over a command line and every line within it."""
 
     def __init__(self) -> None:
         self.calls: list[ProgramCall] = []
@@ -91,13 +91,14 @@ class _Reading:
         self._exhausted = False
         self._broken = False
         self._variables: dict[str, list[Word]] = {}
-        # Whose output a variable holds, and what was written into a file.
+        # The program whose output a variable holds, and the text written to a file.
         self._sources: dict[str, tuple[ProgramCall, ...]] = {}
         self._files: dict[str, str] = {}
 
     def read(self, command: str, depth: int, *, typed: bool = False) -> list[ProgramCall]:
-        """The calls of a line; everything found is kept too. What is `typed` into a terminal may be
-        meant for another program than a shell."""
+        """The calls of a line, which are also recorded. Text that is `typed` into a terminal may be
+        meant for a program other than a shell.
+        """
         self._lines += 1
         if depth > MAX_DEPTH or self._lines > MAX_LINES:
             self._exhausted = True
@@ -112,7 +113,7 @@ class _Reading:
 
     @property
     def unclear(self) -> bool:
-        """Whether some of it was not understood, or not looked at."""
+        """Whether part of it was not understood or not parsed."""
         return self._exhausted or self._broken
 
     def _walk(self, node: Node, depth: int) -> list[ProgramCall]:
@@ -141,7 +142,7 @@ class _Reading:
         fed: list[ProgramCall] = []
         given = ""
         for child in node.named_children:
-            # Two words without a space between them: the grammar did not understand a variable.
+            # Two words without a space between them: the grammar misread a variable.
             before = child.prev_sibling
             if before is not None and before.end_byte == child.start_byte and before.is_named:
                 self._broken = True
@@ -191,7 +192,7 @@ class _Reading:
         return [*calls, *self._pipeline(after, depth, calls)]
 
     def _heredoc(self, redirect: Node) -> tuple[str, list[Node]]:
-        """The text that a redirect holds, and the stages that stand behind its `<<EOF |`."""
+        """The text of a here-document, and the pipeline stages after its `<<EOF |`."""
         text, stages = "", []
         for child in redirect.named_children:
             if child.type == "heredoc_body":
@@ -222,7 +223,7 @@ class _Reading:
         return calls
 
     def _kept(self, call: ProgramCall, depth: int) -> ProgramCall:
-        """The call, written down with every call that it makes in turn."""
+        """Record the call, and every call that it makes in turn."""
         if len(self.calls) >= MAX_CALLS or self._words > MAX_WORDS:
             self._exhausted = True
             return call
@@ -241,7 +242,7 @@ class _Reading:
         return call
 
     def _note_files(self, call: ProgramCall) -> None:
-        """What the line itself writes into files, where that is known."""
+        """Record the text that the line itself writes to files, if it is known."""
         sources = (call, *call.fed) if call.name == "tee" else (call,)
         text = "\n".join(filter(None, map(printed, sources)))
         targets = [word.text for word in call.writes]
@@ -258,14 +259,14 @@ class _Reading:
         return [self._files[path] for path in map(posixpath.normpath, run) if path in self._files]
 
     def _read_into(self, call: ProgramCall) -> None:
-        """Variables that are filled from what a call reads."""
+        """Bind variables that are filled from a call's input."""
         text = call.input or " ".join(map(printed, call.fed))
         for name in call.operands:
             self._set(name, [Word(text, computed=not text)])
             self._sources[name] = call.fed
 
     def _bind_loop(self, node: Node, depth: int) -> None:
-        """The variable of a `for` over words that the line holds."""
+        """Bind the variable of a `for` loop over words of the line."""
         name = node.child_by_field_name("variable")
         if node.type != "for_statement" or name is None:
             return
@@ -283,7 +284,7 @@ class _Reading:
         if name is None or value is None:
             return
         if matters(text_of(name)):
-            # As if it were `env NAME=value`: it holds for what is run afterwards.
+            # As if it were `env NAME=value`: it applies to the following commands.
             word = self._word(value)
             setting = Word(f"{text_of(name)}={word.text}", computed=word.computed)
             self._kept(ProgramCall((Word("env"), setting)), depth)
@@ -301,13 +302,13 @@ class _Reading:
             self._set(text_of(name), [self._word(value)])
 
     def _set(self, name: str, words: list[Word]) -> None:
-        """Values that double and double again are not followed."""
+        """Values that keep doubling are not tracked."""
         if len(words) > _MOST_WORDS or sum(len(word.text) for word in words) > _MOST_CHARS:
             words = [Word("", computed=True)]
         self._variables[name] = words
 
     def _inside(self, node: Node, depth: int) -> list[ProgramCall]:
-        """The calls of the substitutions within a word, and of those that its variables hold."""
+        """The calls of the substitutions within a word, and of those in its variables."""
         if node.type in ("command_substitution", "process_substitution"):
             return [call for child in node.named_children for call in self._walk(child, depth + 1)]
         if node.type in ("raw_string", "ansi_c_string"):
@@ -320,7 +321,7 @@ class _Reading:
         return spelling.one_word(self._encoded(node))
 
     def _encoded(self, node: Node, *, quoted: bool = False) -> str:
-        """A word, as the functions of `words` take it apart."""
+        """A word in the encoded form that the functions of `words` parse."""
         text = text_of(node)
         match node.type:
             case "raw_string":
@@ -346,7 +347,7 @@ class _Reading:
         return encoded
 
     def _substituted(self, node: Node, *, quoted: bool) -> str:
-        """What a substitution becomes: its text where the line itself holds what is printed."""
+        """The value of a substitution: the printed text, if the line itself contains it."""
         match node.named_children:
             case [inner] if inner.type == "command":
                 words = [
@@ -360,7 +361,9 @@ class _Reading:
         return COMPUTED
 
     def _joined(self, node: Node) -> str:
-        """A word of several parts. The grammar takes a variable behind an option for a word."""
+        """A word of several parts. The grammar takes a variable after an option for a separate
+        word.
+        """
         encoded, after_dollar = "", False
         for child in node.children:
             split = _NAME.match(text_of(child)) if after_dollar else None

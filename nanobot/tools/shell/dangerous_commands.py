@@ -1,9 +1,9 @@
-"""Commands that nobody should run without being asked: what they would do, in words for a person.
+"""Dangerous commands, and what they would do, described for a person.
 
-Judged on the parsed command line (`commandline`), so that quoting, variables, wrappers and inner
-shells hide nothing that the line itself says. It is a second line behind the sandbox, for honest
-mistakes and injected commands: whoever wants to can always write a program that it does not see
-through.
+Commands are judged in parsed form (`commandline`), so that quoting, variables, wrappers and inner
+shells hide nothing that the line itself contains. This is a second line of defense behind the
+sandbox, against honest mistakes and injected commands: a determined attacker can always write a
+program that it does not recognize.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nanobot.tools.shell.words import Word
 
 
 class CommandRisk(msgspec.Struct, frozen=True):
-    """One thing that is dangerous about a command line. `kind` is a word of KINDS."""
+    """One danger of a command line. `kind` is one of KINDS."""
 
     kind: str
     why: str
@@ -80,9 +80,10 @@ _WRITERS = frozenset({"tee", "cp", "mv", "install", "ln", "dd", "truncate", "shr
 
 
 def command_risks(command: str) -> tuple[CommandRisk, ...]:
-    """What is dangerous about a command line, each thing once; empty when nothing is known to be.
+    """The dangers of a command line, without duplicates; empty if none is known.
 
-    A line that is not valid shell is `unclear`: nobody knows what it would do."""
+    A line that is not valid shell is `unclear`: its effect is unknown.
+    """
     line = parse(command)
     return tuple(dict.fromkeys(_risks(line)))
 
@@ -100,14 +101,14 @@ def _risks(line: CommandLine) -> Iterator[CommandRisk]:
 
 
 def _place(word: str) -> str:
-    """A path as far as it can be told without looking: dots resolved, no slash at its end."""
+    """A path normalized without reading the file system: dots resolved, no trailing slash."""
     if not word or word in _ALL:
         return word
     return posixpath.normpath(word) if word.startswith(("/", "~")) else word.rstrip("/") or word
 
 
 def _broad(word: str) -> bool:
-    """Whether a path names everything, a whole home, or a folder of the system."""
+    """Whether a path means everything, a whole home, or a system folder."""
     place = _place(word).replace("//", "/")
     stem = place.removesuffix("/*").removesuffix("/.*") or "/"
     if place in _ALL or stem in _SYSTEM or stem in _ALL or place.startswith("~root"):
@@ -116,7 +117,7 @@ def _broad(word: str) -> bool:
 
 
 def _of_system(word: str) -> bool:
-    """Whether a path lies in a folder that belongs to the system."""
+    """Whether a path is in a system folder."""
     place = _place(word)
     return any(
         place == root or place.startswith(f"{root}/")
@@ -125,7 +126,7 @@ def _of_system(word: str) -> bool:
 
 
 def _has(call: ProgramCall, short: str, *long: str) -> bool:
-    """Whether an option is given, alone, within a cluster (`-rf`), or by its long name."""
+    """Whether an option is given, alone, in a cluster (`-rf`), or by its long name."""
     for word in call.arguments:
         if word.startswith("--"):
             if word.split("=")[0] in long:
@@ -272,8 +273,9 @@ def _hides(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _runs_unknown(call: ProgramCall) -> Iterator[CommandRisk]:
-    """A shell, or `eval`, for a line of which nothing is known; and variables that have programs
-    load or run something."""
+    """A shell or `eval` that runs an unknown line; and variables that make programs load or run
+    something.
+    """
     for name, value in set_variables(call):
         if loads(name, value):
             what = quoted(value.text) if value.text.strip() else "what only running tells"
@@ -287,12 +289,12 @@ def _runs_unknown(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _is_unknown(word: Word) -> bool:
-    """Whether the program that a line begins with is not told by it."""
+    """Whether the line does not show which program it starts with."""
     return word.computed and (not word.text.strip() or word.text[0] in " \t-/")
 
 
 def _undoes_for_all(call: ProgramCall) -> Iterator[CommandRisk]:
-    """What cannot be taken back, and others lose by it."""
+    """Actions that cannot be undone and that affect others."""
     words = list(call.arguments)
     if call.name == "git":
         while words and words[0].startswith("-"):

@@ -1,4 +1,4 @@
-"""Files that a command line downloads and then runs, unread."""
+"""Finds files that a command line downloads and then runs without a check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BY_URL = frozenset({"wget", "aria2c", "fetch"})
 
 
 def run_downloads(calls: Iterable[ProgramCall]) -> Iterator[tuple[str, str]]:
-    """Each file that is run after it was downloaded, and by what."""
+    """Each file that is run after it was downloaded, and the program that runs it."""
     downloaded: dict[str, str] = {}
     for call in calls:
         for path in _run(call):
@@ -44,7 +44,7 @@ def run_downloads(calls: Iterable[ProgramCall]) -> Iterator[tuple[str, str]]:
 
 
 def feeding(call: ProgramCall) -> Iterator[ProgramCall]:
-    """What a call reads from, and what that reads from in turn; at most 200 of them."""
+    """The sources of a call's input, and their sources in turn; at most 200."""
     waiting = list(call.fed)
     for _ in range(_MOST_FEEDING):
         if not waiting:
@@ -55,7 +55,7 @@ def feeding(call: ProgramCall) -> Iterator[ProgramCall]:
 
 
 def _saved(call: ProgramCall) -> Iterator[str]:
-    """The files that a downloader writes by its own options."""
+    """The files that a downloader writes because of its options."""
     named = False
     for at, word in enumerate(call.arguments):
         for option in _NAMING.get(call.name, ()):
@@ -72,8 +72,9 @@ def _saved(call: ProgramCall) -> Iterator[str]:
 
 
 def _given(option: str, word: str) -> str | None:
-    """The value that a word gives an option, empty if that is the next word; None if it is another
-    option."""
+    """The value that a word gives to an option, "" if it is the next word; None if the word is
+    another option.
+    """
     if option.startswith("--"):
         name, equals, value = word.partition("=")
         return value if name == option and (equals or word == option) else None

@@ -1,6 +1,6 @@
-"""Words by which a program that seems harmless runs another one, or writes where it likes.
+"""Words with which a seemingly harmless program runs another one, or writes to any place.
 
-A rule that allows `git *` means git, not whatever `git -c alias.x='!curl ...' x` starts.
+A rule that allows `git *` means git, not the program that `git -c alias.x='!curl ...' x` starts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from nanobot.tools.shell.commandline import parse
 
-# Of each program, what its words look like then.
+# The form of such words, per program.
 _ESCAPES: Mapping[str, re.Pattern[str]] = {
     "git": re.compile(
         r"-c.*|-C.*|-p|--paginate|--config(-env)?\b.*|--exec-path.*|--git-dir.*|--work-tree.*"
@@ -43,11 +43,12 @@ _ESCAPES: Mapping[str, re.Pattern[str]] = {
 
 
 def escapes(command: str, pattern: str) -> bool:
-    """Whether a command that fits the pattern does more than it says: words that the pattern does
-    not name itself make its program run others, or write elsewhere."""
+    """Whether a command that matches the pattern does more than it says: words that the pattern
+    does not contain itself make its program run others, or write elsewhere.
+    """
     line = parse(command)
     call = line.calls[0] if line.calls else None
-    # What ssh runs, it runs on another machine.
+    # Commands run by ssh run on another machine.
     several = len(set(line.calls)) > 1 and (call is None or call.name != "ssh")
     if call is None or several or line.unclear or line.bombs:
         return True

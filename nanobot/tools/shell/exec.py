@@ -1,4 +1,4 @@
-"""The tool that runs commands: in the sandbox, or without it if a person agreed."""
+"""The tool that runs commands in the sandbox, or without it if a person approved."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from nanobot.workspace.taint_marks import MemoryMarks
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0
-# The kernel takes 128 KiB for one argument of a program.
+# The kernel accepts 128 KiB for one argument of a program.
 MAX_COMMAND_BYTES = 100_000
-# Beyond the command's own time: starting, killing, reading what is left.
+# Time beyond the command's own: starting, killing, reading the rest.
 _GRACE_SECONDS = 30.0
 _NOTES = 200
 _MARKED = (
@@ -34,7 +34,7 @@ _CUT_OFF = (
     "\n[from the moment on that it opened {file}, which holds content from outside, it sent "
     "nothing more: if it is needed, call again, and a person is asked]"
 )
-# What reads shell is loaded by the first command, where it is called: few conversations have one.
+# The shell parser is loaded with the first command, where it is called: few conversations have one.
 _REST = "Send the output to a file and read that, or filter it."
 
 
@@ -73,10 +73,11 @@ class ExecArgs(msgspec.Struct, frozen=True):
 
 
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How commands run. `isolation`: "required" refuses them where the sandbox does not work,
-    "wanted" runs them there if a person agreed to it, behind Landlock alone where the kernel has
-    it, "off" always runs them bare, which a person has to agree to. `network` is what they reach,
-    `result_chars` how much of their output is shown."""
+    """Options for running commands. `isolation`: "required" refuses commands if the sandbox does
+    not work; "wanted" then runs them after a person's approval, behind Landlock alone if the kernel
+    has it; "off" always runs them without a sandbox, with a person's approval. `network`: the hosts
+    they can reach. `result_chars`: how much of their output is shown.
+    """
 
     isolation: Literal["required", "wanted", "off"] = "wanted"
     network: NetworkAccess = NO_NETWORK
@@ -117,7 +118,7 @@ class _Shell:
         walls = await self._walls(context, network)
         online = network.mode != "none"
         if online and not context.approved and (file := await self._taint.named_in(args.command)):
-            # What it gives is tainted by that, so that the same call again asks a person.
+            # Its result is then tainted, so that repeating the call needs a person's approval.
             return ToolOutput(f"not executed: {_MARKED.format(file=quoted(file))}", tainted=True)
         if not args.background:
             sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
@@ -130,7 +131,7 @@ class _Shell:
     async def _watched(
         self, args: ExecArgs, context: CallContext, sandbox: Sandbox, network: NetworkAccess
     ) -> ToolOutput:
-        """Run it; what it reads and changes of files with content from outside is noted."""
+        """Run it, and track its reads and changes of files with untrusted content."""
         online = network.mode != "none"
         from nanobot.tools.shell.network import brings_files  # noqa: PLC0415 - see above
 
@@ -154,18 +155,18 @@ class _Shell:
                 return ToolOutput(str(timeout), tainted=True, failed=True)
 
     def wants_network(self, args: ExecArgs, _: CallContext) -> bool:
-        """Whether the command is to reach the network, and may by the configuration."""
+        """Whether the command requests the network, and the configuration permits it."""
         from nanobot.tools.shell.network import needs_network  # noqa: PLC0415 - see above
 
         is_needed = needs_network(args.command) if args.network is None else args.network
         return self._options.network.mode != "none" and (is_needed or bool(args.hosts))
 
     def taints(self, args: ExecArgs, context: CallContext) -> bool:
-        """Whether its output may be from outside: whatever can reach the network may be."""
+        """Whether its output may be untrusted, which is so if it can reach the network."""
         return not args.background and (self._ran_bare or self._online(args, context))
 
     async def needs_approval(self, args: ExecArgs, context: CallContext) -> str:
-        """Why a person has to agree to the hosts that it names; empty if nobody has."""
+        """Why the hosts that it names need approval; "" if they do not."""
         if self._options.network.mode != "hosts" or not self._online(args, context):
             return ""
         reached = HostList(await self._hosts(args, context))
@@ -178,7 +179,7 @@ class _Shell:
         )
 
     def _online(self, args: ExecArgs, context: CallContext) -> bool:
-        # What came from outside may be what wrote this command: it must not send anything home.
+        # Untrusted content may have written this command: it must not send anything out.
         return self.wants_network(args, context) and (context.approved or not context.tainted)
 
     async def _network(self, args: ExecArgs, context: CallContext) -> NetworkAccess:
@@ -189,8 +190,9 @@ class _Shell:
         return NetworkAccess(mode="hosts", hosts=tuple(await self._hosts(args, context)))
 
     async def _hosts(self, args: ExecArgs, context: CallContext) -> list[str]:
-        """The hosts that a call may reach: those of the configuration, those allowed for good in
-        the conversation, and those that a person agreed to with this call."""
+        """The hosts that a call may reach: configured ones, hosts always allowed in the
+        conversation, and hosts approved with this call.
+        """
         hosts = [*self._options.network.hosts]
         if context.approved:
             hosts += _named(args)
@@ -200,15 +202,16 @@ class _Shell:
 
     @staticmethod
     def danger(args: ExecArgs) -> str:
-        """What the command line would do that nobody should do unasked."""
-        # With all that reads command lines, which many an assistant never writes.
+        """The dangers of the command line, for the approval request."""
+        # Loads the whole command line parser, which many assistants never need.
         from nanobot.tools.shell.dangerous_commands import command_risks  # noqa: PLC0415
 
         return " and ".join(risk.why for risk in command_risks(args.command))
 
     async def uncontained(self) -> str | None:
-        """Why a command needs a person's word because of where it runs; None if it does not, or
-        if that would not help."""
+        """Why a command needs approval because of where it runs; None if it does not, or if
+        approval would not help.
+        """
         if self._options.isolation == "required":
             return None
         return await self._walls_missing(self._options.network)
@@ -219,7 +222,7 @@ class _Shell:
         return await self._sandbox.probe(network)
 
     async def _walls(self, context: CallContext, network: NetworkAccess) -> Walls:
-        """Those to run behind; fewer than all take a person's word. Raises ToolDenied."""
+        """The walls to run behind; fewer than all need a person's approval. Raises ToolDenied."""
         why = await self._walls_missing(network)
         if why is None:
             return "all"
@@ -235,7 +238,7 @@ class _Shell:
             self._workspace,
             network=network,
             timeout=timeout,
-            # A character is at most four bytes: each end alone fills the room.
+            # A character has at most four bytes: each end alone fills the room.
             keep=self._room * 4,
         )
         output = shorten(clean(outcome.output), self._room, _REST, outcome.dropped).rstrip("\n")
@@ -250,7 +253,7 @@ class _Shell:
 
 
 def _named(args: ExecArgs) -> list[str]:
-    """The hosts that a call names, as entries of a HostList."""
+    """The hosts in a call's arguments, as entries of a HostList."""
     from nanobot.tools.shell.network import named_hosts  # noqa: PLC0415 - see above
 
     return list(dict.fromkeys((*args.hosts, *filter(is_entry, named_hosts(args.command)))))
@@ -265,7 +268,7 @@ def _split(entry: str) -> tuple[str, int]:
 
 
 def _refused(hosts: tuple[str, ...]) -> str:
-    """What a command was not let through to, and what can be done."""
+    """The hosts to which a command was denied access, and the remedy."""
     return (
         f"\n[not reached, because they are not on the list of hosts for commands: "
         f"{', '.join(hosts)}. If it is needed, call exec again with hosts={json.dumps(hosts)}: "
@@ -293,13 +296,13 @@ def exec_tool(
     taint: TaintedFiles | None = None,
     allowed: AllowedHosts | None = None,
 ) -> Tool[ExecArgs]:
-    """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
-    a person agreed to it.
+    """The tool exec. If the sandbox does not work, every call is denied with the remedy, unless a
+    person approved it.
 
-    The result is the output (stdout and stderr as they came) and how the command ended; a failing
-    command is a result, one that takes too long is a ToolTimeout. The network is there for
-    commands that need it; in a run that has seen content from outside only if a person agreed to
-    the very call. Hosts that are not on the list are asked about where the call names them.
+    The result is the output (stdout and stderr in order) and how the command ended. A failing
+    command is a result; one that takes too long is a ToolTimeout. Commands that need the network
+    get it; in a run that has seen untrusted content, only if a person approved that very call.
+    Unlisted hosts need approval if the call names them.
     """
     taint = taint or TaintedFiles(workspace, MemoryMarks())
     shell = _Shell(sandbox, workspace, options, background, taint, allowed)

@@ -1,5 +1,6 @@
-"""Command lines within the options of programs and within variables: a pager, an editor, a filter,
-a proxy. What stands there is run as well as what stands in front."""
+"""Command lines inside the options of programs and inside variables: a pager, an editor, a filter,
+a proxy. They are run just like the main command.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LOADING = frozenset(
     | {"PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "PERL5DB", "RUBYOPT", "GCONV_PATH"}
     | {"GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "OPENSSL_CONF", "OPENSSL_MODULES"}
 )
-"""Variables that have other programs load or run what they name."""
+"""Variables that make other programs load or run their values."""
 
 _COMMANDS = frozenset(
     {"PAGER", "EDITOR", "VISUAL", "BROWSER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "FCEDIT"}
@@ -35,7 +36,7 @@ _AGENT_VARIABLES = frozenset(
 _NAME = pattern(r"[A-Za-z_]\w*")
 _SETTERS = frozenset({"env", "sudo", "doas", "export", "declare", "typeset", "readonly"})
 
-# Of each program, the options whose value is a command line: short, and long.
+# Per program, the options whose value is a command line: short, and long.
 _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ansible": ("a", ("--args",)),
     "expect": ("c", ()),
@@ -72,7 +73,7 @@ _PRINTED = {"gdb": ("-ex", "--eval-command", "-iex"), "sqlite3": ("-cmd",), "psq
 
 
 def set_variables(call: ProgramCall) -> Iterator[tuple[str, Word]]:
-    """The variables that a call sets for a program: their names with their values."""
+    """The variables that a call sets for a program, with their values."""
     if call.name not in _SETTERS:
         return
     for word in call.words[1:]:
@@ -84,7 +85,7 @@ def set_variables(call: ProgramCall) -> Iterator[tuple[str, Word]]:
 
 
 def loads(name: str, value: Word) -> bool:
-    """Whether a variable of that value has programs load or run what it names."""
+    """Whether a variable with that value makes programs load or run it."""
     if name in LOADING:
         return bool(value.text) or value.computed
     if name in _AGENT_VARIABLES:
@@ -98,7 +99,7 @@ def runs(name: str) -> bool:
 
 
 def matters(name: str) -> bool:
-    """Whether it matters what a variable holds."""
+    """Whether the value of a variable matters."""
     return name in LOADING or name in _AGENT_VARIABLES or runs(name)
 
 
@@ -167,13 +168,13 @@ def _of_editor(call: ProgramCall) -> Iterator[str]:
 
 
 def _of_git(call: ProgramCall) -> Iterator[str]:
-    """What `-c`, `config` and `bisect run` have git run."""
+    """The commands that `-c`, `config` and `bisect run` make git run."""
     words = call.arguments
     for at, word in enumerate(words):
         if word == "-c" and at + 1 < len(words):
             yield _configured(words[at + 1])
         elif word.startswith("ext::"):
-            yield word.removeprefix("ext::").replace("% ", "\\ ")  # its way to quote a space
+            yield word.removeprefix("ext::").replace("% ", "\\ ")  # its way of quoting a space
     for name, skipped in (("bisect", "run"), ("submodule", "foreach"), ("rebase", "--exec")):
         if name in words and skipped in words:
             yield " ".join(words[words.index(skipped) + 1 :])
@@ -185,7 +186,7 @@ def _of_git(call: ProgramCall) -> Iterator[str]:
 
 
 def _configured(text: str) -> str:
-    """The command line in a setting of git; empty if it holds none."""
+    """The command line in a git setting; "" if there is none."""
     match = _CONFIGURED.fullmatch(text)
     if match is None or not _CONFIG_RUNS.fullmatch(match[1]):
         return ""

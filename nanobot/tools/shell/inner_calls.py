@@ -1,5 +1,6 @@
-"""What a program runs in turn: the programs in its arguments, and the texts that it takes for
-commands."""
+"""The programs that a program runs in turn: those in its arguments, and texts that it interprets as
+commands.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ _KNOWN = (
     | frozenset({"chmod", "chown", "crontab", "dd", "eval", "find", "kill", "mkfs", "mv", "nc"})
     | frozenset({"reboot", "rm", "rsync", "shred", "shutdown", "srm", "sudo", "tee", "xargs"})
 )
-"""Programs that matter when a pattern (`/b?n/r?`) may mean them."""
+"""Programs to consider when a pattern (`/b?n/r?`) may match them."""
 TERMINALS = frozenset({"tmux"})
-"""Programs that type into a terminal what stands in their arguments."""
+"""Programs that type their arguments into a terminal."""
 _SCHEDULED = frozenset({"at", "batch"})
 _LOADER = pattern(r"ld-linux[\w.-]*\.so\.\d+|ld-musl[\w.-]*\.so\.\d+|ld\.so")
 _EXECUTE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"})
@@ -58,7 +59,7 @@ _OPENED = pattern(
 
 
 def interpreter(call: ProgramCall) -> str:
-    """The name of a program without its version, if it runs what it is given; else empty."""
+    """The name of an interpreter without its version; "" if the program is not one."""
     for name in (call.name, _VERSION.sub("", call.name)):
         if name in INTERPRETERS:
             return name
@@ -66,7 +67,7 @@ def interpreter(call: ProgramCall) -> str:
 
 
 def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
-    """The words of each program that the call starts by its arguments."""
+    """The words of each program that the call starts from its arguments."""
     if call.name in WRAPPERS or _LOADER.fullmatch(call.name):
         given = _given_by_xargs(call) if call.name == "xargs" else ()
         for at, word in enumerate(call.words[1:], 1):
@@ -79,7 +80,9 @@ def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
 
 
 def matched_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
-    """The words of each known program that the shell may find by the pattern in front."""
+    """The words of each known program that the shell may find for a pattern in the command
+    position.
+    """
     if len(call.words) > 1 and _PATTERN.search(call.name):
         for name in sorted(_KNOWN):
             if fnmatchcase(name, call.name):
@@ -87,7 +90,7 @@ def matched_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
 
 
 def inner_lines(call: ProgramCall) -> Iterator[str]:
-    """The texts that the call takes for lines of a shell."""
+    """The texts that the call interprets as shell lines."""
     if call.name in _TAKE_A_LINE:
         words = [word.text for word in call.words[1:] if word.text or not word.computed]
         yield " ".join(words)
@@ -108,7 +111,7 @@ def inner_lines(call: ProgramCall) -> Iterator[str]:
 
 
 def printed(call: ProgramCall) -> str:
-    """What echo and its like print, as far as the line itself holds it."""
+    """The output of echo and similar programs, as far as the line itself contains it."""
     match call.name:
         case "cat":
             return call.input
@@ -122,7 +125,7 @@ def printed(call: ProgramCall) -> str:
 
 
 def _of_shell(call: ProgramCall) -> Iterator[str]:
-    """What a shell is told to run: by -c, or on its input."""
+    """The line that a shell runs: from -c, or from its input."""
     words = call.words[1:]
     for at, word in enumerate(words):
         if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word.text) and at + 1 < len(words):
@@ -132,8 +135,9 @@ def _of_shell(call: ProgramCall) -> Iterator[str]:
 
 
 def _of_interpreter(call: ProgramCall) -> Iterator[str]:
-    """What a program of another language hands to a shell, deletes or writes, where that is
-    plain."""
+    """Operations that a script in another language passes to a shell, deletes or writes, if they
+    are plain to see.
+    """
     programs = [
         call.arguments[at + 1]
         for at, word in enumerate(call.arguments[:-1])
@@ -149,8 +153,9 @@ def _of_interpreter(call: ProgramCall) -> Iterator[str]:
 
 
 def _given_by_xargs(call: ProgramCall) -> tuple[Word, ...]:
-    """The words that xargs adds: what was printed for it, else what only running tells. What find
-    found is below where it looked."""
+    """The words that xargs adds: the text printed to it, otherwise a computed word. The results of
+    find are under the folder it searches.
+    """
     words: list[Word] = []
     for source in call.fed:
         if source.name in ("find", "fd"):

@@ -1,4 +1,4 @@
-"""Which command lines are known to need the network, and which hosts they name."""
+"""Finds command lines that need the network, and the hosts they name."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ _URL = pattern(
 
 
 def named_hosts(command: str) -> tuple[str, ...]:
-    """The hosts of the URLs on the line, each once: `example.org`, with `:PORT` where it is not one
-    of the web. Hosts that only running tells are missing."""
+    """The hosts of the URLs on the line, without duplicates: `example.org`, with `:PORT` if it is
+    not a standard web port. Hosts that are only known at run time are not included.
+    """
     hosts = dict[str, None]()
     for call in parse(command).calls:
         for word in call.words:
@@ -46,14 +47,16 @@ def named_hosts(command: str) -> tuple[str, ...]:
 
 
 def needs_network(command: str) -> bool:
-    """Whether a program on the line is one that can do nothing without the network. False says
-    nothing about what a script does."""
+    """Whether the line contains a program that is useless without the network. False says nothing
+    about what a script does.
+    """
     return any(_needs(call) for call in parse(command).calls)
 
 
 def brings_files(command: str) -> bool:
-    """Whether a command with the network may write content from outside: where it only installs
-    packages, that is code, which runs and is not read."""
+    """Whether a command with network access may write untrusted content. Installing packages does
+    not count: they are code, which is run but not read.
+    """
     online = [_program(call) for call in parse(command).calls if _needs(call)]
     return not online or not _INSTALLERS.issuperset(online)
 

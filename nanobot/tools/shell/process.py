@@ -1,4 +1,4 @@
-"""The tool for commands in the background: what they printed, what they are told, their end."""
+"""The tool for background commands: reads their output, writes to their input, ends them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class RunningCommands(Protocol):
-    """The background commands, as far as a tool may reach them. Each call raises ToolError for an
-    id that is not one of the session's."""
+    """The background commands, as far as the tool may access them. Each method raises ToolError for
+    an id from another session.
+    """
 
     async def start(
         self, command: str, context: CallContext, *, network: NetworkAccess, walls: Walls
     ) -> int:
-        """Start a command; its id."""
+        """Start a command; returns its id."""
         ...
 
     def is_online(self, identity: int, session_key: str) -> bool:
-        """Whether a command can reach the network; False for one that is not known."""
+        """Whether a command can reach the network; False for an unknown one."""
         ...
 
     def has_outside(self, identity: int, session_key: str) -> bool:
-        """Whether what a command prints may be from outside; False for one that is not known."""
+        """Whether a command's output may be untrusted; False for an unknown one."""
         ...
 
     def lines(self, session_key: str) -> list[str]:
-        """The session's commands, one a line."""
+        """The session's commands, one per line."""
         ...
 
     async def output(self, identity: int, session_key: str, wait: float) -> str:
-        """What a command has printed, after at most `wait` seconds for its end."""
+        """A command's output, after waiting at most `wait` seconds for its end."""
         ...
 
     async def feed(self, identity: int, session_key: str, text: str, *, end: bool) -> None:
@@ -46,7 +47,7 @@ class RunningCommands(Protocol):
         ...
 
     def stop(self, identity: int, session_key: str, by: str) -> None:
-        """Kill it with all it started."""
+        """Kill it with everything it started."""
         ...
 
 
@@ -69,7 +70,7 @@ class ProcessArgs(msgspec.Struct, frozen=True):
 
 
 def process_tool(running: RunningCommands) -> Tool[ProcessArgs]:
-    """process, for owners: looks after what `exec` started in the background."""
+    """process, for owners: manages the background commands that `exec` started."""
 
     async def run(args: ProcessArgs, context: CallContext) -> str:
         key = context.session_key

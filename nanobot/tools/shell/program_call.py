@@ -1,4 +1,4 @@
-"""A program as a command line runs it."""
+"""A program call in a command line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from nanobot.tools.shell.words import Word
 
 
 class ProgramCall(msgspec.Struct, frozen=True):
-    """A program that is run. `fed` are the programs whose output it reads or is given as words,
-    `input` the text it reads if the line itself holds it, `writes` the files it is redirected to,
-    `reads` those it is fed from."""
+    """A program that is run. `fed`: the programs whose output it reads or gets as words. `input`:
+    the text it reads, if the line itself contains it. `writes`: the files it is redirected to.
+    `reads`: the files it is fed from.
+    """
 
     words: tuple[Word, ...]
     writes: tuple[Word, ...] = ()
@@ -20,15 +21,15 @@ class ProgramCall(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The program, without its folder."""
+        """The program without its folder."""
         return self.words[0].text.rsplit("/", 1)[-1] if self.words else ""
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The words behind the program."""
+        """The words after the program."""
         return tuple(word.text for word in self.words[1:])
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Those of them that are no options."""
+        """The arguments that are not options."""
         return tuple(word for word in self.arguments if not word.startswith("-"))

@@ -1,4 +1,4 @@
-"""What nodes of a parsed command line hold."""
+"""Reads the nodes of a parsed command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def redirects_of(node: Node) -> Iterator[Node]:
-    """The redirects of a statement, those behind a `<<EOF` too."""
+    """The redirects of a statement, including those after a `<<EOF`."""
     for redirect in node.children_by_field_name("redirect"):
         yield redirect
         if redirect.type == "heredoc_redirect":
@@ -18,7 +18,7 @@ def redirects_of(node: Node) -> Iterator[Node]:
 
 
 def index_of(node: Node) -> str:
-    """Which member of a list an expansion is; empty if it names none."""
+    """The index in an expansion of a list; "" if there is none."""
     for child in node.named_children:
         if child.type == "subscript":
             return text_of(child.named_children[-1])
@@ -26,7 +26,7 @@ def index_of(node: Node) -> str:
 
 
 def variable_of(node: Node) -> str:
-    """The name of the variable that a node is the value of; empty for any other."""
+    """The name of the variable whose value a node is; "" for any other node."""
     if node.type not in ("simple_expansion", "expansion"):
         return ""
     for child in node.named_children:

@@ -1,4 +1,4 @@
-"""Words of a shell: what becomes of one when quotes are gone, braces expand, and values split."""
+"""Shell words: removing quotes, expanding braces, and splitting values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.text import pattern
 
-# Stand for what is special in a word until it is taken apart: none of them is in a text.
+# Stand-ins for the special characters of a word while it is encoded; none of them occurs in a text.
 OPEN, COMMA, CLOSE, SPLIT, COMPUTED, JOIN = "\ue000\ue001\ue002\ue003\ue004\ue005"
 _MARKS = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", SPLIT: " ", COMPUTED: "", JOIN: ""})
 _BRACES = str.maketrans({"{": OPEN, ",": COMMA, "}": CLOSE})
@@ -21,27 +21,29 @@ _FORMAT = pattern(r"%[-+ #0-9.*]*([a-zA-Z%])")
 
 
 class Word(msgspec.Struct, frozen=True):
-    """A word after quotes are gone. `computed`: running alone tells what stands there; `text` is
-    what is known of it, with `~` for the home and `.` for the working directory."""
+    """A word after quote removal. `computed`: the word is only known at run time; `text` is its
+    known part, with `~` for the home and `.` for the working directory.
+    """
 
     text: str
     computed: bool = False
 
 
 def literal(text: str) -> str:
-    """A text that nothing happens to."""
+    """A text that is taken literally."""
     return _FOREIGN.sub("\ufffd", text)
 
 
 def bare(text: str) -> str:
-    """A text as it stands on the line, without quotes."""
+    """A text as it appears on the line, without quotes."""
     pieces = re.split(r"\\(.)", literal(text.replace("\\\n", "")), flags=re.DOTALL)
     return "".join(piece if at % 2 else piece.translate(_BRACES) for at, piece in enumerate(pieces))
 
 
 def value(words: list[Word], *, quoted: bool, listed: bool) -> str:
     """The value of a variable where it is used. Without quotes it splits at spaces; a list whose
-    members are asked for (`listed`) splits between them."""
+    members are requested (`listed`) splits between them.
+    """
     texts = [COMPUTED * word.computed + literal(word.text) for word in words]
     if quoted:
         return JOIN + (SPLIT if listed else " ").join(texts)
@@ -49,7 +51,7 @@ def value(words: list[Word], *, quoted: bool, listed: bool) -> str:
 
 
 def fields(encoded: str) -> list[Word]:
-    """The words that one becomes."""
+    """The words that one encoded word becomes."""
     whole = list(_expanded(encoded))
     texts = [
         text
@@ -61,7 +63,7 @@ def fields(encoded: str) -> list[Word]:
 
 
 def one_word(encoded: str) -> Word:
-    """It as one word, as an assignment takes it."""
+    """The value as a single word, as in an assignment."""
     return _word(encoded)
 
 
@@ -70,7 +72,7 @@ def _word(encoded: str) -> Word:
 
 
 def _expanded(text: str) -> Iterator[str]:
-    """The text once for each way through its braces."""
+    """The texts from expanding the braces, one for each combination."""
     waiting, count = [text], 0
     while waiting and count < _MOST_FIELDS:
         current = waiting.pop()
@@ -89,12 +91,12 @@ def _expanded(text: str) -> Iterator[str]:
 
 
 def unescaped(text: str) -> str:
-    """A text whose escapes (as in `$'...'`, `printf` and `echo -e`) are resolved."""
+    """A text with its escapes resolved (as in `$'...'`, `printf` and `echo -e`)."""
     return _ANSI.sub(_character, text)
 
 
 def formatted(words: list[str]) -> str:
-    """What `printf` prints for a format and its arguments."""
+    """The output of `printf` for a format and its arguments."""
     if not words:
         return ""
     arguments = iter(words[1:])

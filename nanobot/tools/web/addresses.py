@@ -1,7 +1,8 @@
-"""Where tools may connect to: URLs and addresses of the public internet, and what an owner adds.
+"""The destinations that tools may connect to: URLs and addresses of the public internet, and those
+an owner adds.
 
-A name is resolved once, every address it has is checked, and the connection goes to exactly what
-was checked: `Addresses` is the connector's resolver, and nobody resolves again after it.
+A name is resolved once, every address is checked, and the connection goes to exactly the checked
+address: `Addresses` is the connector's resolver, and nothing is resolved again after it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
-# From a name to its addresses, as text. Raises OSError.
+# Resolves a name to its addresses, as text. Raises OSError.
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 
 MAX_URL = 8_000
 
-# The IANA registries of special-purpose addresses (IPv4: whatever is not globally reachable).
+# The IANA registries of special-purpose addresses (IPv4: every range that is not globally
+# reachable).
 _NOT_PUBLIC = tuple(
     IPv4Network(text)
     for text in (
@@ -38,13 +40,14 @@ _NOT_PUBLIC = tuple(
         "168.63.129.16/32",
     )
 )
-# In IPv6 only this block is handed out to the public (RFC 4291), and of it not these: protocol
-# assignments with Teredo, documentation, 6to4. Both tunnels are gone and hide an IPv4 address.
+# In IPv6 only this block is allocated for the public (RFC 4291), except these: protocol assignments
+# with Teredo, documentation, 6to4. Both tunnels are obsolete and hide an IPv4 address.
 _PUBLIC_6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_6 = tuple(
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 )
-# On networks without IPv4 every IPv4 address looks like this (RFC 6052): the one inside counts.
+# On networks without IPv4, every IPv4 address has this form (RFC 6052): the embedded address is
+# checked.
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOCAL_LINKS = (
     *(IPv4Network("169.254.0.0/16"), IPv4Network("224.0.0.0/4"), IPv4Network("240.0.0.0/4")),
@@ -52,25 +55,25 @@ _LOCAL_LINKS = (
     *(IPv4Network("168.63.129.16/32"), IPv4Network("100.100.100.200/32")),
     *(IPv6Network("fd00:ec2::/32"), IPv6Network("::/128")),
 )
-# Names that mean something at home only (RFC 6761, 6762, 8375, and ICANN's .internal).
+# Names that only have meaning on a home network (RFC 6761, 6762, 8375, and ICANN's .internal).
 _LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa", "lan", "intranet")
 
-# RFC 952 and 1123, and _ for those who use it all the same.
+# RFC 952 and 1123, and _ because some hosts use it anyway.
 _NAME = pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 _LOOKS_NUMERIC = pattern(r"(.*\.)?(\d+|0x[0-9a-f]*)")
-# Whatever makes one reader of a URL see another host than the next one.
+# Characters for which two readers of a URL may see different hosts.
 _CONFUSING = pattern(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\u200b-\u200f\u202a-\u202e\ufeff]")
 
 
 async def look_up(name: str) -> list[str]:
-    """A name's addresses as this machine knows them. Raises OSError."""
+    """A name's addresses according to this machine. Raises OSError."""
     loop = asyncio.get_running_loop()
     answers = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return [str(sockaddr[0]) for _, _, _, _, sockaddr in answers]
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public internet, however it is written."""
+    """Whether an address belongs to the public internet, in any notation."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC)
     if address.ipv4_mapped is not None:
@@ -83,12 +86,12 @@ def is_public(address: Address) -> bool:
 
 
 class Addresses:
-    """What may be reached, and the resolver (as aiohttp has them) that sees to it.
+    """The allowed destinations, and the resolver (in aiohttp's form) that enforces them.
 
-    `allowed` holds what an owner permits beyond the public internet: host names, addresses and
-    networks ("10.1.0.0/16"). A name that is permitted may have private addresses, yet never
-    link-local ones, which are where clouds keep their keys; those only a network permits.
-    Raises ConfigError for an entry that is none of these.
+    `allowed` holds an owner's permissions beyond the public internet: host names, addresses and
+    networks ("10.1.0.0/16"). A permitted name may have private addresses, but never link-local
+    ones, where clouds keep their keys; only a permitted network allows those. Raises ConfigError
+    for an invalid entry.
     """
 
     def __init__(self, allowed: Sequence[str] = (), lookup: Lookup = look_up) -> None:
@@ -111,9 +114,9 @@ class Addresses:
             self._names.add(text)
 
     def check(self, text: str) -> URL:
-        """The URL that `text` is, in the form to connect with. Raises ToolError or ToolDenied.
+        """Check a URL; returns it in the form to connect with. Raises ToolError or ToolDenied.
 
-        Names are not resolved here, only judged.
+        Names are not resolved here, only checked.
         """
         if len(text) > MAX_URL:
             raise ToolError(f"the URL is {len(text):,} characters long, at most {MAX_URL:,} work")
@@ -131,7 +134,7 @@ class Addresses:
             raise ToolError(f"{quoted(text)} is no web address: it must begin with http(s)://")
         if url.raw_user is not None or url.raw_password is not None:
             raise ToolDenied("a URL with a user name or password in it is not fetched")
-        # One dot at the end means the same host and slips past comparisons.
+        # A trailing dot means the same host but defeats comparisons.
         host = host.removesuffix(".")
         self._check_host(host)
         return url.with_host(host).with_fragment(None)
@@ -160,7 +163,7 @@ class Addresses:
         return address
 
     def permits(self, address: Address, host: str = "") -> bool:
-        """Whether a connection may go to `address` that was found under the name `host`."""
+        """Whether a connection may go to `address`, which `host` resolved to."""
         if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
             address = address.ipv4_mapped
         if is_public(address) or any(address in network for network in self._networks):
@@ -192,7 +195,7 @@ class Addresses:
         return results
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
 
 def _denied(what: str, why: str) -> ToolDenied:

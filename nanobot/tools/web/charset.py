@@ -1,4 +1,4 @@
-"""Which encoding the text of a page is in."""
+"""Detects the encoding of a page's text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# How far into a page browsers look for it.
+# How far into a page browsers look for a declaration.
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
-# What pages that say the left mean, says the WHATWG encoding standard.
+# Pages that declare the left encoding mean the right one, according to the WHATWG encoding
+# standard.
 _MEANT = {
     "iso-8859-1": "cp1252",
     "latin-1": "cp1252",
@@ -33,8 +34,9 @@ _NOT_ENCODINGS = frozenset(
 
 
 def decoded(data: bytes, declared: str | None) -> str:
-    """The text of a page: by its byte order mark, else the header's charset, else what the page
-    itself says, else UTF-8, else Windows-1252. What fits none is shown as U+FFFD."""
+    """The text of a page, decoded by its byte order mark, otherwise the header's charset, otherwise
+    its own declaration, otherwise UTF-8, otherwise Windows-1252. Invalid bytes become U+FFFD.
+    """
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
@@ -55,7 +57,7 @@ def _declarations(head: bytes) -> list[re.Match[bytes]]:
 def _python_name(name: str) -> str:
     plain = name.strip().strip("\"'").lower()
     plain = _MEANT.get(plain, plain)
-    # bytes.decode refuses zip, rot13 and the like itself; these are for Python's own use.
+    # bytes.decode rejects zip, rot13 and so on itself; these are for Python's internal use.
     if codecs.lookup(plain).name.replace("-", "_") in _NOT_ENCODINGS:
         raise LookupError(name)
     return plain

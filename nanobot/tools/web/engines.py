@@ -1,4 +1,4 @@
-"""Ways to search the web: one port, an implementation for each service."""
+"""Web search engines: one port, with an implementation for each service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from nanobot.errors import ToolError
 
-# Loaded by what goes out, not by what offers the tools: 0.15 s of every command, and 10 MB.
+# Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
     import aiohttp
 
@@ -26,7 +26,7 @@ Answer = Mapping[str, Any]
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One result. Every field is a stranger's text, in one line, without markup."""
+    """One result. Every field is untrusted text, on one line, without markup."""
 
     title: str
     url: str
@@ -38,17 +38,17 @@ class SearchEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it, and the value of tools.web.search that chooses it."""
+        """Its name for people, and the value of tools.web.search that selects it."""
 
     async def search(self, query: str, count: int) -> list[Hit]:
-        """At most `count` hits, the best first; none if there are none.
+        """At most `count` hits, best first; empty if there are none.
 
-        Raises ToolError, with the reason and no key in it, when the service does not serve.
+        Raises ToolError, with the reason but without the key, if the service fails.
         """
 
 
 class _Service:
-    """A JSON interface over HTTP. Its address is the owner's choice, so it may be anywhere."""
+    """A JSON API over HTTP. Its address is the owner's choice, so it may be anywhere."""
 
     def __init__(self, name: str, root: str, proxy: str, seconds: float) -> None:
         self._name = name
@@ -61,7 +61,7 @@ class _Service:
         return self._name
 
     async def ask(self, method: str, path: str, **request: Any) -> Answer:
-        """The JSON object of the answer. Raises ToolError."""
+        """The JSON object in the answer. Raises ToolError."""
         import aiohttp  # noqa: PLC0415 - see above
 
         try:
@@ -114,7 +114,7 @@ class Brave:
         self.name = self._service.name
 
     async def search(self, query: str, count: int) -> list[Hit]:
-        """See SearchEngine. Brave gives 20 at most."""
+        """See SearchEngine. Brave returns at most 20."""
         answer = await self._service.ask(
             "GET",
             "/res/v1/web/search",
@@ -143,7 +143,7 @@ class Tavily:
 
 
 class Searxng:
-    """A SearXNG of one's own; its settings must list `json` among `search.formats`."""
+    """A self-hosted SearXNG; its settings must list `json` among `search.formats`."""
 
     def __init__(self, root: str, proxy: str = "", seconds: float = SECONDS) -> None:
         self._service = _Service("searxng", root, proxy, seconds)
@@ -158,7 +158,9 @@ Scrape = Callable[[str, int, str], list[dict[str, Any]]]
 
 
 class Ddgs:
-    """Public search pages read by the ddgs library: no key, and it breaks when they change."""
+    """Public search pages, read with the ddgs library: needs no key, and breaks when the pages
+    change.
+    """
 
     name = "ddgs"
 
@@ -170,7 +172,7 @@ class Ddgs:
         self._seconds = seconds
 
     async def search(self, query: str, count: int) -> list[Hit]:
-        """See SearchEngine. A thread that hangs beyond the limit is left to end by itself."""
+        """See SearchEngine. A thread that exceeds the time limit is abandoned."""
         try:
             async with asyncio.timeout(self._seconds):
                 rows = await asyncio.to_thread(self._scrape, query, count, self._proxy)
@@ -207,7 +209,7 @@ def _hits(answer: Answer, key: str, fields: tuple[str, str, str], count: int) ->
     hits = [
         Hit(*(_line(row.get(name)) for name in fields)) for row in rows if isinstance(row, dict)
     ]
-    # An address that was cut leads nowhere.
+    # A truncated address leads nowhere.
     return [
         hit
         for hit in hits

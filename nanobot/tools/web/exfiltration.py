@@ -1,5 +1,7 @@
-"""What a conversation has shown of the web, and which words in it are private: whether a call can
-carry something out by the address it fetches or the words it searches for."""
+"""Prevents leaks through web calls: tracks what a conversation has shown of the web, and which
+words in it are private, to decide whether a call's URL or its search words can carry something
+out.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +24,25 @@ from nanobot.session.entries import (
 from nanobot.tools.web.addresses import MAX_URL, Addresses
 
 MAX_NEW_WORDS = 6
-"""So many plain words of its own may a search have in a conversation that content from outside may
-steer."""
+"""Maximum plain new words of a search in a conversation that untrusted content may influence."""
 
 _OF_PEOPLE = (Origin.USER, Origin.API, Origin.CRON, Origin.APPROVAL)
 _OF_THE_WEB = ("web_fetch", "web_search")
-# What may be an address in a text of a person, and what may stand behind one.
+# Possible addresses in a person's text, and the characters that may follow one.
 _TOKEN = re.compile(r"[^\s<>\"'`|\\^{}\[\]，。；：！？、（）】》]+")
 _ASCII = re.compile(r"[\x21-\x7e]+")
 _BEFORE, _BEHIND, _MOST_BEHIND = "(*_~", ".,;:!?)*_~", 4
-# Words as people and books have them, and small numbers: no keys, no codes.
+# Words as in ordinary texts, and small numbers: no keys, no codes.
 _LONGEST_WORD = 20
 _LARGEST_NUMBER = 4
 _SHORTEST_PART, _SHORTEST_WHOLE = 5, 6
-"""Letters of a searched word within a private one, and of a private word within a search."""
+"""Letters that a searched word needs within a private one, and a private word within a search."""
 
 
 def is_shown(url: str, entries: Sequence[Entry], addresses: Addresses) -> bool:
-    """Whether a person wrote this very address in the conversation, a search found it, or it was
-    read already."""
+    """Whether a person wrote this exact address in the conversation, a search found it, or it was
+    already read.
+    """
     place = _place(url, addresses)
     return place is not None and any(
         _place(text, addresses) == place for entry in entries for text in _addresses_in(entry.body)
@@ -48,9 +50,10 @@ def is_shown(url: str, entries: Sequence[Entry], addresses: Addresses) -> bool:
 
 
 def is_private(query: str, entries: Sequence[Entry]) -> bool:
-    """Whether a search could tell what the conversation has read of private matters. Words that a
-    person wrote or that pages of the web hold are not private, what is in files, memory and output
-    of commands is; others must be few and plain."""
+    """Whether a search could reveal private content that the conversation has read. Words that a
+    person wrote or that web pages contain are not private; words from files, memory and command
+    output are. All other words must be few and plain.
+    """
     terms, known = set(telling_terms(query)), set[str]()
     for text in _texts_in(entries, _is_known):
         known.update(telling_terms(text))
@@ -63,8 +66,9 @@ def is_private(query: str, entries: Sequence[Entry]) -> bool:
 
 
 def _overlap(terms: Set[str], query: str, private: str, known: Set[str]) -> bool:
-    """Whether words of a search, or parts of them, are in a private text, or the other way round:
-    a word may be cut, lengthened or written with gaps."""
+    """Whether words of a search, or parts of them, occur in a private text, or the reverse: a word
+    may be cut, extended or written with gaps.
+    """
     words = set(telling_terms(private))
     if not terms.isdisjoint(words):
         return True
@@ -82,7 +86,7 @@ def _is_plain(term: str) -> bool:
 
 
 def _place(text: str, addresses: Addresses) -> str | None:
-    """What of an address matters: host, port, path and query; None if it is not one."""
+    """The relevant parts of an address: host, port, path and query; None if it is not one."""
     try:
         url = addresses.check(text if text.lower().startswith("http") else f"https://{text}")
     except ToolError:
@@ -105,7 +109,7 @@ def _addresses_in(body: Body | None) -> Iterator[str]:
 
 
 def _readings(token: str) -> Iterator[str]:
-    """The addresses that somebody may mean by a word."""
+    """The addresses that a word may mean."""
     begins = token.lower().find("http")
     address = token[max(begins, 0) :].lstrip(_BEFORE)
     ascii_part = _ASCII.match(address)
@@ -122,7 +126,7 @@ def _speaks_for_itself(message: UserEntry) -> bool:
 
 
 def _is_known(body: Body | None) -> bool:
-    """Whether strangers wrote it, or a person showed it."""
+    """Whether it is a result from the web, or a person's message."""
     if isinstance(body, ToolResultEntry):
         return body.name in _OF_THE_WEB
     return isinstance(body, UserEntry)

@@ -1,4 +1,4 @@
-"""The tool that reads a page of the web: readable text, marked as the words of strangers."""
+"""The tool that reads web pages: readable text, marked as untrusted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.tools.web.addresses import Addresses
 from nanobot.tools.web.hosts import among
 
-# Loaded by what goes out, not by what offers the tools: 0.15 s of every command, and 10 MB.
+# Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
     import aiohttp
     from aiohttp.abc import AbstractResolver
 
 MAX_BYTES = 5_000_000
 MAX_REDIRECTS = 5
-# For the head of each answer, and for the whole: a server that drips is not waited for.
+# Limits for the head of each answer, and for all of it: a server that sends slowly is cut off.
 CONNECT_SECONDS = 10.0
 SECONDS = 30.0
 _PARSING_SECONDS = 25.0
@@ -38,7 +38,7 @@ _ACCEPT = (
 _PIECE = 65_536
 _KEPT = 8
 _MARKUP = frozenset({"text/html", "application/xhtml+xml"})
-# What servers say of files they know nothing about.
+# Types that servers send for files they do not know.
 _UNKNOWN = frozenset({"", "application/octet-stream"})
 _READ_ON = "Read on with offset."
 
@@ -53,7 +53,7 @@ class WebFetch(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What a server answered: where from in the end, the type it says, and at most MAX_BYTES."""
+    """A server's answer: the final URL, the declared type, and at most MAX_BYTES."""
 
     url: str
     status: int
@@ -64,7 +64,7 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page as text. `notes` say what is not in it."""
+    """A page as text. `notes` describe content that is not in it."""
 
     url: str
     title: str
@@ -73,10 +73,11 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Web:
-    """GET requests to where `addresses` lets them go, each with a fresh connection and no cookies.
+    """GET requests to the destinations that `addresses` allows, each with a new connection and
+    without cookies.
 
-    With a `proxy` the proxy resolves the names, so only what a URL itself shows is checked; the
-    proxies in the environment are not asked, because that would happen without anybody's choice.
+    With a `proxy`, the proxy resolves the names, so only the URL itself is checked. Proxies in the
+    environment are ignored, because using them would not be a deliberate choice.
     """
 
     def __init__(self, addresses: Addresses, proxy: str = "", seconds: float = SECONDS) -> None:
@@ -85,10 +86,10 @@ class Web:
         self._seconds = seconds
 
     async def get(self, text: str, may_lead_to: Callable[[URL, URL], bool] | None = None) -> Body:
-        """The answer to a GET, after at most MAX_REDIRECTS redirects, each checked like the first,
-        and by `may_lead_to` (from, to).
+        """The answer to a GET, after at most MAX_REDIRECTS redirects; each is checked like the
+        first URL, and by `may_lead_to` (from, to).
 
-        Raises ToolError (not reached, refused by the server, too slow) or ToolDenied.
+        Raises ToolError (unreachable, refused by the server, too slow) or ToolDenied.
         """
         import aiohttp  # noqa: PLC0415 - see above
 
@@ -118,7 +119,7 @@ class Web:
 
         resolver = None if self._proxy else cast("AbstractResolver", self.addresses)
         return aiohttp.ClientSession(
-            # No cache and no kept connection: each request is resolved and checked anew.
+            # No cache and no reused connection: each request is resolved and checked again.
             connector=aiohttp.TCPConnector(
                 resolver=resolver, use_dns_cache=False, force_close=True
             ),
@@ -144,7 +145,7 @@ class Web:
     def _next(self, url: URL, location: str) -> URL:
         if not location:
             raise ToolError(f"{quoted(str(url))} redirects, and does not say where")
-        # Joined by the parser that connects, then judged like a URL from the model.
+        # Joined by the parser that connects, then checked like a URL from the model.
         try:
             target = str(url.join(URL(location)))
         except (ValueError, IndexError) as error:
@@ -158,7 +159,7 @@ class Web:
 
 
 async def _read(answer: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """The body as far as it may go, decompressed: what counts is what would fill the memory."""
+    """The body up to the limit, decompressed: the limit applies to the memory used."""
     data = bytearray()
     async for piece in answer.content.iter_chunked(_PIECE):
         data += piece
@@ -184,9 +185,9 @@ def _not_reached(url: URL, error: Exception) -> ToolError:
 
 
 async def read_page(body: Body) -> Page:
-    """The text of an answer: Markdown of a page, text of a PDF, everything textual as it is.
+    """The text of an answer: Markdown for a page, extracted text for a PDF, other text unchanged.
 
-    Raises ToolError for what is no text.
+    Raises ToolError if it is not text.
     """
     notes = [f"only the first {MAX_BYTES:,} bytes were read"] if body.cut else []
     if body.status >= 400:
@@ -222,14 +223,14 @@ async def _parsed(body: Body, kind: str, data: bytes, notes: list[str]) -> Page:
 
 
 def _textual(text: str) -> bool:
-    """Whether this is for reading: few replacement and control characters at its beginning."""
+    """Whether this is readable text: few replacement and control characters at its beginning."""
     head = text[:4_000]
     odd = sum(c == "\ufffd" or (c < " " and c not in "\t\n\r\f") for c in head)
     return odd * 20 <= len(head)
 
 
 class _Fetcher:
-    """Pages by their address, the last few kept so that reading on does not fetch again."""
+    """Pages by address; the last few are cached, so that reading further does not fetch again."""
 
     def __init__(self, web: Web, room: int, hosts: Callable[[], Sequence[str]]) -> None:
         self._web = web
@@ -238,24 +239,25 @@ class _Fetcher:
         self._kept: OrderedDict[str, Page] = OrderedDict()
 
     async def run(self, args: WebFetch, context: CallContext) -> ToolOutput:
-        # Whoever begins at the beginning wants the page as it is now.
+        # A read from the beginning wants the current page.
         page = self._kept.get(args.url) if args.offset > 1 else None
         if page is None:
-            # A host that may be asked anything may forward what it is asked to any other.
+            # A host that accepts any request may forward its contents to any other.
             bound = self._may_lead_to if self.sends(args, context) else None
             page = await read_page(await self._web.get(args.url, bound))
             self._keep(args.url, page)
         return ToolOutput(self._shown(args, page), addresses=(args.url,))
 
     def sends(self, args: WebFetch, context: CallContext) -> bool:
-        """Whether the address may carry something out: nobody has shown it, and what asks for it
-        may be content from outside."""
+        """Whether the address may carry data out: it was not shown in the conversation, and
+        untrusted content may have caused the call.
+        """
         from nanobot.tools.web.exfiltration import is_shown  # noqa: PLC0415 - as above
 
         return context.tainted and not is_shown(args.url, context.entries, self._web.addresses)
 
     def host(self, args: WebFetch) -> str:
-        """Whom it asks; empty for what is no address."""
+        """The host that it contacts; "" for an invalid address."""
         try:
             return self._web.addresses.check(args.url).host or ""
         except ToolError:
@@ -297,9 +299,10 @@ class _Fetcher:
 def web_fetch_tool(
     web: Web, result_chars: int = MAX_RESULT_CHARS, hosts: Callable[[], Sequence[str]] = tuple
 ) -> Tool[WebFetch]:
-    """web_fetch, for owners and members. `result_chars` is what the registry lets through; `hosts`
-    are patterns of those that tainted conversations may ask anything."""
-    # The frame, the title and the notes stand around the text.
+    """web_fetch, for owners and members. `result_chars` is the registry's limit; `hosts` are
+    patterns of hosts to which tainted conversations may send any request.
+    """
+    # The frame, the title and the notes surround the text.
     fetcher = _Fetcher(web, max(result_chars - FRAME_CHARS - 1_200, 1), hosts)
     return Tool(
         name="web_fetch",

@@ -1,4 +1,4 @@
-"""Hosts of the internet by pattern: `docs.example`, or `*.example` for all below it."""
+"""Patterns for internet hosts: `docs.example`, or `*.example` for all its subdomains."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from fnmatch import fnmatchcase
 
 
 def among(host: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns fits a host."""
+    """Whether one of the patterns matches a host."""
     host = host.lower().removesuffix(".")
     return bool(host) and any(fnmatchcase(host, pattern.lower()) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""The tool that searches the web, over whichever services are there."""
+"""The tool that searches the web with the available services."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class WebSearch(msgspec.Struct, frozen=True):
 
 
 def engines(settings: WebToolSettings) -> list[SearchEngine]:
-    """The services that `tools.web` configures, in the order they are asked.
+    """The services configured in `tools.web`, in the order in which they are asked.
 
-    `auto` asks those with a key or an address first (they are reliable and somebody's choice),
-    the keyless one last.
+    `auto` asks services with a key or an address first (they are reliable and were chosen
+    deliberately), the keyless one last.
     """
     proxy = settings.proxy
     chosen: list[SearchEngine] = []
@@ -104,9 +104,9 @@ def _may_tell(args: WebSearch, context: CallContext) -> bool:
 def web_search_tool(
     services: Sequence[SearchEngine], result_chars: int = MAX_RESULT_CHARS
 ) -> Tool[WebSearch]:
-    """web_search over `services`, asked one after another until one of them finds something.
+    """web_search over `services`, which are asked one after another until one finds something.
 
-    `result_chars` is what the registry lets through.
+    `result_chars` is the registry's limit.
     """
     room = max(result_chars - FRAME_CHARS, 1)
     return Tool(

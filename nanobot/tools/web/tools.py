@@ -1,4 +1,4 @@
-"""The tools for the web as `[tools.web]` wants them."""
+"""The web tools, as configured in `[tools.web]`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from nanobot.tools.web.search import engines, web_search_tool
 def web_tools(
     settings: WebToolSettings, hosts: Callable[[], Sequence[str]] = tuple
 ) -> list[AnyTool]:
-    """web_fetch and web_search, unless they are off; `hosts`: `policy.hosts`, as they are then.
-    Raises ConfigError."""
-    # Read even if nothing is fetched: a wrong entry is told at once.
+    """web_fetch and web_search, unless they are off; `hosts` returns the current `policy.hosts`.
+    Raises ConfigError.
+    """
+    # Parsed even if nothing is fetched, so that an invalid entry is reported at once.
     addresses = Addresses(settings.allow_private)
     tools: list[AnyTool] = []
     if settings.fetch:
