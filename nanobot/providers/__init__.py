@@ -1,1 +1,1 @@
-"""Language models behind one port."""
+"""Language models, behind one port."""

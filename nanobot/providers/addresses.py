@@ -1,22 +1,22 @@
-"""Addresses of models' endpoints, as people write them."""
+"""Parses base URLs of model endpoints in the forms that people write."""
 
 from __future__ import annotations
 
 import re
 
 _VERSION = re.compile(r"/v\d+[a-z]*\d*$")
-# Paths of single calls, which are pasted with the address.
+# Paths of single calls, which people paste with the base URL.
 _CALLS = re.compile(r"/(?:chat/completions|completions|messages|models|responses)$")
 _WITHOUT_VERSION = frozenset({"api.perplexity.ai"})
 
 
 def versioned(api_base: str, version: str = "v1", *, below_paths: bool = False) -> str:
-    """The address with its version, whether it was written with it, with a slash behind it, or
-    with the path of a call.
+    """The base URL with its version, whether it was written with the version, with a trailing
+    slash, or with the path of a call.
 
-    The version is added where the address has no path. `below_paths`: where it has one, too,
-    because this API always has its version (Anthropic's, Gemini's); of OpenAI-compatible ones many
-    have none ("https://api.example.com/inference").
+    A version is added if the URL has no path. `below_paths`: it is also added if there is a path,
+    because this API always has a version (Anthropic's, Gemini's); many OpenAI-compatible ones have
+    none ("https://api.example.com/inference").
     """
     base = _CALLS.sub("", api_base.strip().rstrip("/")).rstrip("/")
     _, _, rest = base.partition("://")
@@ -27,5 +27,5 @@ def versioned(api_base: str, version: str = "v1", *, below_paths: bool = False) 
 
 
 def unversioned(api_base: str) -> str:
-    """The address without its version, for clients that add that themselves."""
+    """The base URL without its version, for clients that add it themselves."""
     return _VERSION.sub("", versioned(api_base))

@@ -12,19 +12,20 @@ from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_
 from nanobot.providers.openai_request import Quirks, without
 
 VERSION = "2023-06-01"
-"""Of the API; there is no later one."""
+"""The API's version; there is no later one."""
 
 
 class AnthropicProvider(HttpProvider):
-    """See HttpProvider. The provider's cache is told what to keep, and answers with thoughts or
-    citations go back as they came."""
+    """See HttpProvider. It tells the provider's cache what to keep, and returns answers with
+    thoughts or citations unchanged.
+    """
 
     def _checked_base(self, api_base: str) -> str:
         return versioned(checked_address(self.name, api_base.strip()), below_paths=True)
 
     def _headers(self) -> dict[str, str]:
         headers = {"anthropic-version": VERSION}
-        # A name and password within the address become a header of their own.
+        # A name and password in the URL become a separate header.
         if self._api_key and "@" not in urlsplit(self.api_base).netloc:
             headers["x-api-key"] = self._api_key
         return headers

@@ -1,8 +1,8 @@
-"""What is sent to Anthropic's Messages API: a ModelRequest as bytes.
+"""Encodes a ModelRequest for Anthropic's Messages API.
 
 The same request always gives the same bytes, and a longer conversation begins with the blocks of
-the shorter one, so that the provider's cache hits. It is told to keep the tools, the system prompt
-and the last two turns of the user. After https://platform.claude.com/docs/en/api/messages and
+the shorter one, so that the provider's cache hits. The cache is told to keep the tools, the system
+prompt and the user's last two turns. Based on https://platform.claude.com/docs/en/api/messages and
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
 """
 
@@ -21,10 +21,10 @@ from nanobot.providers.openai_request import Quirks, encoded, usable_name, valid
 from nanobot.providers.tool_schemas import object_schema
 
 KEEP = {"type": "ephemeral"}
-"""`cache_control`: the cache keeps everything up to the block with it, for five minutes."""
+"""`cache_control`: the cache keeps everything up to and including this block, for five minutes."""
 
 _KEPT_TURNS = 2
-"""With those behind the tools and the system prompt that makes four, which is all there may be."""
+"""Together with the marks after the tools and the system prompt these make four, the maximum."""
 
 _ID_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -42,8 +42,9 @@ class _AssistantTurn(msgspec.Struct):
 
 
 class _Conversation:
-    """The turns, as messages are added. Each call gets an id of its own, as the API wants it, and
-    exactly one result, at the head of the next turn."""
+    """Collects the turns. Each call gets a unique id, as the API requires, and exactly one result,
+    at the start of the next turn.
+    """
 
     def __init__(self) -> None:
         self.turns: list[_UserTurn | _AssistantTurn] = []
@@ -62,7 +63,7 @@ class _Conversation:
             self._said(_parts(message.content))
 
     def end(self) -> None:
-        """Begin and end with the user, as the API wants it."""
+        """Make the conversation begin and end with the user, as the API requires."""
         self._close()
         if not self.turns or isinstance(self.turns[-1], _AssistantTurn):
             self._said([_text("(Continue.)")])
@@ -96,7 +97,9 @@ class _Conversation:
             self.turns.append(_AssistantTurn(blocks))
 
     def _own_id(self, call_id: str) -> str:
-        """The id, unless an earlier call has it: some providers begin anew with each answer."""
+        """The id, unless an earlier call has the same one: some providers restart their numbering
+        with each answer.
+        """
         plain = _ID_REFUSED.sub("_", call_id)[:64] or "call"
         own, number = plain, 1
         while own in self._ids:
@@ -107,7 +110,7 @@ class _Conversation:
 
     def _result(self, message: ChatMessage) -> None:
         own = next((own for asked, own in self._open if asked == message.tool_call_id), None)
-        if own is None:  # nobody asked for it
+        if own is None:  # a result without a call
             self._close()
             self._said([_text("(the result of a tool call)"), *_parts(message.content)])
             return
@@ -115,21 +118,22 @@ class _Conversation:
         self._said([_result(own, _parts(message.content))])
 
     def _close(self) -> None:
-        """Calls without a result get one."""
+        """Add results for calls that have none."""
         while self._open:
             _, own = self._open.popleft()
             self._said([_result(own, [_text("(no result)")])])
 
 
 def encode_message(request: ModelRequest, quirks: Quirks) -> bytes:
-    """The body of POST /v1/messages. Text that is not valid Unicode is mended."""
+    """The body of POST /v1/messages. Invalid Unicode is repaired."""
     system = "\n\n".join(_plain(m.content) for m in request.messages if m.role == "system")
     conversation = _Conversation()
     for message in request.messages:
         if message.role != "system":
             conversation.add(message)
     conversation.end()
-    # A lone question without tools (a summary, for example) is not asked a second time.
+    # A single question without tools (a summary, for example) is not sent again, so it is not
+    # cached.
     if request.tools or len(conversation.turns) > 1:
         _keep(conversation.turns)
     body: dict[str, Any] = {
@@ -145,12 +149,12 @@ def encode_message(request: ModelRequest, quirks: Quirks) -> bytes:
         if not (_has_budget(thinking) and _acted_without_thought(request.messages)):
             body |= thinking
     thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")
-    if not quirks.no_temperature and not thinks:  # a model that thinks takes none
+    if not quirks.no_temperature and not thinks:  # a thinking model accepts none
         body["temperature"] = min(request.temperature, 1.0)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["tools"][-1]["cache_control"] = KEEP
-    elif conversation.called:  # calls may only be shown together with what can be called
+    elif conversation.called:  # calls may only be shown together with the tools
         body["tools"] = [_tool(ToolSpec(name, "", {})) for name in conversation.called]
         body["tool_choice"] = {"type": "none"}
     return encoded(body)
@@ -161,8 +165,9 @@ def _has_budget(thinking: dict[str, Any]) -> bool:
 
 
 def _acted_without_thought(messages: Sequence[ChatMessage]) -> bool:
-    """Whether the last answer made calls without a thought: with a budget set, the API refuses to
-    go on from there."""
+    """Whether the last answer made calls without a thought: the API then rejects a request with a
+    thinking budget.
+    """
     answers = [message for message in messages if message.role == "assistant"]
     return bool(answers and answers[-1].tool_calls and answers[-1].native is None)
 
@@ -174,7 +179,7 @@ def _keep(turns: Sequence[_UserTurn | _AssistantTurn]) -> None:
 
 
 def _parts(content: str | tuple[Part, ...]) -> list[dict[str, Any]]:
-    """The blocks of a message: at least one, and no text of nothing, which the API refuses."""
+    """The blocks of a message: at least one, and no empty text, which the API rejects."""
     parts = (TextPart(content),) if isinstance(content, str) else content
     blocks = [_part(part) for part in parts]
     return [block for block in blocks if block.get("text", "-").strip()] or [_text("(empty)")]

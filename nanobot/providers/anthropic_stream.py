@@ -1,6 +1,6 @@
-"""What comes back from Anthropic's Messages API: bytes in, deltas and a Completion out.
+"""Parses the responses of Anthropic's Messages API: bytes in, deltas and a Completion out.
 
-Pure: no network and no clock. After
+Pure: no network and no clock. Based on
 https://platform.claude.com/docs/en/build-with-claude/streaming.
 """
 
@@ -35,7 +35,9 @@ _Deltas = list[TextDelta | ReasoningDelta]
 
 
 class _Block:
-    """One block of the answer while it arrives. `given` is as it began, without what grows."""
+    """One block of the answer while it is being received. `given` is its initial form, without the
+    parts that grow.
+    """
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.kind = as_text(given.get("type"))
@@ -47,7 +49,7 @@ class _Block:
         self.citations: list[Any] = list(given.get("citations") or ())
 
     def whole(self) -> dict[str, Any]:
-        """The block as the API gave it, which is how it wants it back."""
+        """The block in the API's own form, in which it has to be sent back."""
         block = dict(self.given)
         if self.kind == "text":
             block["text"] = self.text.whole()
@@ -61,12 +63,12 @@ class _Block:
 
     @property
     def blank(self) -> bool:
-        """Whether it is text of nothing, which the API gives but does not take back."""
+        """Whether it is an empty text, which the API sends but does not accept."""
         return self.kind == "text" and not self.text.whole().strip()
 
     @property
     def plain(self) -> bool:
-        """Whether text and calls say all there is to it."""
+        """Whether text and calls represent it completely."""
         return self.kind == "tool_use" or (self.kind == "text" and not self.citations)
 
 
@@ -144,11 +146,11 @@ class MessageReader:
                 self.done = True
             case "message":
                 self._whole(event, deltas)
-            case _:  # ping, content_block_stop, and whatever comes later
+            case _:  # ping, content_block_stop, and future events
                 pass
 
     def _whole(self, message: dict[str, Any], deltas: _Deltas) -> None:
-        """An answer in one piece, although a stream was asked for."""
+        """An unstreamed answer, although a stream was requested."""
         for index, block in enumerate(message.get("content") or ()):
             self._begin(index, _table(block), deltas)
         self._count(message.get("usage"))
@@ -211,8 +213,9 @@ class MessageReader:
         return tuple(calls)
 
     def _native(self) -> NativeAnswer | None:
-        """The blocks for the next request; None where text and calls are all there is, or where the
-        answer ends with thoughts alone, which the API does not take back."""
+        """The blocks for the next request; None if text and calls represent everything, or if the
+        answer ends with only thoughts, which the API does not accept back.
+        """
         blocks = [block for block in self._blocks.values() if not block.blank]
         if all(block.plain for block in blocks) or blocks[-1].kind.endswith("thinking"):
             return None

@@ -1,4 +1,4 @@
-"""The port to language models: what is asked, what streams back, what a model can do."""
+"""The port to language models: requests, streamed responses, and models' capabilities."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from nanobot.providers.effort import Effort
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A call the model asks for. `arguments` is the model's text as it came: it may be broken JSON.
+    """A call requested by the model. `arguments` is the model's unchanged text, which may be
+    invalid JSON.
 
-    `id` is the provider's and is only echoed back; a call's identity is (run, model_call, index).
+    `id` is the provider's and only echoed back; a call is identified by (run, model_call, index).
     """
 
     id: str
@@ -22,14 +23,15 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class TextPart(msgspec.Struct, frozen=True, tag="text", tag_field="type"):
-    """Text within a message."""
+    """Text in a message."""
 
     text: str
 
 
 class ImagePart(msgspec.Struct, frozen=True, tag="image", tag_field="type"):
-    """An image within a message; `data` is base64. With `blob` (a digest) the bytes are still to be
-    put in, before a provider is asked."""
+    """An image in a message; `data` is base64. If `blob` (a digest) is set, the bytes are filled in
+    before a provider is called.
+    """
 
     mime: str
     data: str
@@ -40,18 +42,20 @@ Part: TypeAlias = TextPart | ImagePart
 
 
 class NativeAnswer(msgspec.Struct, frozen=True):
-    """An answer that holds more than text and calls (signed thoughts, citations): its content as
-    JSON in its provider's form. The model that gave it (`label`) wants it back unchanged; no other
-    can read it."""
+    """An answer with more than text and calls (signed thoughts, citations): its content as JSON in
+    the provider's format. The model that gave it (`label`) needs it back unchanged; no other model
+    can read it.
+    """
 
     label: str
     content: str
 
 
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a request, provider-neutral. A tool message carries the id it answers; its
-    parts may be images, like a user's. Where the model that is asked gave `native`, that is sent
-    instead of the rest."""
+    """One message of a request, provider-neutral. A tool message has the id of the call it answers;
+    like a user's message, it may contain images. If `native` came from the model being called, it
+    is sent instead of the rest.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | tuple[Part, ...] = ""
@@ -61,7 +65,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
-    """A tool as the model sees it; `parameters` is a JSON Schema object."""
+    """A tool as shown to the model; `parameters` is a JSON Schema object."""
 
     name: str
     description: str
@@ -72,8 +76,9 @@ _MOST_TOKENS = 2_000_000_000
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens of one call. Of `prompt_tokens`, the provider had `cached_tokens` in its cache and put
-    `cache_write_tokens` into it."""
+    """Tokens of one call. Of `prompt_tokens`, `cached_tokens` were read from the provider's cache
+    and `cache_write_tokens` were written to it.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -81,13 +86,15 @@ class Usage(msgspec.Struct, frozen=True):
     cache_write_tokens: int = 0
 
     def clamped(self) -> Usage:
-        """The same without the absurd: each at least 0, at most what the store can hold, and no
-        more of the prompt cached than there is of it."""
+        """The same with sane numbers: each at least 0, small enough for the store, and no more
+        cached tokens than prompt tokens.
+        """
         return self.within(_MOST_TOKENS)
 
     def within(self, most: int) -> Usage:
-        """The same with each number from 0 to `most`, and the parts of the prompt no larger than
-        it."""
+        """The same with each number limited to 0 to `most`, and the parts of the prompt no larger
+        than the prompt.
+        """
         prompt = min(max(self.prompt_tokens, 0), most)
         cached = min(max(self.cached_tokens, 0), prompt)
         return Usage(
@@ -99,8 +106,9 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """US dollars for a token; `cached` for one of the prompt that the provider had in its cache,
-    `cache_write` for one that it put there."""
+    """US dollars per token; `cached` for a prompt token read from the provider's cache,
+    `cache_write` for one written to it.
+    """
 
     prompt: float
     completion: float
@@ -109,15 +117,15 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def prompt_at_most(self) -> float:
-        """What a token of the prompt may cost."""
+        """The maximum price of a prompt token."""
         return max(self.prompt, self.cache_write or 0.0)
 
     def at_most(self, prompt: int, completion: int) -> float:
-        """What so many tokens of a prompt and of an answer may cost, in dollars."""
+        """The maximum cost of this many prompt and answer tokens, in dollars."""
         return prompt * self.prompt_at_most + completion * self.completion
 
     def of(self, usage: Usage) -> float:
-        """What a call cost, in dollars."""
+        """The cost of a call, in dollars."""
         fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
         cached = self.prompt if self.cached is None else self.cached
         written = self.prompt if self.cache_write is None else self.cache_write
@@ -130,10 +138,11 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a model can do, as data. `name` is what the provider is asked for; `price` None: nobody
-    told it. `one_at_a_time`: it answers one message only, so that messages which come meanwhile
-    wait for the next run instead of joining this one. `sampling`: it
-    takes a temperature. `always_thinks`: it cannot be told not to."""
+    """A model's capabilities, as data. `name` is the name sent to the provider; `price` None:
+    unknown. `one_at_a_time`: it answers only one message per run, so that messages that arrive in
+    the meantime wait for the next run instead of joining this one. `sampling`: it accepts a
+    temperature. `always_thinks`: its thinking cannot be turned off.
+    """
 
     name: str
     provider: str
@@ -149,12 +158,12 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def label(self) -> str:
-        """How people write it: provider/model."""
+        """The form that people write: provider/model."""
         return f"{self.provider}/{self.name}"
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `tools` is empty for models that take none; for `effort` see effort.py."""
+    """One model call. `tools` is empty for models that take none; for `effort` see effort.py."""
 
     model: str
     messages: tuple[ChatMessage, ...]
@@ -171,13 +180,13 @@ class TextDelta(msgspec.Struct, frozen=True):
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
-    """A piece of the model's reasoning, for watchers."""
+    """A piece of the model's reasoning, for display."""
 
     text: str
 
 
 class Retrying(msgspec.Struct, frozen=True):
-    """The call failed and starts again in `delay` seconds: earlier deltas of it are void."""
+    """The call failed and is retried in `delay` seconds: its earlier deltas are void."""
 
     delay: float
     why: str
@@ -187,7 +196,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer; always the last thing of a stream, exactly once."""
+    """The whole answer; the last item of a stream, exactly once."""
 
     text: str
     reasoning: str = ""
@@ -201,17 +210,17 @@ Delta: TypeAlias = TextDelta | ReasoningDelta | Retrying | Completion
 
 
 class LLMProvider(Protocol):
-    """A way to reach models.
+    """Provides access to models.
 
-    `chat_stream` yields deltas and ends with exactly one Completion, or raises a ModelError;
-    it retries what is worth retrying itself (yielding Retrying) and obeys cancellation at once.
-    An answer that came in the reasoning field only is returned as text. Calls without an id get
-    one. `close` ends connections and child processes; after it no call may be made. A class that
-    names this one as its base has `chat`.
+    `chat_stream` yields deltas and ends with exactly one Completion, or raises a ModelError. It
+    retries by itself if that may help (yielding Retrying) and reacts to cancellation at once. An
+    answer that is only in the reasoning field is returned as text. Calls without an id get one.
+    `close` ends connections and child processes; no call may follow it. A subclass of this class
+    inherits `chat`.
     """
 
     def profile(self, model: str) -> ModelProfile:
-        """What the model can do; never a network call."""
+        """The model's capabilities; never makes a network call."""
         ...
 
     def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -219,7 +228,7 @@ class LLMProvider(Protocol):
         ...
 
     async def chat(self, request: ModelRequest) -> Completion:
-        """The whole answer of one call, for callers that show no stream."""
+        """The whole answer of one call, for callers that do not stream."""
         answer: Completion | None = None
         async for delta in self.chat_stream(request):
             if isinstance(delta, Completion):
@@ -229,49 +238,50 @@ class LLMProvider(Protocol):
         return answer
 
     async def close(self) -> None:
-        """Release what is held."""
+        """Release all resources."""
         ...
 
 
 @runtime_checkable
 class WarmingUp(Protocol):
-    """A provider whose first answer would have to wait for something."""
+    """A provider that needs preparation before its first answer."""
 
     async def warm_up(self) -> None:
-        """Have it ready now. Raises ModelError."""
+        """Prepare now. Raises ModelError."""
         ...
 
 
 @runtime_checkable
 class AudioAndEmbeddings(Protocol):
-    """A provider that also transcribes, speaks and makes vectors."""
+    """A provider that also transcribes, speaks and makes embeddings."""
 
     async def speak(self, text: str, voice: str, model: str) -> bytes:
         """The text as a recording. Raises ModelError."""
         ...
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        """The transcript of a recording; `name` is its file name. Raises ModelError."""
         ...
 
     async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
-        """A vector for each text, in their order. Raises ModelError."""
+        """A vector for each text, in the same order. Raises ModelError."""
         ...
 
 
 @runtime_checkable
 class ChecksModels(Protocol):
-    """A place of models that knows which there are."""
+    """A source of models that can check names."""
 
     async def check(self, label: str) -> None:
-        """Raises ConfigError or UsageError, with the nearest names, for a label that nobody knows,
-        or of which nobody can tell."""
+        """Raises ConfigError or UsageError, with the most similar names, for a label that does not
+        exist or cannot be checked.
+        """
         ...
 
 
 class Models(Protocol):
-    """Where whoever calls a model finds it."""
+    """Gives callers access to models."""
 
     async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        """The model of that label, or the configured one. Raises ModelError or ConfigError."""
+        """The model with that label, or the configured one. Raises ModelError or ConfigError."""
         ...

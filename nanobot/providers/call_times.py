@@ -1,4 +1,4 @@
-"""How long a call of a model takes."""
+"""Measures the duration of model calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nanobot.ports import Clock
 
 
 class TimesOfCall(TypedDict, total=False):
-    """A model, and the milliseconds until the first piece of its answer and until its end."""
+    """A model, and the milliseconds to the first piece and to the end of its answer."""
 
     model: str
     ms: int
@@ -16,7 +16,7 @@ class TimesOfCall(TypedDict, total=False):
 
 
 class CallTimes:
-    """The times of the call that was made last."""
+    """The times of the most recent call."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -25,21 +25,21 @@ class CallTimes:
         self._first: float | None = None
 
     def begin(self, model: str) -> None:
-        """A model is asked."""
+        """A call begins."""
         self._model, self._began, self._first = model, self._clock.monotonic(), None
 
     def piece(self) -> None:
-        """A piece of its answer came; the first one counts."""
+        """A piece of the answer arrived; only the first one counts."""
         if self._first is None:
             self._first = self._clock.monotonic()
 
     @property
     def first_ms(self) -> int:
-        """How long the first piece took; 0 if none came."""
+        """Milliseconds to the first piece; 0 if there was none."""
         return 0 if self._first is None else self._since(self._first)
 
     def ended(self) -> TimesOfCall:
-        """The whole answer is there."""
+        """The answer is complete."""
         now = self._clock.monotonic()
         first = now if self._first is None else self._first
         return TimesOfCall(model=self._model, ms=self._since(now), first_ms=self._since(first))

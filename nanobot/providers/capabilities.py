@@ -1,7 +1,7 @@
-"""What models can do, as a table.
+"""Models' capabilities, as a table.
 
-A model that is not in it gets the usual; a wrong guess costs an error text from the provider, never
-a crash.
+A model that is not listed gets defaults; a wrong guess results in an error from the provider, never
+in a crash.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nanobot.providers.base import ModelProfile
 
 
 class _Family(msgspec.Struct, frozen=True):
-    """One row of capabilities: what models of this provider and name can do."""
+    """One row: the capabilities of models of this provider with this name."""
 
     provider: str
     model: str
@@ -25,12 +25,12 @@ class _Family(msgspec.Struct, frozen=True):
     small: bool = False
 
 
-# The first match holds. Patterns are shell patterns over lower-case names; where a provider
-# resells others ("meta-llama/Llama-3.3"), the part after the last slash is matched too.
+# The first match wins. Patterns are shell patterns for lower-case names. For providers that resell
+# other models ("meta-llama/Llama-3.3"), the part after the last slash is matched too.
 _FAMILIES: tuple[_Family, ...] = (
     _Family("embedded", "*", 2_048, tools=False, small=True),
-    # Whatever a model could do, these serve the context they were started with (4,096 at first):
-    # twice that is what a person who wants tools gives them.
+    # These servers limit every model to the context they were started with (4,096 by default);
+    # twice that is a typical setting of people who want tools.
     _Family("ollama", "*vl*", 8_192, images=True),
     _Family("ollama", "*llava*", 8_192, tools=False, images=True),
     _Family("ollama", "gemma3*", 8_192, tools=False, images=True),
@@ -69,13 +69,15 @@ _FAMILIES: tuple[_Family, ...] = (
 
 
 def profile_for(provider: str, model: str) -> ModelProfile:
-    """What a model can do, by the table; for an unknown one 128,000 tokens, tools, no images."""
+    """A model's capabilities according to the table; for an unknown model 128,000 tokens, tools, no
+    images.
+    """
     return known_profile(provider, model) or ModelProfile(name=model, provider=provider)
 
 
-@lru_cache(maxsize=256)  # 60 us, some times a turn, for a few models
+@lru_cache(maxsize=256)  # 60 us, several times per turn, for a few models
 def known_profile(provider: str, model: str) -> ModelProfile | None:
-    """What a model can do, by the table; None if no row is about it."""
+    """A model's capabilities according to the table; None if no row matches."""
     whole = model.lower()
     last = whole.rsplit("/", 1)[-1]
     for row in _FAMILIES:

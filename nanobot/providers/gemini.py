@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 
 class GeminiProvider(HttpProvider):
-    """See HttpProvider. The signatures of thoughts go back as they came. Recordings and vectors are
-    made at the OpenAI-compatible addresses that Google has below the same one."""
+    """See HttpProvider. Signatures of thoughts are returned unchanged. Recordings and embeddings
+    use Google's OpenAI-compatible endpoints under the same base URL.
+    """
 
     _compatible: OpenAICompatProvider | None = None
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        """The transcript of a recording; `name` is its file name. Raises ModelError."""
         return await self._other().transcribe(audio, name, model)
 
     async def speak(self, text: str, voice: str, model: str) -> bytes:
-        """The text as sound, by that voice. Raises ModelError."""
+        """The text as sound, in that voice. Raises ModelError."""
         return await self._other().speak(text, voice, model)
 
     async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
@@ -58,7 +59,7 @@ class GeminiProvider(HttpProvider):
         return versioned(checked_address(self.name, api_base.strip()), "v1beta", below_paths=True)
 
     def _headers(self) -> dict[str, str]:
-        # A name and password within the address become a header of their own.
+        # A name and password in the URL become a separate header.
         if self._api_key and "@" not in urlsplit(self.api_base).netloc:
             return {"x-goog-api-key": self._api_key}
         return {}

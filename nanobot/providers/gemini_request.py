@@ -1,7 +1,7 @@
-"""What is sent to Gemini's generateContent API: a ModelRequest as bytes.
+"""Encodes a ModelRequest for Gemini's generateContent API.
 
 The same request always gives the same bytes, and a longer conversation begins with those of the
-shorter one, because Gemini keeps such prefixes in its cache by itself. After
+shorter one, because Gemini caches such prefixes automatically. Based on
 https://ai.google.dev/api/generate-content and https://ai.google.dev/gemini-api/docs/thinking.
 """
 
@@ -25,8 +25,8 @@ from nanobot.providers.openai_request import (
     valid_arguments,
 )
 
-# What the documentation gives for calls that another model made: these models want a signature
-# with the first call of each answer.
+# The documented signature for calls made by another model: these models require a signature with
+# the first call of each answer.
 _UNSIGNED = "skip_thought_signature_validator"
 _SIGNING = re.compile(r"gemini-(?![12]\b|[12]\.)")
 _FIRST_OF_NAME = re.compile(r"[^a-zA-Z_]")
@@ -38,8 +38,9 @@ class _Content(msgspec.Struct):
 
 
 class _Conversation:
-    """The contents, as messages are added. The results of an answer's calls are one content, right
-    behind it, with as many results as there are calls."""
+    """Collects the contents. The results of an answer's calls are one content, directly after it,
+    with exactly one result per call.
+    """
 
     def __init__(self, *, signing: bool) -> None:
         self.contents: list[_Content] = []
@@ -59,7 +60,7 @@ class _Conversation:
             self._said(_parts(message.content))
 
     def close(self) -> None:
-        """The answer's calls have all the results that they get."""
+        """End the answer's results: calls without a result get one."""
         while self._open:
             self._answered(self._open.popleft()[1], "(no result)")
         if self._results:
@@ -70,7 +71,7 @@ class _Conversation:
             self._images = []
 
     def end(self) -> None:
-        """Begin and end with the user, as the API wants it."""
+        """Make the conversation begin and end with the user, as the API requires."""
         self.close()
         if not self.contents or self.contents[-1].role == "model":
             self._said([{"text": "(Continue.)"}])
@@ -97,7 +98,7 @@ class _Conversation:
 
     def _result(self, message: ChatMessage) -> None:
         open_call = next((call for call in self._open if call[0] == message.tool_call_id), None)
-        if open_call is None:  # nobody asked for it
+        if open_call is None:  # a result without a call
             self.close()
             self._said([{"text": "(the result of a tool call)"}, *_parts(message.content)])
             return
@@ -113,8 +114,7 @@ class _Conversation:
 
 
 def encode_contents(request: ModelRequest, quirks: Quirks) -> bytes:
-    """The body of POST models/MODEL:streamGenerateContent. Text that is not valid Unicode is
-    mended."""
+    """The body of POST models/MODEL:streamGenerateContent. Invalid Unicode is repaired."""
     system = "\n\n".join(
         part["text"]
         for message in request.messages
@@ -144,7 +144,7 @@ _EMPTY = {"text": "(empty)"}
 
 
 def _parts(content: str | tuple[Part, ...]) -> list[dict[str, Any]]:
-    """The parts of a message: at least one, and no text of nothing, which the API refuses."""
+    """The parts of a message: at least one, and no empty text, which the API rejects."""
     given = (TextPart(content),) if isinstance(content, str) else content
     parts = [_part(part) for part in given]
     return [part for part in parts if part.get("text", "-").strip()] or [_EMPTY]
@@ -157,7 +157,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _name(name: str) -> str:
-    """A function's name begins with a letter or a line."""
+    """A function's name begins with a letter or an underscore."""
     plain = usable_name(name)
     return f"_{plain}"[:64] if _FIRST_OF_NAME.match(plain) else plain
 

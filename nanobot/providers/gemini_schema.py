@@ -1,7 +1,8 @@
-"""Schemas of tools as Gemini's API takes them: a part of OpenAPI 3.0, without references.
+"""Converts tools' schemas for Gemini's API, which accepts a subset of OpenAPI 3.0 without
+references.
 
-After https://ai.google.dev/api/caching#Schema. What it does not know is left out: the tool still
-checks its arguments itself.
+Based on https://ai.google.dev/api/caching#Schema. Unsupported parts are left out: the tool
+validates its arguments itself anyway.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ _FORMATS = {"string": ("date-time", "enum"), "integer": ("int32", "int64")}
 
 
 def gemini_schema(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The parameters of a tool; None if it has none, which the API wants left out."""
+    """The parameters of a tool; None if it has none, because the API requires them to be left out
+    then.
+    """
     plain = _Translation(schema).object(schema, 0)
     return plain if plain.get("properties") else None
 
 
 class _Translation:
-    """One schema, with the definitions that its references name."""
+    """One schema, with the definitions its references name."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
 
     def object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
-        """A schema whose alternatives are put together, as the parameters of a tool have to be."""
+        """A schema with its alternatives merged, as required for a tool's parameters."""
         return self._object(object_schema(self._resolved(schema)), depth)
 
     def _any(self, schema: Any, depth: int) -> dict[str, Any]:
@@ -88,7 +91,7 @@ class _Translation:
             texts = [value for value in values if isinstance(value, str) and value]
             if kind == "string" and texts:
                 plain["enum"] = texts
-            elif kind != "string":  # only text can be enumerated
+            elif kind != "string":  # enums only support text
                 listed = ", ".join(map(str, values))
                 plain["description"] = f"{plain.get('description', '')} One of {listed}.".strip()
         if kind == "array":
@@ -110,7 +113,7 @@ class _Translation:
         return plain
 
     def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """What a reference within the schema stands for, as far as it names something."""
+        """The target of a reference within the schema, if it exists."""
         for _ in range(_DEEPEST):
             reference = schema.get("$ref")
             if not isinstance(reference, str):

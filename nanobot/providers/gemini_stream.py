@@ -1,6 +1,6 @@
-"""What comes back from Gemini's streamGenerateContent: bytes in, deltas and a Completion out.
+"""Parses the responses of Gemini's streamGenerateContent: bytes in, deltas and a Completion out.
 
-Pure: no network and no clock. Each event is a GenerateContentResponse; after
+Pure: no network and no clock. Each event is a GenerateContentResponse; based on
 https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse.
 """
 
@@ -38,7 +38,7 @@ _FINISH: dict[str, FinishReason] = {
     "MODEL_ARMOR": "content_filter",
     "ESCALATION": "content_filter",
 }
-# The model wrote something that its own server could not read: asking again mostly helps.
+# The model's output was invalid to its own server: a retry usually helps.
 _BROKEN = frozenset(
     ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "NO_IMAGE")
 )
@@ -73,7 +73,7 @@ class ContentReader:
     def end(self) -> _Deltas:
         deltas: _Deltas = []
         for event in self._events.end():
-            # Without `alt=sse` it is a list of all of them.
+            # Without `alt=sse` the response is a list of all events.
             for response in event if isinstance(event, list) else [event]:
                 self._take(response, deltas)
         return deltas
@@ -95,7 +95,7 @@ class ContentReader:
         )
 
     def _take(self, response: Any, deltas: _Deltas) -> None:
-        if isinstance(response, list) and response:  # an error may come within a list
+        if isinstance(response, list) and response:  # an error may be inside a list
             response = response[0]
         if not isinstance(response, dict):
             raise ModelProtocolError(f"no generated content: {str(response)[:200]}")
@@ -132,7 +132,7 @@ class ContentReader:
         self._keep(part)
 
     def _keep(self, part: dict[str, Any]) -> None:
-        """Texts of one kind are one part; what carries a signature stays as it is."""
+        """Consecutive texts of one kind become one part; a signed part stays unchanged."""
         last = self._parts[-1] if self._parts else {}
         if last.keys() == part.keys() and part.keys() <= {"text", "thought"}:
             last["text"] = as_text(last["text"]) + as_text(part["text"])
@@ -165,8 +165,9 @@ class ContentReader:
         ).clamped()
 
     def _native(self) -> NativeAnswer | None:
-        """The parts for the next request, without thoughts, of which only the signatures count;
-        None where nothing is signed."""
+        """The parts for the next request, without thoughts, of which only the signatures matter;
+        None if nothing is signed.
+        """
         parts = [part for part in self._parts if not part.get("thought")]
         parts = [part for part in parts if part.keys() != {"text"} or part["text"]]
         if not any("thoughtSignature" in part for part in parts):

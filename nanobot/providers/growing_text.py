@@ -1,22 +1,22 @@
-"""Text of an answer while it arrives."""
+"""The text of an answer while it is being received."""
 
 from __future__ import annotations
 
 import re
 
-# Half an emoji: servers cut text between the two halves of its escape.
+# Half an emoji: servers split text between the two halves of its escape.
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 class GrowingText:
-    """Text that comes in pieces. Half an emoji waits for its other half."""
+    """Text received in pieces. Half an emoji waits for its other half."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """The piece as it is to be shown."""
+        """The part of the piece that can be shown now."""
         if self._half or _HALF.search(piece):
             piece, self._half = self._half + piece, ""
             if "\ud800" <= piece[-1:] <= "\udbff":
@@ -27,5 +27,5 @@ class GrowingText:
         return piece
 
     def whole(self) -> str:
-        """All of it."""
+        """The whole text."""
         return "".join(self._pieces) + ("\ufffd" if self._half else "")

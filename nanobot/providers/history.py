@@ -1,4 +1,4 @@
-"""A past that the caller of a run gives, in the place of the session's own."""
+"""A history that the caller of a run supplies instead of the session's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nanobot.providers.base import ChatMessage
 def with_history(
     history: Iterable[tuple[str, str]] | None, messages: tuple[ChatMessage, ...]
 ) -> tuple[ChatMessage, ...]:
-    """The messages with these (role, text) pairs behind the system prompt."""
+    """The messages with these (role, text) pairs after the system prompt."""
     if not history:
         return messages
     system, *rest = messages

@@ -1,4 +1,4 @@
-"""A provider whose endpoint streams its answers over HTTP, whatever it calls things."""
+"""The base of providers whose endpoint streams its answers over HTTP, in any format."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _MAX_ERROR_BODY = 65_536
 
 
 class AnswerParser(Protocol):
-    """Reads the body of one answer, however its bytes are cut.
+    """Parses the body of one answer, in whatever pieces its bytes arrive.
 
-    `feed` takes bytes as they arrive and returns what they add; `end` reads the rest. `done`: the
-    server finished. `begun`: there is something of an answer. `complete`: there is enough for a
-    Completion, even if the connection breaks now. Raises StreamError for an error object and
-    ModelProtocolError for what is neither an answer nor an error.
+    `feed` takes bytes as they arrive and returns the new deltas; `end` parses the rest. `done`: the
+    server finished. `begun`: part of an answer has arrived. `complete`: there is enough for a
+    Completion, even if the connection breaks now. Raises StreamError for an error object, and
+    ModelProtocolError for anything that is neither an answer nor an error.
     """
 
     done: bool
@@ -58,15 +58,15 @@ class AnswerParser(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is whole."""
+        """Whether the answer is complete."""
         ...
 
     def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
-        """Take more bytes."""
+        """Parse more bytes."""
         ...
 
     def end(self) -> list[TextDelta | ReasoningDelta]:
-        """The body is over."""
+        """The body has ended."""
         ...
 
     def completion(self) -> Completion:
@@ -77,12 +77,12 @@ class AnswerParser(Protocol):
 class HttpProvider(LLMProvider):
     """An `LLMProvider` for one endpoint.
 
-    Retried, with a `Retrying` before each wait: no connection, 408, 409, 425, 429, 5xx, silence,
-    a stream cut half-way, an error object in it, an answer that cannot be read. Waits are 0.5 s
-    doubling to 16 s, or what `retry-after` asks for; a wish of more than 60 s is raised at once
-    as ModelRateLimited. Cancelling closes the connection. Proxies and certificates come from the
-    environment, proxies never for loopback addresses.
-    Raises ConfigError for an `api_base` or `api_key` that cannot work.
+    Retried, with a `Retrying` before each wait: no connection, 408, 409, 425, 429, 5xx, silence, an
+    interrupted stream, an error object in a stream, an unreadable answer. Waits start at 0.5 s and
+    double up to 16 s, or follow `retry-after`; if that is more than 60 s, ModelRateLimited is
+    raised at once. Cancelling closes the connection. Proxies and certificates come from the
+    environment; proxies are never used for loopback addresses. Raises ConfigError for an invalid
+    `api_base` or `api_key`.
     """
 
     def __init__(
@@ -106,32 +106,34 @@ class HttpProvider(LLMProvider):
         self._quirks: dict[str, Quirks] = {}
         self._first_quirks = Quirks()
 
-    # What an API is
+    # Specific to each API
 
     @abstractmethod
     def _checked_base(self, api_base: str) -> str:
-        """The address that paths are put behind. Raises ConfigError for one that cannot work."""
+        """The base URL, to which paths are appended. Raises ConfigError for an invalid one."""
 
     @abstractmethod
     def _headers(self) -> dict[str, str]:
-        """What every request carries, the key included."""
+        """The headers of every request, including the key."""
 
     @abstractmethod
     def _path(self, model: str) -> str:
-        """Where a model is asked, below the address."""
+        """The path of a model's endpoint, under the base URL."""
 
     @abstractmethod
     def _encode(self, request: ModelRequest, quirks: Quirks) -> bytes:
-        """A request as it is sent."""
+        """The encoded request."""
 
     @abstractmethod
     def _parser(self, label: str) -> AnswerParser:
-        """What reads an answer of the model of that label."""
+        """A parser for an answer of the model with that label."""
 
-    # What they all do
+    # Common to all APIs
 
     def profile(self, model: str) -> ModelProfile:
-        """From the table; without tools once the endpoint said that the model takes none."""
+        """From the table; without tools after the endpoint said that the model does not support
+        them.
+        """
         profile = self._profiles(self.name, model)
         if self._quirks_of(model).no_tools:
             return msgspec.structs.replace(profile, tools=False)
@@ -235,7 +237,7 @@ class HttpProvider(LLMProvider):
         self, speaker: Speaker, response: aiohttp.ClientResponse
     ) -> ProviderFailure:
         body = b""
-        with suppress(aiohttp.ClientError, OSError):  # the status speaks for itself
+        with suppress(aiohttp.ClientError, OSError):  # the status is sufficient
             async with asyncio.timeout(self._policy.stall_seconds):
                 while len(body) <= _MAX_ERROR_BODY and (piece := await response.content.readany()):
                     body += piece
@@ -247,7 +249,7 @@ class HttpProvider(LLMProvider):
         return self._quirks.get(model, self._first_quirks)
 
     def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
-        """Whether the endpoint named a parameter it refuses, for the first time."""
+        """Whether the endpoint named, for the first time, a parameter that it rejects."""
         quirks = self._quirks_of(request.model)
         more = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
         self._quirks[request.model] = more
@@ -255,7 +257,7 @@ class HttpProvider(LLMProvider):
 
 
 def checked_address(name: str, api_base: str) -> str:
-    """The address of provider `name`. Raises ConfigError for one that cannot work."""
+    """The base URL of provider `name`. Raises ConfigError for an invalid one."""
     try:
         parts = urlsplit(api_base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -272,7 +274,7 @@ def checked_address(name: str, api_base: str) -> str:
 
 
 def _without_foreign(message: ChatMessage, label: str) -> ChatMessage:
-    """The message, without the form of an answer that another model gave."""
+    """The message, without the native form of another model's answer."""
     if message.native is None or message.native.label == label:
         return message
     return msgspec.structs.replace(message, native=None)

@@ -1,4 +1,4 @@
-"""The JSON of a streamed body: of each of its server-sent events, or of the whole document."""
+"""Parses the JSON of a streamed body: of each server-sent event, or of the whole document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXCERPT = 200
 
 
 class JsonEvents:
-    """Reads a body in whatever pieces it comes. Raises ModelProtocolError for what is no JSON."""
+    """Parses a body in whatever pieces it arrives. Raises ModelProtocolError for invalid JSON."""
 
     def __init__(self) -> None:
         self._plain: bool | None = None
@@ -23,7 +23,7 @@ class JsonEvents:
         self._data: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Any]:
-        """The events that are whole now."""
+        """The events that are complete now."""
         if self._plain is None:
             data = data.lstrip(b"\xef\xbb\xbf \r\n\t")
             if not data:
@@ -35,7 +35,7 @@ class JsonEvents:
         return [event for line in self._lines.feed(data) for event in self._line(line)]
 
     def end(self) -> list[Any]:
-        """What is left once nothing more comes. An event that was cut off is left out."""
+        """The remaining events at the end of the body. An incomplete event is left out."""
         if self._plain:
             return [_read(b"".join(self._document).strip())]
         try:
@@ -55,7 +55,7 @@ class JsonEvents:
 def _read(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
-    except (ValueError, RecursionError):  # half an emoji, NaN, line ends within text
+    except (ValueError, RecursionError):  # half an emoji, NaN, line ends in text
         pass
     try:
         return json.loads(data.decode("utf-8", "replace"), strict=False)

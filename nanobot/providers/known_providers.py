@@ -1,4 +1,6 @@
-"""The providers that are known by name: where they are, and where their keys are usually kept."""
+"""The known providers: their base URLs, and the environment variables that usually contain their
+keys.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ from nanobot.providers.addresses import versioned
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
-    """An endpoint we know. `env` names the variables its key is usually kept in, best first, and
-    `base_env` those that say that it is elsewhere. `client` is how it is reached; where that is not
-    "lean", `compatible_base` is its OpenAI-compatible address, if that is another one."""
+    """A known endpoint. `env` names the variables that usually contain its key, best first, and
+    `base_env` those that override its URL. `client` is the client used for it; if that is not
+    "lean", `compatible_base` is its OpenAI-compatible URL, if that differs.
+    """
 
     api_base: str
     env: tuple[str, ...] = ()
@@ -26,8 +29,9 @@ class KnownProvider(msgspec.Struct, frozen=True):
     compatible_base: str = ""
 
     def address_in(self, environ: Mapping[str, str]) -> tuple[str, str]:
-        """The variable that says where it is, and the address; both empty where none does. Raises
-        ConfigError for one that is no address."""
+        """The variable that sets its URL, and the URL; both "" if none is set. Raises ConfigError
+        for an invalid one.
+        """
         for variable in self.base_env:
             if text := environ.get(variable, "").strip():
                 return variable, _address(text, variable)
@@ -35,12 +39,12 @@ class KnownProvider(msgspec.Struct, frozen=True):
 
 
 def _address(text: str, variable: str) -> str:
-    """The address of an OpenAI-compatible endpoint, as programs of each provider write it."""
+    """The base URL of an OpenAI-compatible endpoint, in the form that its programs use."""
     if variable == "OLLAMA_HOST":
         scheme, _, rest = text.rpartition("://")
         host, colon, port = rest.rstrip("/").rpartition(":")
         host, port = (host, port) if colon and port.isdecimal() else (rest.rstrip("/"), "11434")
-        # What it listens at is no address to connect to.
+        # An address to listen on is not an address to connect to.
         host = "127.0.0.1" if host in ("", "0.0.0.0", "[::]") else host  # noqa: S104
         text = f"{scheme or 'http'}://{host}:{port}"
     url = urlsplit(text)
@@ -53,7 +57,7 @@ def _address(text: str, variable: str) -> str:
 
 
 LOCAL_PROVIDERS = ("ollama", "lmstudio", "llamacpp", "vllm")
-"""Servers of one's own models, in the order in which `auto` looks for them on this machine."""
+"""Self-hosted model servers, in the order in which `auto` looks for them on this machine."""
 
 # In the order in which `auto` looks for keys.
 KNOWN_PROVIDERS: dict[str, KnownProvider] = {

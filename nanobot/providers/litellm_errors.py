@@ -1,11 +1,12 @@
-"""What litellm's exceptions mean: from one of them to a Failure.
+"""Translates litellm's exceptions into a Failure.
 
 litellm wraps an endpoint's answer in several exceptions, and each layer loses something: statuses
-become others (529 and 413 become 500 and 400), error codes vanish from texts, a broken connection
+change (529 and 413 become 500 and 400), error codes disappear from texts, and a broken connection
 and an unreadable answer both become "APIConnectionError, 500". So the whole chain is read, and the
-innermost fact counts: the endpoint's own status, headers and words, as the lean client sees them.
+innermost fact counts: the endpoint's own status, headers and text, as the lean client would see
+them.
 
-Classes are known by name, because this module must not import litellm.
+Classes are recognized by name, because this module must not import litellm.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _SILENT = frozenset({"TimeoutException", "APITimeoutError", "TimeoutError"})
 
 
 def failure_of(speaker: Speaker, problem: BaseException, now: float) -> ProviderFailure:
-    """What an exception out of a call means. `now` is unix seconds, for dates in headers."""
+    """The meaning of an exception raised by a call. `now` is unix seconds, for dates in headers."""
     chain = list(_chain(problem))
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     text = _text(chain)
@@ -59,14 +60,14 @@ def failure_of(speaker: Speaker, problem: BaseException, now: float) -> Provider
 def _unanswered(
     speaker: Speaker, chain: list[BaseException], kinds: set[str], text: str
 ) -> ProviderFailure:
-    """No HTTP status refused the call: the connection, or what came over it."""
+    """The failure without an HTTP error status: the connection, or the data received over it."""
     if kinds & _CONNECTION:
         return failure_of_connection(speaker, _plain(str(chain[-1])) or "the connection broke")
     if kinds & _SILENT:
         return failure_of_connection(speaker, "no answer in time")
     if kinds & _UNREADABLE:
         return failure_of_protocol(speaker, text)
-    # Here a status is litellm's reading of an error event, and 500 is its word for unknown.
+    # Here a status is litellm's interpretation of an error event, and 500 means unknown.
     for link in reversed(chain):
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and 400 <= status <= 599 and status != 500:
@@ -75,7 +76,7 @@ def _unanswered(
 
 
 def _chain(problem: BaseException | None) -> Iterator[BaseException]:
-    """The exception and what it came from, outermost first."""
+    """The exception and its causes, outermost first."""
     for _ in range(_DEPTH):
         if problem is None:
             return
@@ -87,9 +88,9 @@ def _chain(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def _answer(chain: list[BaseException]) -> tuple[int, Mapping[str, str]]:
-    """Status and headers of the HTTP answer that was refused; 0 if it was none.
+    """Status and headers of the HTTP error response; 0 if there was none.
 
-    Only the HTTP client's own exceptions carry a real response: litellm makes responses up.
+    Only the HTTP client's own exceptions have a real response: litellm invents responses.
     """
     for link in reversed(chain):
         kinds = {kind.__name__ for kind in type(link).__mro__}
@@ -104,7 +105,7 @@ def _answer(chain: list[BaseException]) -> tuple[int, Mapping[str, str]]:
 
 
 def _text(chain: list[BaseException]) -> str:
-    """The endpoint's own words, as it sent them where that survived."""
+    """The endpoint's own error text, if it survived."""
     for link in chain:
         body = getattr(link, "body", None)
         if isinstance(body, dict | list):

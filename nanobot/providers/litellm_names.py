@@ -1,7 +1,8 @@
-"""The providers that litellm reaches, by its names for them (version 1.106); data, no import of it.
+"""The providers that litellm reaches, by its names for them (version 1.106); data, without
+importing it.
 
-Only those that chat, and none of its own machinery. A name that is missing here still works with
-`client = "litellm"`.
+Only providers with chat models, and none of litellm's internal ones. A missing name still works
+with `client = "litellm"`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Ours where it differs from litellm's.
+# Our names that differ from litellm's.
 _ALIASES = {
     "together": "together_ai",
     "fireworks": "fireworks_ai",
@@ -20,8 +21,8 @@ _ALIASES = {
     "ollama": "ollama_chat",
 }
 
-# They speak a language of their own (or sign their requests): never reached as OpenAI-compatible,
-# whatever address is configured.
+# They use their own protocol (or sign their requests), so they are never called as
+# OpenAI-compatible, whatever address is configured.
 NATIVE = _names(
     """
     ai21 ai21_chat azure azure_ai bedrock bytez clarifai cloudflare cohere cohere_chat databricks
@@ -31,7 +32,7 @@ NATIVE = _names(
     """
 )
 
-# OpenAI-compatible more or less, at addresses that litellm knows.
+# More or less OpenAI-compatible, at addresses that litellm knows.
 _AT_ADDRESSES = _names(
     """
     aiml amazon_nova apertis baseten chutes codestral cometapi compactifai datarobot
@@ -43,7 +44,7 @@ _AT_ADDRESSES = _names(
     """
 )
 
-# Known to our own table under the same name.
+# In our own table under the same name.
 _SHARED = _names(
     """
     anthropic cerebras dashscope deepseek gemini groq mistral moonshot ollama openai openrouter xai
@@ -52,10 +53,10 @@ _SHARED = _names(
 )
 
 REACHED = NATIVE | _AT_ADDRESSES
-"""Every provider that is reached through litellm unless an address says otherwise."""
+"""Every provider that is called through litellm unless an address is configured."""
 
 
 def litellm_name(provider: str) -> str | None:
-    """What litellm calls a provider of ours; None if it knows none."""
+    """The name that litellm has for a provider of ours; None if it has none."""
     name = _ALIASES.get(provider, provider)
     return name if name in REACHED or name in _SHARED else None

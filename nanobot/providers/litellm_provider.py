@@ -1,7 +1,7 @@
-"""Every provider that is not OpenAI-compatible, through litellm.
+"""All providers that are not OpenAI-compatible, through litellm.
 
-The only module that knows litellm. It is loaded at the first call, on a thread: that takes seconds
-and a lot of memory, which nobody pays who does not use it.
+The only module that uses litellm. It is loaded on a thread at the first call, because that takes
+seconds and a lot of memory, which only users of such providers should pay.
 """
 
 from __future__ import annotations
@@ -50,28 +50,30 @@ from nanobot.providers.speech import sound
 from nanobot.system import Installation, SystemClock
 
 INSTALL = Installation().adding("litellm")
-"""It is one of the dependencies: this brings it back where it was removed or is broken."""
+"""It is a dependency; this restores it if it was removed or is broken."""
 
-# Read at its import. Without them it downloads tables from the network and takes up a .env file
-# that happens to lie in the current folder.
+# Read when it is imported. Without them it downloads tables from the network and loads a .env file
+# that happens to be in the current folder.
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_LOCAL_BLOG_POSTS": "True",
     "LITELLM_MODE": "PRODUCTION",
 }
-# litellm hides the signatures of their thoughts in the ids of calls, and wants them back.
+# litellm hides the signatures of thoughts in the ids of calls, and needs them back.
 _SIGNING = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
 _in_use = 0
 
 
 class LiteLLMProvider(LLMProvider):
-    """An `LLMProvider` for whatever litellm reaches: same policy, errors and deltas as the others.
+    """An `LLMProvider` for everything litellm supports: with the same retry policy, errors and
+    deltas as the others.
 
-    With `name` (as in `[providers.NAME]`) models go without their provider; without it they are
-    written like litellm's, "anthropic/claude-sonnet-5-5", and `default_model` stands for an empty
-    one. What is not given (keys, regions) litellm finds in the environment. Nothing is loaded,
-    checked or asked before the first call; that raises ModelMissing if litellm cannot be loaded.
+    With `name` (as in `[providers.NAME]`) model names have no provider prefix; without it they are
+    written like litellm's, "anthropic/claude-sonnet-5-5", and `default_model` replaces an empty
+    one. Missing settings (keys, regions) are read by litellm from the environment. Nothing is
+    loaded, checked or requested before the first call, which raises ModelMissing if litellm cannot
+    be loaded.
     """
 
     def __init__(  # noqa: PLR0913 - the library's users know these names; all are optional
@@ -97,7 +99,9 @@ class LiteLLMProvider(LLMProvider):
         self._library: Any = None
 
     def profile(self, model: str) -> ModelProfile:
-        """From the table; without tools once the endpoint said that the model takes none."""
+        """From the table; without tools after the endpoint said that the model does not support
+        them.
+        """
         provider, model = self._split(model)
         profile = self._profiles(provider, model)
         if self._quirks_of(model).no_tools:
@@ -127,7 +131,7 @@ class LiteLLMProvider(LLMProvider):
         return [list(row["embedding"]) for row in answer.data]
 
     async def transcribe(self, audio: bytes, name: str, model: str = "") -> str:
-        """What is said in a recording; `name` is its file name. One attempt; raises ModelError."""
+        """The transcript of a recording with this file `name`. One attempt; raises ModelError."""
         provider, model = self._split(model)
         library = await self._loaded()
         file = io.BytesIO(audio)
@@ -136,7 +140,7 @@ class LiteLLMProvider(LLMProvider):
         return str(answer.text)
 
     async def speak(self, text: str, voice: str, model: str = "") -> bytes:
-        """The text as sound, by that voice. One attempt; raises ModelError."""
+        """The text as sound, in that voice. One attempt; raises ModelError."""
         provider, model = self._split(model)
         library = await self._loaded()
         answer = await self._once(
@@ -152,7 +156,7 @@ class LiteLLMProvider(LLMProvider):
         await self._loaded()
 
     async def close(self) -> None:
-        """End the connections: litellm shares them, so the last provider that closes does it."""
+        """Close the connections. litellm shares them, so the last provider to close does it."""
         global _in_use  # noqa: PLW0603 - litellm's connections belong to the process
         library, self._library = self._library, None
         if library is None:
@@ -172,7 +176,7 @@ class LiteLLMProvider(LLMProvider):
         return (provider, rest) if slash else ("openai", model)
 
     def _address(self, provider: str, model: str) -> dict[str, Any]:
-        """What every kind of call needs: whom, where, with which key, and patience of our own."""
+        """The arguments of every kind of call: provider, address, key, and our own timeouts."""
         prefix = litellm_name(provider) or ("openai" if self.api_base else provider)
         return {
             "model": f"{prefix}/{model}",
@@ -185,7 +189,7 @@ class LiteLLMProvider(LLMProvider):
         }
 
     def _base(self, provider: str) -> str | None:
-        """The address as litellm wants it: of OpenAI-compatible ones with the version."""
+        """The base URL in litellm's form: for OpenAI-compatible endpoints with the version."""
         if not self.api_base or provider in NATIVE:
             return self.api_base or None
         row = KNOWN_PROVIDERS.get(provider)
@@ -254,9 +258,10 @@ class LiteLLMProvider(LLMProvider):
     async def _with_nearest(
         self, failure: ProviderFailure, library: Any, provider: str, model: str
     ) -> ProviderFailure:
-        """The failure, with the nearest names: of the endpoint's own listing, where it has one of
-        OpenAI's kind, else of those that litellm's table has for the provider."""
-        # With aiohttp, which litellm has loaded by now, and others need not.
+        """The failure, with the most similar model names: from the endpoint's own list if it has
+        one in OpenAI's format, otherwise from litellm's table.
+        """
+        # Needs aiohttp, which litellm has loaded by now, and which other users do not need.
         from nanobot.providers import openai_http, suggestions  # noqa: PLC0415
 
         if self.api_base:
@@ -275,13 +280,13 @@ class LiteLLMProvider(LLMProvider):
     async def _read(
         self, library: Any, provider: str, request: ModelRequest, reader: AnswerReader
     ) -> AsyncGenerator[TextDelta | ReasoningDelta]:
-        """The chunks of one answer. They are OpenAI's, so what reads those reads them."""
+        """The chunks of one answer. They are in OpenAI's format, so the same reader parses them."""
         policy = self._policy
         ends = self._clock.monotonic() + policy.call_seconds
         quirks = self._quirks_of(request.model)
         if provider in _SIGNING:
             quirks = msgspec.structs.replace(quirks, own_ids=True)
-        # Of other providers litellm takes the marks out again.
+        # For other providers litellm removes the marks.
         quirks = msgspec.structs.replace(quirks, anthropic_cache=True)
         always = self._profiles(provider, request.model).always_thinks
         effort = within(request.effort, always_thinks=always)
@@ -296,7 +301,7 @@ class LiteLLMProvider(LLMProvider):
                 patience = min(policy.patience(reader), ends - self._clock.monotonic())
                 async with asyncio.timeout(patience):
                     chunk = await anext(stream, None)
-                # litellm makes up a finish reason where a stream just ends.
+                # litellm invents a finish reason if a stream just ends.
                 if chunk is None or (_finished(chunk) and not _has_ended(stream)):
                     break
                 data = f"data: {chunk.model_dump_json(exclude_none=True)}\n\n".encode()
@@ -325,7 +330,7 @@ class _Endless(Exception):
 def load_litellm() -> Any:
     """The library, loaded once and quiet: no telemetry, no downloads, no retries, no log lines.
 
-    Takes seconds: call it on a thread. Raises ModelMissing if it cannot be loaded.
+    Takes seconds, so call it on a thread. Raises ModelMissing if it cannot be loaded.
     """
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)  # noqa: TID251 - litellm reads these and nothing else
@@ -338,7 +343,7 @@ def load_litellm() -> Any:
             f"This provider is reached through litellm, which cannot be loaded ({problem}). "
             f"Install it again with: {INSTALL}"
         ) from problem
-    # Its types make pydantic complain at the first call, to nobody who could help it.
+    # Its types make pydantic warn at the first call, which users cannot fix.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\.")
     library.telemetry = False
     library.suppress_debug_info = True
@@ -346,7 +351,7 @@ def load_litellm() -> Any:
     library.drop_params = True
     library.num_retries = 0
     library.disable_aiohttp_transport = True
-    # Its guard against endless streams counts repetitions, and cuts tables; ours counts bytes.
+    # Its guard against endless streams counts repetitions, which breaks tables; ours counts bytes.
     library.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -354,8 +359,8 @@ def load_litellm() -> Any:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What a call may raise. litellm lets through whatever its adapters stumble over."""
-    wrapped = import_module("openai").OpenAIError  # the base of litellm's own
+    """The exceptions that a call may raise. litellm does not catch all errors in its adapters."""
+    wrapped = import_module("openai").OpenAIError  # the base of litellm's own errors
     transport = import_module("httpx").HTTPError
     stumbled = (ImportError, OSError, LookupError, ValueError, TypeError, AttributeError)
     return (wrapped, transport, *stumbled)
@@ -366,7 +371,7 @@ def _finished(chunk: Any) -> bool:
 
 
 def _has_ended(stream: Any) -> bool:
-    """Whether the endpoint itself said why it stopped."""
+    """Whether the endpoint itself gave a finish reason."""
     names = ("received_finish_reason", "intermittent_finish_reason")
     flags = [getattr(stream, name) for name in names if hasattr(stream, name)]
     return not flags or any(flags)
@@ -378,6 +383,6 @@ async def _hang_up(library: Any) -> None:
         await worker.stop()
         await library.close_litellm_async_clients()
         library.in_memory_llm_clients_cache.flush_cache()
-        # Some adapters share one more, which opens itself again when it is needed.
+        # Some adapters share another client, which reopens when it is needed.
         if (shared := vars(library).get("module_level_aclient")) is not None:
             await shared.close()

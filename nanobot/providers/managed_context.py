@@ -1,4 +1,4 @@
-"""A context manager of a program: it shapes each request right before the model is asked."""
+"""A program's context manager, which modifies each request just before the model is called."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelReques
 
 
 class ContextManager(Protocol):
-    """Gives the request that the model is sent for the one that was built from the session's log:
-    system prompt, messages, tools. It must be a function of that request alone: after a crash, and
-    in a replay, the same log has to give the same request."""
+    """Replaces the request that was built from the session's log: system prompt, messages, tools.
+    The result must depend only on that request: after a crash, and in a replay, the same log has to
+    give the same request.
+    """
 
     def build_context(self, request: ModelRequest) -> ModelRequest:
-        """The request as it is sent."""
+        """The request to send."""
         ...
 
 
 class ManagedModels:
-    """Models whose requests a context manager shapes."""
+    """Models whose requests a context manager modifies."""
 
     def __init__(self, models: Models, manager: ContextManager) -> None:
         self._models = models
         self._manager = manager
 
     async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        """The model of that label. Raises ModelError or ConfigError."""
+        """The model with that label. Raises ModelError or ConfigError."""
         provider, profile = await self._models.pick(label)
         return _Managed(provider, self._manager), profile
 

@@ -1,4 +1,4 @@
-"""Whether a model that somebody names is there: by the tables, else by its endpoint's own list."""
+"""Checks that a named model exists, in the tables or in its endpoint's own list."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ async def check_model(
     *,
     reachable: bool = True,
 ) -> None:
-    """Raises ConfigError for a provider that nobody knows, and UsageError for a model that its
-    endpoint does not list, each with the nearest names, or where nothing can tell whether there is
-    such a model. Without
-    `reachable` a provider may have no key yet."""
+    """Raises ConfigError for an unknown provider, and UsageError for a model that its endpoint does
+    not list, each with the most similar names, or if the model cannot be checked. Without
+    `reachable`, a provider may lack a key.
+    """
     name, _, model = label.strip().partition("/")
     if label.strip() in ("", "auto") or _is_embedded(name, model):
         return
@@ -62,7 +62,7 @@ async def _is_in_a_table(choice: ModelChoice, providers: Mapping[str, ProviderSe
     described = () if settings is None else (*settings.models, *settings.prices)
     if model in described or (row is not None and row.default_model == model):
         return True
-    if settings is not None and settings.api_base:  # what it resells or serves it says itself
+    if settings is not None and settings.api_base:  # it lists the models it resells or serves
         return False
     table = ModelTable(providers)
     await table.look_up(name, model)

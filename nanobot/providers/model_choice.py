@@ -1,4 +1,4 @@
-"""Which providers there are, as a table, and the choice of the model that answers."""
+"""The available providers, as a table, and the choice of the model that answers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ EMBEDDED_MODEL = "smollm2-135m-instruct"
 PROBE_SECONDS = 0.3
 
 
-# RFC 6762, RFC 8375, RFC 6761; and what routers at home and companies use all the same.
+# RFC 6762, RFC 8375, RFC 6761; and names that home and company routers use anyway.
 _LOCAL_NAMES = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
 class ModelChoice(msgspec.Struct, frozen=True):
-    """The model that answers. `why` is one line for the person; `client` is how it is reached:
-    lean (OpenAI-compatible), anthropic, gemini, litellm, embedded, or a provider of another
-    package."""
+    """The model that answers. `why` is one line for people; `client` is the client used: lean
+    (OpenAI-compatible), anthropic, gemini, litellm, embedded, or a provider from another package.
+    """
 
     provider_name: str
     model: str
@@ -42,7 +42,7 @@ class ModelChoice(msgspec.Struct, frozen=True):
 
 
 Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
-"""From a listing's address to the models it lists, best first; None if nobody answers there."""
+"""Maps a listing's URL to the models it lists, best first; None if there is no answer."""
 
 
 async def choose(
@@ -53,11 +53,11 @@ async def choose(
 ) -> ModelChoice:
     """The model to use for `agent.model`.
 
-    "provider/model" and "embedded" are taken literally. "auto" is the first of: a provider of
-    the configuration, a key in the environment, a server on this machine, the embedded model.
-    The network is touched only by "auto": for a configured endpoint whose models are unknown,
-    and, before the embedded model, for the usual ports of this machine.
-    Raises ConfigError, naming the key and the remedy, for what cannot work.
+    "provider/model" and "embedded" are taken literally. "auto" is the first of: a configured
+    provider, a key in the environment, a server on this machine, the embedded model. Only "auto"
+    uses the network: for a configured endpoint whose models are unknown, and, before it falls back
+    to the embedded model, for the usual ports of this machine. Raises ConfigError, naming the key
+    and the remedy, for an impossible choice.
     """
     name, _, rest = model.strip().partition("/")
     if name == EMBEDDED:
@@ -78,7 +78,8 @@ async def choose(
 async def http_probe(url: str) -> tuple[str, ...] | None:
     """The models listed at `url` (Ollama's /api/tags or an OpenAI-compatible /models).
 
-    None without an answer within PROBE_SECONDS. Proxies are never asked: this is for loopback.
+    None if there is no answer within PROBE_SECONDS. Proxies are not used, because this is for
+    loopback.
     """
     import aiohttp  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
 
@@ -95,13 +96,14 @@ async def http_probe(url: str) -> tuple[str, ...] | None:
 
 
 def is_local(url: str) -> bool:
-    """Whether the address is on this machine or in its own network, where models are often slow to
-    begin: they read the whole prompt on a small machine, or are loaded first."""
+    """Whether the address is on this machine or its local network, where models are often slow to
+    start: small machines read the whole prompt slowly, or load the model first.
+    """
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
-        # A name without a dot is a machine of the network, or a container.
+        # A name without a dot is a machine on the local network, or a container.
         return host.endswith(_LOCAL_NAMES) or bool(host and "." not in host)
 
 
@@ -135,7 +137,7 @@ def _reach(
     own_base = settings.api_base or (row.address_in(environ)[1] if row else "")
     client = settings.client if settings.client != "auto" else _client_of(name, settings, own_base)
     if client == "litellm":
-        # Keys, regions and addresses that are not configured litellm finds in the environment.
+        # litellm finds keys, regions and addresses that are not configured in the environment.
         return ModelChoice(name, model, own_base, api_key, why, client)
     api_base = own_base or (row.api_base if row else "")
     if client == "lean" and not own_base and row:
@@ -147,7 +149,7 @@ def _reach(
             f"providers.{name}.api_base is missing: set it to the address of an "
             f'OpenAI-compatible endpoint, or set providers.{name}.client = "litellm".'
         )
-    # An endpoint of one's own may want no key; the known public ones always do.
+    # A self-hosted endpoint may need no key; the known public ones always do.
     if not api_key and not own_base and not is_loopback(api_base):
         variable = row.env[0] if row and row.env else "its key"
         raise ConfigError(
@@ -157,8 +159,9 @@ def _reach(
 
 
 def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
-    """How `auto` reaches a provider: over its own API where we speak that, by litellm what speaks
-    another, or is at an address that we do not know, and else as OpenAI-compatible."""
+    """How `auto` calls a provider: with its native API if we implement it, through litellm if it
+    has another API or an address that we do not know, and otherwise as OpenAI-compatible.
+    """
     row = KNOWN_PROVIDERS.get(name)
     if row is not None and row.client != "lean":
         # Google's own OpenAI-compatible addresses, and those of proxies that copy them.
@@ -170,7 +173,7 @@ def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
 def _bare(
     model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
 ) -> ModelChoice:
-    """A model without its provider: clear only if one provider is configured."""
+    """A model without its provider: unambiguous only if exactly one provider is configured."""
     if len(providers) == 1:
         return _explicit(next(iter(providers)), model, providers, environ)
     if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
@@ -218,7 +221,7 @@ async def _from_environment(
         model = provider.default_model
         if name in LOCAL_PROVIDERS or not (variable or base):
             continue
-        if base:  # of something that speaks like this provider: it may have other models
+        if base:  # of a server with the same API as this provider: it may have other models
             offered = await probe(f"{base}/models")
             model = (
                 model
@@ -246,8 +249,9 @@ async def _local(environ: Mapping[str, str], probe: Probe) -> ModelChoice | None
 
 
 def local_addresses(environ: Mapping[str, str]) -> dict[str, str]:
-    """Where servers of models run on this machine usually, best first, by their names. A variable
-    may say that one is elsewhere."""
+    """The usual addresses of model servers on this machine, best first, by name. An environment
+    variable may override one.
+    """
     return {
         name: KNOWN_PROVIDERS[name].address_in(environ)[1] or KNOWN_PROVIDERS[name].api_base
         for name in LOCAL_PROVIDERS
@@ -255,7 +259,7 @@ def local_addresses(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def chat_models(names: tuple[str, ...] | None) -> list[str]:
-    """Those that are not for embeddings or speech."""
+    """The models that are not for embeddings or speech."""
     return [
         name
         for name in names or ()
@@ -284,7 +288,7 @@ def _key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
 def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -> ConfigError:
     names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    # The many that litellm adds are offered only where a name is nearly theirs.
+    # litellm's many additional names are suggested only if they are very similar.
     near = difflib.get_close_matches(name.lower(), REACHED, n=1, cutoff=0.75) or near
     if near:
         hint = f'did you mean "{near[0]}/{model}"?'

@@ -1,4 +1,4 @@
-"""What an endpoint says of its models, for those that no table knows."""
+"""Asks an endpoint about models that no table contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS = 2.0
 _MAX_BYTES = 8_000_000
 _SMALLEST_CONTEXT, _LARGEST_CONTEXT = 512, 100_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
-# Each server names its context in its own way; that which is in use comes first.
+# Each server has its own field for the context size; the size in use comes first.
 _CONTEXTS = (
     "loaded_context_length",
     "max_model_len",
@@ -26,7 +26,7 @@ _CONTEXTS = (
 
 
 class ModelDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model can do; None: not told."""
+    """A model's capabilities; None: unknown."""
 
     context: int | None = None
     tools: bool | None = None
@@ -34,8 +34,9 @@ class ModelDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def ask_details(api_base: str, api_key: str, model: str) -> ModelDetails | None:
-    """What the endpoint tells of a model, in two seconds at most. None if it gives no answer;
-    where it tells nothing, the details are empty."""
+    """The endpoint's details of a model, within two seconds. None if there is no answer; if it
+    contains nothing useful, the details are empty.
+    """
     try:
         async with asyncio.timeout(_SECONDS):
             listing = await _get(f"{api_base}/models", api_key)
@@ -54,7 +55,7 @@ async def ask_details(api_base: str, api_key: str, model: str) -> ModelDetails |
 async def _of_server(
     api_base: str, api_key: str, model: str, entry: Mapping[str, Any]
 ) -> ModelDetails:
-    """What those tell elsewhere that are known by how they sign their listing."""
+    """The details from servers with a separate endpoint for them, recognized by their listing."""
     root = api_base.removesuffix("/v1")
     match entry.get("owned_by"):
         case "library":
@@ -78,7 +79,9 @@ def _entry(listing: Mapping[str, Any], model: str) -> Mapping[str, Any]:
 
 
 def _of_entry(entry: Mapping[str, Any]) -> ModelDetails:
-    """vLLM, OpenRouter, Mistral, Groq, Together and others tell it in the listing itself."""
+    """vLLM, OpenRouter, Mistral, Groq, Together and others include the details in the listing
+    itself.
+    """
     capabilities = _table(entry.get("capabilities"))
     inputs = _table(entry.get("architecture")).get("input_modalities")
     parameters = entry.get("supported_parameters")
@@ -94,7 +97,7 @@ def _of_entry(entry: Mapping[str, Any]) -> ModelDetails:
 
 
 def _of_ollama(shown: Mapping[str, Any]) -> ModelDetails:
-    # What the model was trained with says nothing: it is served with num_ctx, if that is set.
+    # The training context is irrelevant: the model is served with num_ctx, if that is set.
     num_ctx = _NUM_CTX.search(str(shown.get("parameters", "")))
     capabilities = shown.get("capabilities")
     return ModelDetails(
@@ -141,7 +144,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 async def _get(url: str, api_key: str, body: bytes | None = None) -> Mapping[str, Any]:
-    """The JSON object at an address, {} if there is none; raises OSError where nobody answers."""
+    """The JSON object at an address, {} if there is none; raises OSError if there is no answer."""
     import aiohttp  # noqa: PLC0415 - heavy, and not needed by commands that ask no model
 
     from nanobot.providers.openai_http import EndpointClient  # noqa: PLC0415

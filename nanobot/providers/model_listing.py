@@ -1,4 +1,4 @@
-"""The models that an endpoint lists, and the newest one of a line."""
+"""The models that an endpoint lists, and the newest model of a line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PATIENCE_SECONDS = 5.0
 _MAX_BYTES = 4_000_000
 _NUMBER = re.compile(r"\d+(?:[.p]\d+)?")
 _SNAPSHOT = re.compile(r"\d{4}|-(?:preview|exp|experimental|latest)\b|-\d{3}$")
-"""A dated or numbered copy, a trial: they go away."""
+"""A dated or numbered snapshot, or a preview: such names are removed later."""
 
 
 async def listed_models(choice: ModelChoice) -> list[str] | None:
-    """The names in the endpoint's list; None if it gives none within five seconds."""
+    """The names in the endpoint's list; None if there is no answer within five seconds."""
     if choice.client == "embedded":
         return [EMBEDDED_MODEL]
     if not choice.api_base:
@@ -54,15 +54,17 @@ async def listed_models(choice: ModelChoice) -> list[str] | None:
 
 
 def line_of(name: str) -> tuple[str, tuple[float, ...]]:
-    """A model's line and its version: "gpt-5.4-mini" is 5.4 of "gpt-*-mini". What is bought with a
-    line (its price, its speed) stays when its version grows."""
+    """A model's line and its version: "gpt-5.4-mini" is 5.4 of "gpt-*-mini". The properties for
+    which a line is chosen (its price, its speed) stay when its version increases.
+    """
     numbers = tuple(float(number.replace("p", ".")) for number in _NUMBER.findall(name))
     return re.sub(r"\d+(?:[.p-]\d+)*", "*", name), numbers
 
 
 def newest(default: str, listed: Sequence[str]) -> str:
-    """The newest model of the line of `default` that is listed, snapshots and previews left out;
-    `default` itself where none is newer."""
+    """The newest listed model of the line of `default`, without snapshots and previews; `default`
+    itself if none is newer.
+    """
     line, version = line_of(default)
     best, found = version, default
     for name in listed:

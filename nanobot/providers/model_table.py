@@ -1,7 +1,7 @@
-"""Prices and capabilities of thousands of models, from the table that comes with litellm.
+"""Prices and capabilities of thousands of models, from litellm's table.
 
-The table is read as a file, on a thread, and of its thousands of rows those are kept that were
-looked up; nothing of litellm is executed. What the configuration says comes first.
+The table is read as a file, on a thread, and only the rows that were looked up are kept; no code of
+litellm is executed. The configuration takes precedence.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MILLION = 1_000_000
 
 
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=1)]
-"""The price of one token; the dearest in the table costs a thousandth of a dollar."""
+"""The price of one token; the highest in the table is a thousandth of a dollar."""
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """What is kept of a model in the table."""
+    """The kept fields of a model's row."""
 
     litellm_provider: str
     input_cost_per_token: _Dollars | None = None
@@ -50,7 +50,7 @@ class _Row(msgspec.Struct, frozen=True):
 
     @property
     def always_thinks(self) -> bool:
-        """Whether the model cannot be told not to think, as the rows of its provider say it."""
+        """Whether the model's thinking cannot be turned off, by the rows of its provider."""
         if self.litellm_provider == "openai":
             return self.supports_reasoning and not self.supports_none_reasoning_effort
         if self.litellm_provider == "gemini":
@@ -59,7 +59,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def bundled_table() -> Path | None:
-    """The table within the litellm package; None if it was removed."""
+    """The table in the litellm package; None if it was removed."""
     try:
         spec = find_spec("litellm")
     except ValueError:
@@ -71,8 +71,9 @@ def bundled_table() -> Path | None:
 
 
 class ModelTable:
-    """What the table says of the models that were looked up; of all others, and without the table,
-    only the configuration."""
+    """The table's data on the models that were looked up; for all others, and without the table,
+    only the configuration.
+    """
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class ModelTable:
         self._loading = asyncio.Lock()
 
     async def look_up(self, provider: str, model: str) -> None:
-        """Read what the table says of a model, if that was not done yet."""
+        """Read a model's row, if that was not done yet."""
         async with self._loading:
             if (provider, model) not in self._rows:
                 theirs = litellm_name(provider) or provider
@@ -94,8 +95,9 @@ class ModelTable:
                 self._rows[provider, model] = row
 
     def knows(self, provider: str, model: str) -> bool:
-        """Whether a table, or the configuration, says what the model can do. What is said of
-        servers of one's own holds for all their models, so it is a guess."""
+        """Whether a table, or the configuration, describes the model's capabilities. An entry for
+        self-hosted servers applies to all their models, so it is a guess.
+        """
         settings = self._providers.get(provider)
         configured = None if settings is None else settings.models.get(model)
         if configured is not None and None not in (
@@ -108,15 +110,15 @@ class ModelTable:
         return listed or self._rows.get((provider, model)) is not None
 
     def has_row(self, provider: str, model: str) -> bool:
-        """Whether the table has this very model, once it was looked up."""
+        """Whether the table has a row for exactly this model, after it was looked up."""
         return self._rows.get((provider, model)) is not None
 
     def learn(self, provider: str, model: str, details: ModelDetails) -> None:
-        """Take what the endpoint itself says of a model."""
+        """Store the endpoint's own details of a model."""
         self._by_provider[provider, model] = details
 
     def price_of(self, provider: str, model: str) -> Price | None:
-        """The price of a model; None if nobody told it, which does not mean that it is free."""
+        """The price of a model; None if it is unknown, which does not mean that it is free."""
         set_here = _price_set(self._providers.get(provider), model)
         if set_here is not None:
             return Price(
@@ -136,8 +138,10 @@ class ModelTable:
         )
 
     def profile(self, provider: str, model: str) -> ModelProfile:
-        """What a model can do: by the configuration, else by its endpoint, else by litellm's row of
-        this very model, else by our own table of families, else the usual."""
+        """A model's capabilities: from the configuration, otherwise its endpoint, otherwise
+        litellm's row for exactly this model, otherwise our own table of families, otherwise
+        defaults.
+        """
         profile = self._tabled(provider, model)
         row = self._rows.get((provider, model))
         if row is not None:
@@ -167,7 +171,7 @@ class ModelTable:
                 tools=bool(row.supports_function_calling),
                 images=bool(row.supports_vision),
             )
-        # The row leaves out what nobody looked up, so that it does not take an ability away.
+        # The row leaves out unknown values, so that it does not remove a capability.
         return msgspec.structs.replace(
             usual,
             context_tokens=row.max_input_tokens or usual.context_tokens,
@@ -188,7 +192,7 @@ def _price_set(settings: ProviderSettings | None, model: str) -> PriceSettings |
 
 
 def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfile:
-    """The profile, as far as the configuration says nothing else."""
+    """The profile, overridden by the configuration."""
     model = settings.models.get(profile.name)
     if model is None:
         return profile
@@ -201,7 +205,7 @@ def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfil
 
 
 def _read(find: Callable[[], Path | None], provider: str, model: str) -> _Row | None:
-    """The row of a model of `provider`, which is litellm's name for it."""
+    """The row of a model of `provider`, which is litellm's name."""
     path = find()
     if path is None:
         return None
@@ -212,14 +216,14 @@ def _read(find: Callable[[], Path | None], provider: str, model: str) -> _Row | 
         return None
     if (row := _decoded(table.get(f"{provider}/{model}"))) is not None:
         return row
-    # Some are listed without their provider; then it must be the same one (bedrock_converse).
+    # Some models are listed without their provider, which then has to be the same one
+    # (bedrock_converse).
     bare = _decoded(table.get(model))
     return bare if bare and bare.litellm_provider.startswith(provider) else None
 
 
 def names_of(provider: str, find: Callable[[], Path | None] = bundled_table) -> list[str]:
-    """The models of a provider that the table has, by the names that it gives them; none without
-    the table."""
+    """A provider's models in the table, by the table's names; none without the table."""
     path, theirs = find(), litellm_name(provider) or provider
     if path is None:
         return []
@@ -244,4 +248,4 @@ def _decoded(raw: msgspec.Raw | None) -> _Row | None:
     try:
         return msgspec.json.decode(raw, type=_Row, strict=False)
     except msgspec.DecodeError:
-        return None  # the example row, and whatever a later version writes in another way
+        return None  # the example row, and rows in a future format

@@ -1,4 +1,4 @@
-"""One provider, whatever model of it is asked for."""
+"""A single provider for every model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from nanobot.providers.base import LLMProvider, ModelProfile
 
 
 class OneProvider:
-    """See Models: labels are names of the provider's own models. Without one it is `model`, or the
-    provider's `default_model`."""
+    """See Models: labels are the provider's own model names. Without a label it is `model`, or the
+    provider's `default_model`.
+    """
 
     def __init__(self, provider: LLMProvider, model: str | None = None) -> None:
         self._provider = provider

@@ -1,4 +1,4 @@
-"""Transcriptions by an OpenAI-compatible endpoint: POST /audio/transcriptions.
+"""Transcribes with an OpenAI-compatible endpoint: POST /audio/transcriptions.
 
 https://platform.openai.com/docs/api-reference/audio/createTranscription
 """
@@ -24,7 +24,9 @@ class _Transcript(msgspec.Struct):
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """What is to be transcribed; `name` is its file name, by which endpoints know its format."""
+    """A recording to transcribe; `name` is its file name, from which endpoints determine its
+    format.
+    """
 
     audio: bytes
     name: str
@@ -48,8 +50,9 @@ async def transcribe(
     policy: CallPolicy,
     clock: Clock,
 ) -> str:
-    """What is said in it. Three attempts where another may help; raises the ModelError of the
-    last."""
+    """The transcript. Makes up to three attempts if a retry may help; raises the ModelError of the
+    last.
+    """
     boundary = secrets.token_hex(16)
     call = SingleRequest(
         path="audio/transcriptions",

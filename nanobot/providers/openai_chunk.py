@@ -1,7 +1,7 @@
-"""One piece of an OpenAI-compatible answer: its shape, as far as we rely on it.
+"""One chunk of an OpenAI-compatible answer: the fields that we rely on.
 
-Strict about what an answer is made of (choices, text, tool calls, why it ended), lenient about
-the rest: a field that is not in here, or is typed `Any`, may hold whatever a server likes.
+Strict about the parts of an answer (choices, text, tool calls, finish reason), lenient about the
+rest: other fields, and those typed `Any`, may hold anything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nanobot.providers.base import Usage
 
 
 class StreamError(Exception):
-    """The server sent an error object where an answer belongs. `body` is that object."""
+    """The server sent an error object instead of an answer. `body` is that object."""
 
     def __init__(self, body: Any) -> None:
         super().__init__("the server sent an error object")
@@ -32,7 +32,7 @@ class Function(msgspec.Struct):
 
 
 class CallPiece(msgspec.Struct):
-    """A fragment of a tool call, and which call it belongs to, if the server says so."""
+    """A fragment of a tool call, with the call it belongs to, if the server names it."""
 
     index: Any = None
     id: Any = None
@@ -40,7 +40,7 @@ class CallPiece(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """What a choice adds to the answer."""
+    """A choice's addition to the answer."""
 
     content: str | list[Any] | None = None
     reasoning_content: Any = None
@@ -59,12 +59,12 @@ class Message(msgspec.Struct):
 
     @property
     def thought(self) -> str:
-        """Its reasoning, where it is plain text."""
+        """Its reasoning, if it is plain text."""
         return as_text(self.reasoning_content) or as_text(self.reasoning)
 
 
 class Choice(msgspec.Struct):
-    """One of the answers; the first (or only) one has the index 0 or none."""
+    """One of the answers; the first (or only) one has the index 0 or no index."""
 
     index: Any = 0
     delta: Message | None = None
@@ -81,7 +81,7 @@ class Chunk(msgspec.Struct):
     error: Any = None
 
     def counted(self) -> Usage | None:
-        """The tokens it counts; None where it says nothing that could be counted."""
+        """The token counts in it; None if there are none."""
         usage = self.usage
         if not isinstance(usage, dict) and isinstance(self.x_groq, dict):
             usage = self.x_groq.get("usage")
@@ -92,11 +92,11 @@ _decoder = msgspec.json.Decoder(Chunk)
 
 
 def read_chunk(data: bytes) -> Chunk | None:
-    """The chunk in the data of an event; None if it is no JSON (yet).
+    """The chunk in the data of an event; None if it is not (yet) valid JSON.
 
-    What JSON or UTF-8 do not allow, but servers send, is mended: NaN, line ends within text, and
-    broken characters. Half an emoji comes back as such. Raises StreamError for an error object, and
-    ModelProtocolError for JSON that is no chunk.
+    Deviations from JSON and UTF-8 that servers send are repaired: NaN, line ends within text, and
+    broken characters. Half an emoji is returned as such. Raises StreamError for an error object,
+    and ModelProtocolError for JSON that is not a chunk.
     """
     try:
         chunk = _decoder.decode(data)
@@ -110,7 +110,7 @@ def read_chunk(data: bytes) -> Chunk | None:
 
 
 def error_in(data: bytes) -> Any:
-    """The error that an event named so carries: its object, or its text as it is."""
+    """The error in an event of that name: its object, or its plain text."""
     text = data.decode("utf-8", "replace")
     try:
         loose = json.loads(text)
@@ -120,7 +120,7 @@ def error_in(data: bytes) -> Any:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage | None:
-    """Tokens as a server counts them; None if neither number is one. Absurd numbers are clamped."""
+    """A server's token counts; None if neither is a number. Absurd numbers are clamped."""
     prompt, completion = (
         as_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion")
     )
@@ -134,7 +134,7 @@ def usage_of(usage: dict[str, Any]) -> Usage | None:
 
 
 def _written(usage: dict[str, Any], details: dict[str, Any]) -> int:
-    """Tokens put into the cache, as OpenRouter and litellm count them."""
+    """Tokens written to the cache, in the fields of OpenRouter and litellm."""
     told = (
         details.get("cache_write_tokens"),
         usage.get("cache_creation_input_tokens"),
@@ -149,13 +149,13 @@ def as_text(value: Any) -> str:
 
 
 def as_index(value: Any) -> int | None:
-    """The value if it is a whole number, in whatever way it is written."""
+    """The value if it is a whole number, in any notation."""
     number = _number(value)
     return int(number) if number is not None and number == int(number) else None
 
 
 def as_count(value: Any) -> int | None:
-    """The value if it is a number, without its fraction."""
+    """The value if it is a number, truncated to a whole one."""
     number = _number(value)
     return None if number is None else int(number)
 
@@ -192,7 +192,7 @@ def _read_loosely(data: bytes) -> Chunk | None:
 
 
 def _error_object(loose: Any) -> Any:
-    """The error within an answer of another shape: a list around it, or no `error` key."""
+    """The error in an answer of another shape: inside a list, or without an `error` key."""
     if isinstance(loose, list) and loose:
         loose = loose[0]
     if isinstance(loose, dict):

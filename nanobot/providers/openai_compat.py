@@ -15,11 +15,11 @@ from nanobot.providers.openai_stream import AnswerReader
 
 
 class OpenAICompatProvider(HttpProvider):
-    """See HttpProvider; it also transcribes, speaks and makes vectors."""
+    """See HttpProvider; it also transcribes, speaks and makes embeddings."""
 
     def __init__(self, name: str, api_base: str, api_key: str = "", **more: Any) -> None:
         super().__init__(name, api_base, api_key, **more)
-        # OpenAI's own newer models refuse `max_tokens`; most other servers know nothing else.
+        # OpenAI's newer models reject `max_tokens`; most other servers know only that.
         self._first_quirks = Quirks(
             completion_tokens="//api.openai.com" in self.api_base,
             anthropic_cache="//openrouter.ai" in self.api_base,
@@ -27,14 +27,14 @@ class OpenAICompatProvider(HttpProvider):
         )
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        """The transcript of a recording; `name` is its file name. Raises ModelError."""
         from nanobot.providers.openai_audio import Recording, transcribe  # noqa: PLC0415
 
         speaker, recording = self._speaker(model), Recording(audio, name)
         return await transcribe(recording, speaker, self._plain(), self._policy, self._clock)
 
     async def speak(self, text: str, voice: str, model: str) -> bytes:
-        """The text as sound, by that voice. Raises ModelError."""
+        """The text as sound, in that voice. Raises ModelError."""
         speaker = self._speaker(model)
         return await speak(text, voice, speaker, self._plain(), (self._policy, self._clock))
 
@@ -48,7 +48,7 @@ class OpenAICompatProvider(HttpProvider):
         return versioned(checked_address(self.name, api_base.strip()))
 
     def _headers(self) -> dict[str, str]:
-        # A name and password within the address become the same header.
+        # A name and password in the URL become the same header.
         if self._api_key and "@" not in urlsplit(self.api_base).netloc:
             return {"authorization": f"Bearer {self._api_key}"}
         return {}

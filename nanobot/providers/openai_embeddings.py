@@ -1,4 +1,4 @@
-"""Vectors of texts by an OpenAI-compatible endpoint: POST /embeddings.
+"""Makes embeddings with an OpenAI-compatible endpoint: POST /embeddings.
 
 https://platform.openai.com/docs/api-reference/embeddings/create
 """
@@ -33,8 +33,9 @@ async def embed(
     policy: CallPolicy,
     clock: Clock,
 ) -> list[list[float]]:
-    """A vector for each text. Three attempts where another may help; raises the ModelError of the
-    last."""
+    """A vector for each text. Makes up to three attempts if a retry may help; raises the ModelError
+    of the last.
+    """
     request = {"model": speaker.model, "input": list(texts), "encoding_format": "float"}
     call = SingleRequest(
         path="embeddings",

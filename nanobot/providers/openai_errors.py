@@ -1,7 +1,7 @@
-"""What an OpenAI-compatible endpoint's refusals mean: from status and body to an error.
+"""Translates the error responses of OpenAI-compatible endpoints: from status and body to an error.
 
-The texts are those that OpenAI, OpenRouter, Anthropic, Gemini, Groq, Mistral, DeepSeek, Ollama,
-vLLM and llama.cpp were seen to send; where a status alone says enough, the text is only quoted.
+The recognized texts were observed from OpenAI, OpenRouter, Anthropic, Gemini, Groq, Mistral,
+DeepSeek, Ollama, vLLM and llama.cpp; if the status alone is clear, the text is only quoted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nanobot.text import clean, pattern
 
 _MAX_TEXT = 300
 _SHORTEST_SECRET = 4
-# Up to the last "@": a password that is pasted as it is may hold one.
+# Up to the last "@", because a password that is not escaped may contain one.
 _CREDENTIALS = pattern(r"""://[^\s"'<>/]*@""")
 _TRANSIENT = frozenset({408, 409, 425, 429})
 
@@ -57,8 +57,8 @@ _STATUS_BY_WORD = (
 
 
 class ProviderFailure(msgspec.Struct, frozen=True):
-    """One failed attempt. `again`: asking again may help, `refused`: hardly, for nothing listens
-    there; `retry_after` is in seconds if said.
+    """One failed attempt. `again`: a retry may help. `refused`: a retry hardly helps, because
+    nothing listens there. `retry_after`: in seconds, if given.
 
     `status` is the HTTP status, 0 if there was none.
     """
@@ -72,7 +72,7 @@ class ProviderFailure(msgspec.Struct, frozen=True):
 
 
 class Speaker(msgspec.Struct, frozen=True):
-    """Who refused, for messages; `api_key` only so that it can be struck out of them."""
+    """The endpoint that failed, for messages; `api_key` is only used to remove it from them."""
 
     provider: str
     model: str
@@ -81,11 +81,11 @@ class Speaker(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Where it was asked, without the name and password that the address may hold."""
+        """The URL of the request, without the name and password that it may contain."""
         return without_credentials(self.api_base)
 
     def clean(self, text: str) -> str:
-        """The provider's own words on one line: trimmed, storable, without key and passwords."""
+        """The provider's own text on one line: trimmed, storable, without key and passwords."""
         if len(self.api_key) >= _SHORTEST_SECRET:
             text = text.replace(self.api_key, "[key]")
         for password in _passwords_in(self.api_base):
@@ -100,7 +100,7 @@ def without_credentials(text: str) -> str:
 
 
 def _passwords_in(url: str) -> tuple[str, ...]:
-    """The password in an address: as it is written there, and as it is meant."""
+    """The password in a URL, in its escaped and unescaped forms."""
     _, _, written = url.partition("://")[2].rpartition("@")[0].partition(":")
     return tuple(p for p in (written, unquote(written)) if len(p) >= _SHORTEST_SECRET)
 
@@ -108,7 +108,7 @@ def _passwords_in(url: str) -> tuple[str, ...]:
 def failure_of_status(
     speaker: Speaker, status: int, headers: Mapping[str, str], body: bytes, now: float
 ) -> ProviderFailure:
-    """What an HTTP answer other than 2xx means. `now` is unix seconds, for dates in headers."""
+    """The meaning of an HTTP answer other than 2xx. `now` is unix seconds, for dates in headers."""
     text = body.decode("utf-8", "replace")
     wait = retry_after(headers, now)
     if wait is None and (match := _RETRY_IN_BODY.search(text)):
@@ -117,13 +117,13 @@ def failure_of_status(
 
 
 def failure_in_stream(speaker: Speaker, error: Any) -> ProviderFailure:
-    """What an error object inside an answer that began with 200 means."""
+    """The meaning of an error object in an answer that began with 200."""
     text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     return _judge(speaker, _status_in(error, text), text, None)
 
 
 def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
-    """The answer was neither an answer nor an error."""
+    """The response was neither an answer nor an error."""
     message = (
         f"{speaker.provider} sent something that is not a chat completion: "
         f"{speaker.clean(problem)}. Check providers.{speaker.provider}.api_base "
@@ -137,7 +137,7 @@ def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
 def failure_of_connection(
     speaker: Speaker, problem: str, *, again: bool = True, refused: bool = False
 ) -> ProviderFailure:
-    """No connection, a broken one, or silence for too long."""
+    """No connection, a broken one, or too long a silence."""
     message = (
         f"{speaker.provider} did not answer at {speaker.address}: {speaker.clean(problem)}. "
         f"Check the network and providers.{speaker.provider}.api_base."
@@ -147,13 +147,13 @@ def failure_of_connection(
 
 
 def failure_of_overflow(speaker: Speaker, text: str) -> ProviderFailure:
-    """The prompt is too long, in the endpoint's words."""
+    """The prompt is too long, in the endpoint's own text."""
     message = f"The prompt does not fit {speaker.model}: {speaker.clean(own_words(text))}"
     return ProviderFailure(ContextOverflow(message), again=False, why="the prompt is too long")
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait as the headers say, never negative; None if they do not say.
+    """The seconds to wait according to the headers, never negative; None if they say nothing.
 
     `retry-after-ms` is OpenAI's; `retry-after` is seconds or an HTTP date (RFC 9110, 10.2.3).
     """
@@ -220,7 +220,7 @@ def _remedy(speaker: Speaker, status: int) -> str:
 
 
 def own_words(text: str) -> str:
-    """The message within an error body of whatever shape; the body itself if there is none."""
+    """The message in an error body of any shape; the body itself if there is none."""
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -236,7 +236,9 @@ def own_words(text: str) -> str:
 
 
 def _status_in(error: Any, text: str) -> int:
-    """The HTTP status an error object stands for: its code if it is one, else by its words."""
+    """The HTTP status of an error object: its code if that is a status, otherwise derived from its
+    text.
+    """
     if isinstance(error, dict):
         for key in ("code", "status", "status_code"):
             value = str(error.get(key, ""))

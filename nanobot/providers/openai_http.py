@@ -1,4 +1,4 @@
-"""The lean client's session: aiohttp, with proxies and certificates as the environment says."""
+"""The lean client's session: aiohttp, with proxies and certificates from the environment."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LO
 
 
 class EndpointClient:
-    """Requests to one address, or to paths below it. Opened at the first of them, in the running
-    loop.
+    """Requests to one base URL, or to paths under it. The session is opened with the first request,
+    in the running loop.
 
-    Redirects are not followed, so credentials go nowhere else; no cookie is kept. aiohttp repeats
-    only idempotent methods on its own when a kept connection turns out to be dead, so a POST is
+    Redirects are not followed, so that credentials go nowhere else; cookies are not kept. aiohttp
+    itself repeats only idempotent methods if a reused connection turns out to be dead, so a POST is
     sent once.
     """
 
     def __init__(self, url: str, headers: dict[str, str], connect_seconds: float) -> None:
         self._url = url
         self._headers = headers
-        # Reading is timed by the client, by the piece.
+        # The client itself limits the time between pieces.
         self._patience = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes, path: str = "") -> aiohttp.ClientResponse:
-        """The response once its head is there; raises what aiohttp raises."""
-        # In pieces, if it is large: that is what aiohttp asks for (and it warns of the rest).
+        """The response, when its head has arrived; raises aiohttp's errors."""
+        # In pieces if it is large, as aiohttp recommends (it warns otherwise).
         data = io.BytesIO(body) if len(body) > _PIECE else body
         return await self._open().post(
             self._url + path, data=data, allow_redirects=False, proxy=self._proxy
         )
 
     async def get(self, path: str = "") -> aiohttp.ClientResponse:
-        """The response once its head is there; raises what aiohttp raises."""
+        """The response, when its head has arrived; raises aiohttp's errors."""
         return await self._open().get(self._url + path, allow_redirects=False, proxy=self._proxy)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # Once and here: aiohttp's trust_env reads them at every request, in a thread.
+            # Read once, here: aiohttp's trust_env reads them for every request, in a thread.
             self._proxy = proxy_for(self._url)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
@@ -66,7 +66,7 @@ class EndpointClient:
 
 
 def words(problem: Exception) -> str:
-    """Why there is no answer, for the person who can do something about it."""
+    """Why there is no answer, for a person who can fix it."""
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         reason = getattr(problem.certificate_error, "verify_message", "") or "unknown authority"
         return (
@@ -83,14 +83,14 @@ def words(problem: Exception) -> str:
 
 
 def is_refused(problem: Exception) -> bool:
-    """Whether the machine is there and no program of it takes connections."""
+    """Whether the machine is up but no program accepts connections there."""
     if not isinstance(problem, aiohttp.ClientConnectorError):
         return False
     return isinstance(problem.os_error, ConnectionRefusedError)
 
 
 def may_pass(problem: Exception) -> bool:
-    """Whether asking again can help: not against a certificate or a wrong address."""
+    """Whether a retry can help; it cannot for a certificate error or a wrong address."""
     untrusted = isinstance(problem, aiohttp.ClientConnectorCertificateError)
     return not untrusted and not _speaks_no_tls(problem)
 

@@ -1,4 +1,4 @@
-"""Messages in OpenAI's form, as programs read and write them."""
+"""Messages in OpenAI's format, for reading and writing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TypedDict
 
 
 class FunctionCall(TypedDict):
-    """Which function, with arguments as the model's own JSON."""
+    """The function to call, with arguments as the model's own JSON."""
 
     name: str
     arguments: str
 
 
 class RequestedCall(TypedDict, total=False):
-    """A tool call that the assistant asks for."""
+    """A tool call in an assistant's message."""
 
     id: str
     type: str
@@ -21,7 +21,7 @@ class RequestedCall(TypedDict, total=False):
 
 
 class ImageURL(TypedDict):
-    """Where a picture is: a `data:` URL."""
+    """The URL of an image: a `data:` URL."""
 
     url: str
 
@@ -35,7 +35,7 @@ class ContentPart(TypedDict, total=False):
 
 
 class FunctionSpec(TypedDict):
-    """What a model is told of a function; `parameters` is a JSON schema."""
+    """A function as described to a model; `parameters` is a JSON schema."""
 
     name: str
     description: str

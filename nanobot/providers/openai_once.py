@@ -1,4 +1,4 @@
-"""Calls of an OpenAI-compatible endpoint that give one JSON answer, with no stream."""
+"""Calls of an OpenAI-compatible endpoint with a single JSON answer, without a stream."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ T = TypeVar("T")
 
 
 class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One call: where below the endpoint's address, with which headers and body, what its answer
-    is (`bytes`: as it comes), and how long that may be, in bytes."""
+    """One call: its path under the endpoint's URL, its headers and body, the type of its answer
+    (`bytes`: unparsed), and the maximum size of the answer in bytes.
+    """
 
     path: str
     headers: dict[str, str]
@@ -37,7 +38,9 @@ class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 async def ask_once(call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
-    """The answer. Three attempts where another may help; raises the ModelError of the last."""
+    """The answer. Makes up to three attempts if a retry may help; raises the ModelError of the
+    last.
+    """
     accepted = "*/*" if call.answer is bytes else "application/json"
     headers = call.headers | {"accept": accepted}
     line = EndpointClient(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
@@ -78,7 +81,7 @@ async def _attempt(
         return msgspec.structs.replace(failure, again=False)
     if isinstance(data, call.answer):
         return data
-    with suppress(ValueError, RecursionError):  # of JSON and of UTF-8
+    with suppress(ValueError, RecursionError):  # errors of JSON and of UTF-8
         return msgspec.json.decode(data, type=call.answer)
     failure = failure_of_protocol(speaker, data[:200].decode("utf-8", "replace"))
     return msgspec.structs.replace(failure, again=False)

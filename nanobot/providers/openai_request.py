@@ -1,7 +1,7 @@
-"""What is sent to an OpenAI-compatible endpoint: a ModelRequest as bytes.
+"""Encodes a ModelRequest for an OpenAI-compatible endpoint.
 
-The same request always gives the same bytes, and a longer conversation begins with the bytes of
-the shorter one, so that the caches of providers hit. Field by field after
+The same request always gives the same bytes, and a longer conversation begins with the bytes of the
+shorter one, so that providers' caches hit. Field by field according to
 https://platform.openai.com/docs/api-reference/chat/create.
 """
 
@@ -42,7 +42,7 @@ _LEARNED = (
     (re.compile("temperature"), "no_temperature"),
     (re.compile(r"reasoning|thinking|effort|output_config", re.IGNORECASE), "no_effort"),
 )
-"""What a refusal names, and what is done from then on; the first match holds."""
+"""What an error text mentions, and the change from then on; the first match wins."""
 _REFUSES_TOOLS = re.compile(
     r"does not support (?:tools|function)|support tool use|tool choice requires"
     r"|tools? (?:is|are) not supported",
@@ -52,7 +52,7 @@ _REFUSES_TOOLS = re.compile(
 
 _KEPT_TURNS = 2
 _LONE_QUESTION = 2
-"""The system prompt and one message: a summary, for example, which is asked once."""
+"""The system prompt and one message: a summary, for example, which is requested only once."""
 
 
 class _FunctionOut(msgspec.Struct):
@@ -74,12 +74,12 @@ class _MessageOut(msgspec.Struct, omit_defaults=True):
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """What one endpoint is known to refuse, learned from its own error texts.
+    """The parameters that one endpoint is known to reject, learned from its own error texts.
 
-    `own_ids`: ids of calls mean something to it and are echoed as they are; elsewhere those of
-    another provider (after a change of models) are made into what every endpoint takes.
-    `anthropic_cache`: it hands `cache_control` on to Anthropic's models. `openrouter`: it takes the
-    effort in that one's form.
+    `own_ids`: the ids of calls mean something to it and are echoed unchanged; for other endpoints,
+    ids from another provider (after a change of models) are converted to a form that every endpoint
+    accepts. `anthropic_cache`: it passes `cache_control` on to Anthropic's models. `openrouter`: it
+    accepts the effort in OpenRouter's format.
     """
 
     completion_tokens: bool = False
@@ -93,7 +93,7 @@ class Quirks(msgspec.Struct, frozen=True):
 
 
 def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
-    """The body of POST /chat/completions. Text that is not valid Unicode is mended."""
+    """The body of POST /chat/completions. Invalid Unicode is repaired."""
     messages = _messages(request.messages, quirks)
     kept = quirks.anthropic_cache and "claude" in request.model.lower()
     if kept:
@@ -116,8 +116,9 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
 
 
 def _keep(messages: Sequence[_MessageOut], *, whole: bool) -> None:
-    """Mark what Anthropic's cache is to keep: the system prompt (with the tools before it), and, of
-    what is not asked just once, the last two turns of others than the model."""
+    """Mark the parts for Anthropic's cache: the system prompt (with the tools before it) and,
+    unless the request is made only once, the last two turns that are not the model's.
+    """
     others = [m for m in messages if m.role in ("user", "tool")]
     turns = others[-_KEPT_TURNS:] if whole or len(messages) > _LONE_QUESTION else []
     for message in [*(m for m in messages[:1] if m.role == "system"), *turns]:
@@ -134,7 +135,7 @@ def encoded(body: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(body, order="deterministic")
     except UnicodeEncodeError:
-        # Platforms hand over lone surrogates (half an emoji); json keeps them, UTF-8 cannot.
+        # Platforms deliver lone surrogates (half an emoji); json keeps them, UTF-8 cannot.
         whole = msgspec.to_builtins(body, builtin_types=(msgspec.Raw,))
         plain = json.dumps(whole, ensure_ascii=False, sort_keys=True, default=_parsed)
         return plain.encode("utf-8", "replace")
@@ -145,18 +146,19 @@ def _parsed(raw: msgspec.Raw) -> Any:
 
 
 def without(quirks: Quirks, profile: ModelProfile) -> Quirks:
-    """The quirks, with what is known of the model before it is asked."""
+    """The quirks, with those known of the model before the first call."""
     return quirks if profile.sampling else msgspec.structs.replace(quirks, no_temperature=True)
 
 
 def usable_name(name: str) -> str:
-    """A tool's name as every endpoint takes it. One that the model made up may hold what the
-    endpoint refuses; that must not end the session."""
+    """A tool's name in a form that every endpoint accepts. A name that the model made up may
+    contain characters that the endpoint rejects; that must not end the session.
+    """
     return _NAME_REFUSED.sub("_", name)[:64] or "unknown"
 
 
 def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
-    """The quirks, with what a refusal's text says about a parameter we can do without."""
+    """The quirks, extended by an error text that names a parameter we can do without."""
     if tools and status in (400, 404, 422) and _REFUSES_TOOLS.search(text):
         return msgspec.structs.replace(quirks, no_tools=True)
     if status not in (400, 422) or not _REFUSES.search(text):
@@ -168,7 +170,7 @@ def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
 
 
 def valid_arguments(text: str) -> str:
-    """The text if it is a JSON object, else `{}`: some servers answer 400 to a broken one."""
+    """The text if it is a JSON object, else `{}`: some servers answer 400 to an invalid one."""
     try:
         _ANY_OBJECT.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -177,8 +179,9 @@ def valid_arguments(text: str) -> str:
 
 
 def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:
-    """Only users may show images on this wire: those of tool results follow the results, as a
-    message of the user that says which is which."""
+    """In this format only users may show images: images in tool results follow the results, in a
+    user's message that numbers them.
+    """
     encoded: list[_MessageOut] = []
     shown: list[ImagePart] = []
     for message in messages:
@@ -197,7 +200,7 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
 
 
 def numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImagePart]]:
-    """A tool result with a number in the place of each image, and the images."""
+    """A tool result with each image replaced by a number, and the images."""
     if isinstance(message.content, str):
         return message, []
     images = [part for part in message.content if isinstance(part, ImagePart)]
@@ -210,7 +213,7 @@ def numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImageP
 
 
 def of_results(images: Sequence[ImagePart]) -> tuple[Part, ...]:
-    """The images that `numbered` took out, each with its number, for a message of the user."""
+    """The images that `numbered` removed, each with its number, for a user's message."""
     parts: list[Part] = []
     for number, image in enumerate(images, 1):
         parts += [TextPart(f"[image {number} of the tool results above]"), image]
@@ -232,7 +235,7 @@ def _content(role: str, content: str | tuple[Part, ...]) -> str | list[dict[str,
         return content
     if role == "user" and any(isinstance(part, ImagePart) for part in content):
         return [_part(part) for part in content]
-    # The model's own and the system's only have their place marked.
+    # Images in the model's and the system's messages are only mentioned.
     return "\n".join(part.text if isinstance(part, TextPart) else "[image]" for part in content)
 
 

@@ -1,4 +1,4 @@
-"""Speech by an OpenAI-compatible endpoint: POST /audio/speech.
+"""Speaks with an OpenAI-compatible endpoint: POST /audio/speech.
 
 https://platform.openai.com/docs/api-reference/audio/createSpeech
 """
@@ -23,8 +23,9 @@ async def speak(
     headers: dict[str, str],
     manners: tuple[CallPolicy, Clock],
 ) -> bytes:
-    """The text as sound: Opus in Ogg, where the endpoint makes that. Three attempts where another
-    may help; raises the ModelError of the last."""
+    """The text as sound: Opus in Ogg, if the endpoint supports it. Makes up to three attempts if a
+    retry may help; raises the ModelError of the last.
+    """
     body = {"model": speaker.model, "input": text, "voice": voice, "response_format": "opus"}
     call = SingleRequest(
         path="audio/speech",

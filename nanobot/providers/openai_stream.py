@@ -1,8 +1,8 @@
-"""What comes back from an OpenAI-compatible endpoint: bytes in, deltas and a Completion out.
+"""Parses the responses of an OpenAI-compatible endpoint: bytes in, deltas and a Completion out.
 
-Pure: no network and no clock. However the bytes are cut into pieces, the result is the same.
-Field by field after https://platform.openai.com/docs/api-reference/chat-streaming, and wider
-where real servers differ.
+Pure: no network and no clock. The result does not depend on how the bytes are cut into pieces.
+Field by field according to https://platform.openai.com/docs/api-reference/chat-streaming, and more
+lenient where real servers differ.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FINISH: dict[str, FinishReason] = {
 
 
 class _Slot:
-    """One tool call while its fragments arrive."""
+    """One tool call while its fragments are being received."""
 
     def __init__(self, index: int | None) -> None:
         self.index = index
@@ -59,12 +59,12 @@ class _Slot:
 
 
 class AnswerReader:
-    """Reads the body of one answer, streamed or not.
+    """Parses the body of one answer, streamed or not.
 
-    `feed` takes bytes as they arrive and returns what they add. `done` is set once the server
-    said that it is finished, `begun` once there is something of an answer, `complete` once there is
+    `feed` takes bytes as they arrive and returns the new deltas. `done` is set when the server says
+    that it has finished, `begun` when part of an answer has arrived, `complete` when there is
     enough for a Completion, even if the connection breaks now. Raises StreamError for an error
-    object and ModelProtocolError for what is neither an answer nor an error.
+    object, and ModelProtocolError for anything that is neither an answer nor an error.
     """
 
     def __init__(self) -> None:
@@ -83,11 +83,11 @@ class AnswerReader:
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is whole: the server said why it stopped, or that it is done."""
+        """Whether the answer is complete: the server gave a finish reason, or said "done"."""
         return self._finish is not None or self.done
 
     def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
-        """Take more bytes."""
+        """Parse more bytes."""
         if self._plain is None:
             data = data.lstrip(b"\xef\xbb\xbf \r\n\t")
             if not data:
@@ -102,7 +102,7 @@ class AnswerReader:
         return deltas
 
     def end(self) -> list[TextDelta | ReasoningDelta]:
-        """The body is over: read what is left. Plain JSON is read here."""
+        """The body has ended: parse the rest. Plain JSON is parsed here."""
         deltas: list[TextDelta | ReasoningDelta] = []
         if self._plain:
             chunk = self._chunk(b"".join(self._document).strip())
@@ -111,7 +111,7 @@ class AnswerReader:
             self._take(chunk, deltas)
             self.done = True
         elif not self.done:
-            # A last line without its line end is whole if it parses, and cut off if it does not.
+            # A last line without a line end is complete if it parses, and truncated otherwise.
             try:
                 self._line(self._lines.rest(), deltas)
                 self._line(b"", deltas)
@@ -148,9 +148,9 @@ class AnswerReader:
             self._event_ended(deltas)
 
     def _data_line(self, data: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
-        # Nearly every event is one line; the standard allows JSON spread over several, joined
-        # by line ends. Some servers leave out the blank line between events, so a first line that
-        # parses is taken at once.
+        # Nearly every event is one line; the standard allows JSON spread over several, joined by
+        # line ends. Some servers omit the blank line between events, so a first line that parses is
+        # used at once.
         if data.startswith(b"[DONE]"):
             self._event_ended(deltas)
             self.done = True
@@ -211,7 +211,7 @@ class AnswerReader:
         name, arguments = function.name or "", function.arguments
         slot = self._slot(as_index(piece.index), call_id, name)
         slot.id = slot.id or call_id
-        # A name may come in fragments; but some servers repeat all of it with each piece.
+        # A name may arrive in fragments, but some servers repeat all of it with each fragment.
         if name != slot.name.whole():
             slot.name.add(name)
         if isinstance(arguments, dict):
@@ -222,8 +222,8 @@ class AnswerReader:
     def _slot(self, index: int | None, call_id: str, name: str) -> _Slot:
         """The call this fragment belongs to.
 
-        Servers disagree: some give no index, some index 0 to every parallel call, some repeat
-        the id with each fragment, some give none. A new id with a name always begins a call.
+        Servers differ: some give no index, some index 0 to every parallel call, some repeat the id
+        with each fragment, some give none. A new id with a name always begins a call.
         """
         for slot in reversed(self._slots):
             if index is not None and slot.index != index:
@@ -242,10 +242,10 @@ class AnswerReader:
         calls: list[ToolCall] = []
         for number, slot in enumerate(self._slots):
             if not slot.name.whole() and not slot.arguments.whole():
-                continue  # the place of a call that never came
+                continue  # the slot of a call that never arrived
             call_id = slot.id if slot.id and slot.id not in seen else f"call_{number}"
             seen.add(call_id)
-            # A tool without parameters is often called with no text at all.
+            # Models often call a tool without parameters with an empty text.
             arguments = slot.arguments.whole().strip() or "{}"
             calls.append(ToolCall(call_id, slot.name.whole(), arguments))
         return tuple(calls)

@@ -1,4 +1,4 @@
-"""Providers of other packages, found by the entry point group `nanobot.providers`."""
+"""Providers from other packages, found through the entry point group `nanobot.providers`."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _METHODS = ("profile", "chat_stream", "chat", "close")
 
 
 def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plugins) -> LLMProvider:
-    """The provider that a package gives for a choice whose `client` is none of ours: its entry
-    point is called with the table's name and the table's keys, `api_key` and `api_base` as found.
+    """The provider from another package for a choice with an unknown `client`: its entry point is
+    called with the table's name and the table's keys, including `api_key` and `api_base`.
 
-    Raises ConfigError naming what is installed, for settings that the provider refuses, and for one
-    that is broken in itself.
+    Raises ConfigError that lists the installed ones, for settings that the provider rejects, and
+    for a broken provider.
     """
     name, client = choice.provider_name, choice.client
     if client not in plugins.names(PROVIDERS):
@@ -52,20 +52,20 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
 
 
 def unknown(name: str, client: str, plugins: Plugins) -> str:
-    """What to say of a client that is not installed."""
+    """The message for a client that is not installed."""
     clients = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
     return f"providers.{name}.client: there is no client {client!r}; there are {clients}"
 
 
 def _sane(delta: Delta) -> Delta:
-    """The same, without absurd numbers of tokens."""
+    """The same with sane numbers of tokens."""
     if isinstance(delta, Completion) and delta.usage is not None:
         return replace(delta, usage=delta.usage.clamped())
     return delta
 
 
 def _whole(opened: Any) -> LLMProvider:
-    """Raises PluginBroken naming what it lacks."""
+    """Raises PluginBroken that names the missing parts."""
     lacking = [method for method in _METHODS if not callable(getattr(opened, method, None))]
     if lacking:
         kind = type(opened).__name__
@@ -78,7 +78,7 @@ def _whole(opened: Any) -> LLMProvider:
 
 
 class Guarded(LLMProvider):
-    """A provider whose every failure is a ModelError, so that the next model is asked."""
+    """A provider whose failures all become ModelError, so that the next model is tried."""
 
     def __init__(self, name: str, inner: LLMProvider, settings: ProviderSettings) -> None:
         self._name = name
@@ -86,8 +86,7 @@ class Guarded(LLMProvider):
         self._settings = settings
 
     def profile(self, model: str) -> ModelProfile:
-        """Its word, where the configuration says nothing else; what can be said without it where
-        it fails."""
+        """The provider's profile, overridden by the configuration; a default if it fails."""
         profile = None
         with boundary(f"provider {self._name}: the profile of {model}"):
             profile = self._inner.profile(model)
@@ -96,7 +95,7 @@ class Guarded(LLMProvider):
         return configured(profile, self._settings)
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Its answer. Raises ModelError only."""
+        """Its answer. Raises only ModelError."""
         done, failure = False, None
         with boundary(f"provider {self._name}") as caught:
             try:
@@ -121,6 +120,6 @@ class Guarded(LLMProvider):
         return ModelProtocolError(f"the provider {self._name} gave {what}")
 
     async def close(self) -> None:
-        """Release what it holds; a failure is logged."""
+        """Release its resources; a failure is logged."""
         with boundary(f"closing the provider {self._name}"):
             await self._inner.close()

@@ -1,4 +1,4 @@
-"""The models at hand: the configured default, chosen once, and any other by its label."""
+"""The available models: the configured default, chosen once, and any other by its label."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ _OVER_HTTP = {
     "anthropic": ("nanobot.providers.anthropic", "AnthropicProvider"),
     "gemini": ("nanobot.providers.gemini", "GeminiProvider"),
 }
-"""Our own clients, each an HttpProvider, by what `client` calls them: module and class."""
+"""Our own clients, each an HttpProvider, by the value of `client`: module and class."""
 
 
 class ProviderRegistry:
-    """Makes each provider once, at first need. See Models. `brought` are the providers of other
-    packages, or the one of a program, which answers for every model that is asked."""
+    """Creates each provider once, when it is first needed. See Models. `brought` are the providers
+    from other packages, or a program's provider, which answers for every model.
+    """
 
     def __init__(
         self,
@@ -81,20 +82,21 @@ class ProviderRegistry:
         self._asked_at: dict[str, float] = {}
 
     def configure(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
-        """Have another default, and reach models so from now on. Calls that are under way end as
-        they began."""
+        """Change the default model and the settings of providers from now on. Calls in progress are
+        not affected.
+        """
         if providers == self._settings:
             self._model = model
-            # What `auto` found is looked for again.
+            # The choice of `auto` is made again.
             self._choices = {}
         else:
             self._retired.append(self._providers)
             self._begin(model, providers)
 
     async def choice(self, label: str | None = None) -> ModelChoice:
-        """Which model a label (None: the configuration) stands for; `why` is a line for people.
+        """The model that a label (None: the configuration) refers to; `why` is a line for people.
 
-        Raises ConfigError naming the key and the remedy.
+        Raises ConfigError that names the key and the remedy.
         """
         label = label or self._model
         choices, settings = self._choices, self._settings
@@ -117,23 +119,24 @@ class ProviderRegistry:
 
     @property
     def line(self) -> str:
-        """Who answers, in a line; or that it is not known yet."""
+        """The answering model in one line, or that it is not known yet."""
         if self._only is not None:
             return "model: of the program that runs this"
         choice = self._choices.get(self._model)
         return choice.why if choice is not None else f"model: {self._model}"
 
     async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
-        """The provider and the profile behind a label, with its price if that is known. Raises
-        ModelError or ConfigError."""
+        """The provider and the profile for a label, with its price if that is known. Raises
+        ModelError or ConfigError.
+        """
         if self._only is not None:
             return await self._only.pick(label)
         providers = self._providers
         choice = await self.choice(label)
         price = await self._price_of(choice)
         if choice.client in _OVER_HTTP and choice.provider_name not in providers:
-            # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay, and
-            # half of it certificates, for which other threads do not have to wait.
+            # Imports aiohttp: 0.15 s and 10 MB that commands without a model should not pay. Half
+            # of the time is for certificates, for which other threads need not wait.
             await asyncio.to_thread(_imported, _OVER_HTTP[choice.client][0])
         await self._ask_about(choice)
         provider = providers.get(choice.provider_name)
@@ -144,8 +147,9 @@ class ProviderRegistry:
         return provider, replace(profile, price=profile.price if price is None else price)
 
     async def _ask_about(self, choice: ModelChoice) -> None:
-        """Have the endpoint say what its model can do, if no table does; once, or a minute after
-        it gave no answer."""
+        """Ask the endpoint about its model if no table has it; once, or again a minute after it
+        gave no answer.
+        """
         provider, model = choice.provider_name, choice.model
         label, now = f"{provider}/{model}", self._clock.monotonic()
         if choice.client != "lean" or now < self._asked_at.get(label, -inf):
@@ -165,7 +169,7 @@ class ProviderRegistry:
         )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
-        # Each is loaded where it is the way to a model that is used, and not before.
+        # Each is loaded only when a model that needs it is used.
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
             from nanobot.providers.embedded import EmbeddedProvider  # noqa: PLC0415
 
@@ -207,9 +211,10 @@ class ProviderRegistry:
         return CallPolicy.of(settings.first_token_seconds, local=is_local(choice.api_base))
 
     async def price(self, label: str | None = None) -> Price | None:
-        """What the model behind a label costs; None if it is not known, which a log line says once.
+        """The price of the model with a label; None if it is not known, which is logged once.
 
-        Raises ConfigError."""
+        Raises ConfigError.
+        """
         return await self._price_of(await self.choice(label))
 
     async def _price_of(self, choice: ModelChoice) -> Price | None:
@@ -237,14 +242,15 @@ class ProviderRegistry:
         return price
 
     async def _look_up(self, choice: ModelChoice) -> None:
-        """Have the table say what it knows of a model, if it may know anything."""
+        """Look a model up in the table, if the table may have it."""
         if choice.client == "litellm" or litellm_name(choice.provider_name) is not None:
             await self._model_table.look_up(choice.provider_name, choice.model)
 
     async def transcribe(self, label: str, audio: bytes, name: str) -> str:
-        """What is said in a recording, by the model of that label; `name` is its file name.
+        """The transcript of a recording, by the model with that label; `name` is its file name.
 
-        Raises ModelError, or ConfigError when that provider transcribes nothing."""
+        Raises ModelError, or ConfigError if that provider cannot transcribe.
+        """
         provider, profile = await self.pick(label)
         if isinstance(provider, AudioAndEmbeddings):
             return await provider.transcribe(audio, name, profile.name)
@@ -254,9 +260,10 @@ class ProviderRegistry:
         )
 
     async def speak(self, label: str, text: str, voice: str) -> bytes:
-        """The text as sound, by the model of that label.
+        """The text as sound, by the model with that label.
 
-        Raises ModelError, or ConfigError when that provider does not speak."""
+        Raises ModelError, or ConfigError if that provider cannot speak.
+        """
         provider, profile = await self.pick(label)
         if isinstance(provider, AudioAndEmbeddings):
             return await provider.speak(text, voice, profile.name)
@@ -266,8 +273,9 @@ class ProviderRegistry:
         )
 
     async def speech_price(self, label: str) -> Price | None:
-        """What a character costs that the model behind a label speaks: by the configuration, where
-        a token of its price is one, else as its maker lists it. Raises ConfigError."""
+        """The price per character of speech by the model with a label: from the configuration,
+        where it is the price of a token, otherwise from its maker's price list. Raises ConfigError.
+        """
         choice = await self.choice(label)
         provider, model = choice.provider_name, choice.model
         configured = ModelTable(self._settings).price_of(provider, model)
@@ -276,9 +284,10 @@ class ProviderRegistry:
         return configured or (speech_price(model) if provider == "openai" else None)
 
     async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, by the model of that label.
+        """A vector for each text, by the model with that label.
 
-        Raises ModelError, or ConfigError when that provider makes none."""
+        Raises ModelError, or ConfigError if that provider makes no embeddings.
+        """
         provider, profile = await self.pick(label)
         if isinstance(provider, AudioAndEmbeddings):
             return await provider.embed(texts, profile.name)
@@ -288,13 +297,14 @@ class ProviderRegistry:
         )
 
     def transcriber(self, label: str) -> ProviderTranscriber | None:
-        """Who transcribes with the model of that label; nobody if it is empty."""
+        """A transcriber with the model of that label; None if the label is empty."""
         return ProviderTranscriber(self, label) if label else None
 
     async def warm_up(self) -> None:
-        """Choose the default model, and have ready what it needs; off anybody's path.
+        """Choose the default model and prepare it, so that no message has to wait for that.
 
-        The embedded one is started; litellm is loaded, where it is the way."""
+        The embedded model is started; litellm is loaded if it is used.
+        """
         if self._only is not None:
             return
         provider, _ = await self.pick()
@@ -316,26 +326,26 @@ def _imported(module: str) -> None:
 
 
 def abilities(profile: ModelProfile) -> str:
-    """What a model can do, in words."""
+    """A model's capabilities, in words."""
     tools = "tools" if profile.tools else "no tools"
     images = "images" if profile.images else "no images"
     return f"{profile.context_tokens:,} tokens, {tools}, {images}"
 
 
 class ProviderTranscriber:
-    """Writes down what is said, with one model; see received.Transcriber."""
+    """Transcribes with one model; see received.Transcriber."""
 
     def __init__(self, registry: ProviderRegistry, label: str) -> None:
         self._registry = registry
         self._label = label
 
     async def transcribe(self, audio: bytes, name: str) -> str:
-        """The words. Raises ModelError or ConfigError."""
+        """The transcript. Raises ModelError or ConfigError."""
         return await self._registry.transcribe(self._label, audio, name)
 
 
 class ProviderEmbedder:
-    """Makes vectors with one model; see memory.embed.Embedder."""
+    """Makes embeddings with one model; see memory.embed.Embedder."""
 
     def __init__(self, registry: ProviderRegistry, label: str, least: float) -> None:
         self.model, self.least = label, least

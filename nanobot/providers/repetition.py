@@ -1,26 +1,27 @@
-"""Where a text begins to go round in circles, as small models do."""
+"""Detects where a text begins to repeat itself, as small models' answers do."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 
-# Words of letters; scripts without spaces count by the character. Numbers are left out, so that
-# the points of a list that say the same are the same.
+# Words of letters; scripts without spaces count per character. Numbers are left out, so that list
+# items with the same text are equal.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]+")
-# Pictures in a row that say nothing any more: emoji and what joins them.
+# Consecutive emoji that carry no meaning any more, with their joiners.
 _FLOOD = re.compile(r"(?:[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\s]*){9,}")
 _FLOOD_CHARS = 40
 _PHRASE_WORDS = 5
 _MOST = 3
-# What a cut leaves of the point of a list that is not there any more.
+# The rest of a list item whose text was cut.
 _BARE_POINT = re.compile(r"\n[\s\d.)*•#_\"'(-]*\Z")
 
 
 class LoopWatch:
-    """Reads a text as it grows. `shown` is how much of it is no repetition yet; `cut` is the text
-    without its loop once the same phrase of five words came a fourth time, the same word a sixth in
-    a row, or nine emoji stand together; until then None."""
+    """Checks a text as it grows. `shown` is how much of it is certainly no repetition; `cut` is the
+    text without its loop, or None until the same phrase of five words occurs a fourth time, the
+    same word a sixth time in a row, or nine emoji in a row.
+    """
 
     def __init__(self) -> None:
         self.text = ""
@@ -32,11 +33,11 @@ class LoopWatch:
         self._repeated_from: int | None = None
 
     def add(self, piece: str) -> str:
-        """What of the text may be shown now, and was not before."""
+        """The additional text that may be shown now."""
         self.text += piece
         for match in _WORD.finditer(self.text, self._read):
             if self.cut is not None or (match.end() == len(self.text) and piece):
-                break  # a word may still go on
+                break  # a word may still continue
             self._words.append((match[0].lower(), match.start(), match.end()))
             self._look()
             self._read = match.end()
@@ -59,7 +60,7 @@ class LoopWatch:
         return self.text[start : self.shown]
 
     def _before_the_last_words(self) -> int:
-        """The end of what stands before them: they may begin a phrase that was there before."""
+        """The end of the text before the last words, which may begin a repeated phrase."""
         return self._words[-_PHRASE_WORDS - 1][2] if len(self._words) > _PHRASE_WORDS else 0
 
     def _look(self) -> None:
@@ -80,7 +81,7 @@ class LoopWatch:
 
 
 def without_loop(text: str) -> str:
-    """The text up to where it begins to repeat itself; all of it, if it does not."""
+    """The text up to where it begins to repeat itself; all of it if it does not."""
     watch = LoopWatch()
     watch.add(text)
     watch.end()

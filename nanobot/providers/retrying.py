@@ -1,6 +1,6 @@
-"""Patience with endpoints: how long a call is waited for, what is asked again, and when.
+"""The retry policy for endpoints: timeouts, what is retried, and when.
 
-One policy for every provider, so that a person sees the same behaviour whoever answers.
+All providers share one policy, so that a person sees the same behavior with each.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _GOODBYE_SECONDS = 0.1
 
 
 class ReadingState(Protocol):
-    """How far an answer is: the server is done with it; there is something of it."""
+    """The progress of an answer: whether the server is done, and whether part of it has arrived."""
 
     done: bool
     begun: bool
 
 
 class CallPolicy(msgspec.Struct, frozen=True):
-    """How patient a call is. All in seconds, but what ends in `attempts`, and `max_bytes`.
+    """The limits of a call. All in seconds, except `max_bytes` and names that end in `attempts`.
 
-    At most `attempts` are made, and `refused_attempts` where nothing listens (about 1 s).
-    `first_token_seconds` may pass until something of the answer is there, then `stall_seconds`
-    between any two pieces; `call_seconds` bounds one attempt. At most `paid_attempts` are made of
-    which an answer, or something unreadable, came: those are paid.
+    At most `attempts` are made, and `refused_attempts` if nothing listens (about 1 s).
+    `first_token_seconds` may pass before the first part of an answer, then `stall_seconds` between
+    any two pieces; `call_seconds` limits one attempt. At most `paid_attempts` may return part of an
+    answer, or something unreadable, because those are billed.
     """
 
     attempts: int = 6
@@ -53,7 +53,7 @@ class CallPolicy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, first_token_seconds: float, *, local: bool) -> CallPolicy:
-        """The usual one, with that patience for the beginning of an answer; 0: what is usual."""
+        """The default policy, with that limit for the start of an answer; 0: the default."""
         usual = cls()
         seconds = first_token_seconds or (
             _LOCAL_FIRST_TOKEN if local else usual.first_token_seconds
@@ -62,16 +62,17 @@ class CallPolicy(msgspec.Struct, frozen=True):
         return cls(first_token_seconds=seconds, call_seconds=seconds + rest)
 
     def patience(self, answer: ReadingState) -> float:
-        """How long the next piece may take."""
+        """The time limit for the next piece."""
         if answer.done:
             return _GOODBYE_SECONDS
         return self.stall_seconds if answer.begun else self.first_token_seconds
 
     def delay(self, failed: int, failure: ProviderFailure) -> float:
-        """Seconds to wait after so many failures: doubling, half of it where nothing listens, or
-        what the endpoint asks for.
+        """Seconds to wait after this many failures: doubling, half of it if nothing listens, or as
+        the endpoint requests.
 
-        Raises ModelRateLimited when it asks for more than a minute."""
+        Raises ModelRateLimited if it requests more than a minute.
+        """
         requested = failure.retry_after or 0.0
         if requested > _LONGEST_WAIT:
             raise ModelRateLimited(str(failure.error), requested)
@@ -80,7 +81,7 @@ class CallPolicy(msgspec.Struct, frozen=True):
 
 
 class AttemptFailed(Exception):
-    """One attempt ended without its Completion; `paid`: with something of it."""
+    """One attempt ended without a Completion; `paid`: part of an answer arrived."""
 
     def __init__(self, failure: ProviderFailure, *, paid: bool = False) -> None:
         super().__init__(failure.why)
@@ -89,10 +90,12 @@ class AttemptFailed(Exception):
 
 
 class AnswerEnds:
-    """Which answers that just end, though no connection broke, are whole.
+    """Decides whether an answer that ends without a finish reason, though no connection broke, is
+    complete.
 
-    Nearly every endpoint says why it stops, or that it is done; where one has done so, an answer
-    without it was cut. One that has not is asked a second time, and then taken at its word.
+    Nearly every endpoint gives a finish reason or says that it is done; if an endpoint has ever
+    done so, an answer without one was truncated. An endpoint that never has is asked a second time,
+    and then its answer is accepted.
     """
 
     def __init__(self) -> None:
@@ -100,8 +103,9 @@ class AnswerEnds:
         self._silent: set[str] = set()
 
     def whole(self, model: str, *, complete: bool, begun: bool) -> bool:
-        """Whether an answer of that model is whole. `complete`: it says so. `begun`: there is
-        something of it."""
+        """Whether an answer of that model is complete. `complete`: it says so. `begun`: part of it
+        has arrived.
+        """
         if complete:
             self._says_ends.add(model)
             return True
@@ -118,9 +122,9 @@ async def with_retries(
     clock: Clock,
     learn: Callable[[ProviderFailure], bool],
 ) -> AsyncGenerator[Delta]:
-    """The deltas of the first attempt that succeeds, with a Retrying before each further one.
+    """The deltas of the first successful attempt, with a Retrying before each further one.
 
-    `learn` says whether a failure taught something that makes another attempt worth while at once.
+    `learn` tells whether a failure taught something that makes an immediate retry worthwhile.
     Raises the ModelError of the last attempt.
     """
     failed = 0

@@ -1,4 +1,4 @@
-"""Which models an endpoint has, when it does not have the one it was asked for."""
+"""Suggests models of an endpoint that does not have the requested one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ class _Listed(msgspec.Struct):
 
 
 class Listing(msgspec.Struct):
-    """OpenAI's and Anthropic's have `data`, Gemini's `models`, which it names "models/NAME"."""
+    """OpenAI's and Anthropic's lists use `data`; Gemini's uses `models`, with names like
+    "models/NAME".
+    """
 
     data: list[_Listed] = []
     models: list[_Listed] = []
 
     @property
     def names(self) -> list[str]:
-        """What a request calls them."""
+        """The names used in requests."""
         rows = [row.id for row in self.data]
         rows += [row.name.removeprefix("models/") for row in self.models]
         return [name for name in rows if name]
@@ -40,10 +42,10 @@ class Listing(msgspec.Struct):
 async def with_nearest(
     failure: ProviderFailure, listing: EndpointClient, model: str
 ) -> ProviderFailure:
-    """The failure, its text with the names in the endpoint's listing that are most like `model`.
-    `listing` is a line to the endpoint.
+    """The failure, with the listed names most similar to `model` added to its text. `listing` is a
+    connection to the endpoint.
 
-    Without a listing in three seconds the failure stays as it is. Closes `listing`.
+    If there is no listing within three seconds, the failure stays unchanged. Closes `listing`.
     """
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -54,7 +56,7 @@ async def with_nearest(
         return failure
     finally:
         await listing.close()
-    if len(listed) <= _OFFERED:  # a small listing is given as it is
+    if len(listed) <= _OFFERED:  # a short list is shown completely
         return _naming(failure, "It has", [name for name in listed if name != model])
     return naming(failure, "It has", model, listed)
 
@@ -62,7 +64,7 @@ async def with_nearest(
 def naming(
     failure: ProviderFailure, introduction: str, model: str, listed: Sequence[str]
 ) -> ProviderFailure:
-    """The failure, its text with those of these names that are most like `model`."""
+    """The failure, with the most similar of these names added to its text."""
     return _naming(failure, introduction, nearest(model, listed))
 
 
@@ -75,8 +77,8 @@ def _naming(failure: ProviderFailure, introduction: str, models: list[str]) -> P
 
 
 def nearest(model: str, listed: Sequence[str]) -> list[str]:
-    """At most three names, the most alike first."""
-    # Case and the part before the last slash are what people get wrong or leave out.
+    """At most three names, the most similar first."""
+    # People often get the case wrong, or leave out the part before the last slash.
     by_shape: dict[str, str] = {}
     for name in listed:
         by_shape.setdefault(name.lower(), name)

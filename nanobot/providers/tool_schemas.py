@@ -1,4 +1,4 @@
-"""Schemas of tools, for APIs that take only some of JSON Schema."""
+"""Simplifies tools' schemas for APIs that accept only part of JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 
 
 def object_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema as one object with `properties`: alternatives at its top level are put together,
-    required is then only what all of them require. A new dict, so it may be changed."""
+    """The schema as one object with `properties`: alternatives at its top level are merged, and
+    only properties that all of them require are required. A new dict, so it may be changed.
+    """
     merged = {key: value for key, value in schema.items() if key not in _COMBINED}
     merged["type"] = "object"
     properties = dict(_table(schema.get("properties")))

@@ -1,4 +1,4 @@
-"""Seeing: pictures get their bytes right before a model is asked, and only for that call."""
+"""Vision: images get their bytes just before a model is called, and only for that call."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _MISSING = "[this image is not here any more]"
 
 
 class VisionModels:
-    """Models whose requests may name pictures by their blob."""
+    """Models whose requests may refer to images by their blob."""
 
     def __init__(self, models: Models, blobs: BlobReader) -> None:
         self._models = models
         self._blobs = blobs
 
     async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        """The model of that label. Raises ModelError or ConfigError."""
+        """The model with that label. Raises ModelError or ConfigError."""
         provider, profile = await self._models.pick(label)
         return (_WithImages(provider, self._blobs) if profile.images else provider), profile
 
 
 class _WithImages(LLMProvider):
-    """A provider that is handed whole pictures."""
+    """A provider that receives complete images."""
 
     def __init__(self, provider: LLMProvider, blobs: BlobReader) -> None:
         self._provider = provider

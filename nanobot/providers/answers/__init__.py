@@ -1,7 +1,8 @@
-"""Prepared answers to what newcomers ask of nanobot itself, a Markdown file for each language: the
-embedded model would make up prices, promises of privacy and commands. A line that begins with `? `
-is a pattern of questions, over text in lower case without punctuation; `{model}` is the model that
-answers all other questions."""
+"""Prepared answers to newcomers' questions about nanobot itself, a Markdown file per language: the
+embedded model would invent prices, privacy promises and commands. A line that begins with `? ` is a
+pattern for questions, matched against lower-case text without punctuation; `{model}` is the model
+that answers all other questions.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +36,9 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 class Topic(NamedTuple):
-    """What is answered in one language, and to which questions; `questions` None: to none of these
-    patterns."""
+    """A prepared answer in one language, and the questions it answers; `questions` None: no pattern
+    selects it.
+    """
 
     name: str
     questions: re.Pattern[str] | None
@@ -44,12 +46,12 @@ class Topic(NamedTuple):
     language: str
 
     def naming(self, model: str) -> str:
-        """The answer, with the name of the model; "": that which comes with nanobot."""
+        """The answer with the name of the model; "": the model shipped with nanobot."""
         return self.answer.replace("{model}", model or _SHIPPED[self.language])
 
 
 def language_of(text: str) -> str:
-    """The language of what was asked, of those that answers are prepared in."""
+    """The language of a question, among the languages with prepared answers."""
     return "zh" if _CHINESE.search(text) and not _KANA.search(text) else "en"
 
 
@@ -64,7 +66,7 @@ def topics(language: str) -> dict[str, Topic]:
 
 
 def topic_of(text: str) -> Topic | None:
-    """What a question about nanobot is about; None for all other text."""
+    """The topic of a question about nanobot; None for any other text."""
     language = language_of(text)
     if language == "zh":
         text = text.replace(" ", "")
