@@ -83,8 +83,7 @@ class BackgroundRecords(Protocol):
 
     async def lost(self, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone: from an earlier start of this home, or without a
-        heartbeat for this many seconds.
-        """
+        heartbeat for this many seconds."""
         ...
 
 
@@ -122,8 +121,7 @@ class _Command:
 
 class BackgroundCommands:
     """The background commands of one gateway. `serving()` is their lifetime: at its end they are
-    killed, and reported as lost at the next start.
-    """
+    killed, and reported as lost at the next start."""
 
     def __init__(
         self,
@@ -167,11 +165,9 @@ class BackgroundCommands:
         """Start a command; returns its id. Raises ToolError if too many are running, or if it
         cannot be started.
 
-        The command may run longer than the conditions it was started under remain true. It
-        therefore cannot write files that steer the assistant, whoever started it; and if it was
-        started without untrusted content, its network access ends once the conversation has seen
-        some.
-        """
+        The command may outlast the conditions it was started under. It therefore cannot write
+        files that steer the assistant, whoever started it; and if it was started without untrusted
+        content, its network access ends once the conversation has seen some."""
         if self._tasks is None:
             raise ToolError("nothing can run in the background here: the gateway is not serving")
         with self._place(context.session_key):
@@ -185,8 +181,7 @@ class BackgroundCommands:
     @contextmanager
     def _place(self, session_key: str) -> Iterator[None]:
         """Reserve a place for a command that starts within this context. Raises ToolError if there
-        are too many.
-        """
+        are too many."""
         taken = [*(other.started.session_key for other in self._running()), *self._beginning]
         of_session = taken.count(session_key)
         if len(taken) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
@@ -205,8 +200,7 @@ class BackgroundCommands:
     ) -> _Command:
         """A running command, which the caller has to follow. Raises ToolError if it cannot be
         started or the gateway ends in the meantime; the command is then killed and not reported as
-        lost later.
-        """
+        lost later."""
         started = StartedCommand(
             id=0,
             session_key=context.session_key,
@@ -278,8 +272,7 @@ class BackgroundCommands:
 
     async def output(self, identity: int, session_key: str, wait: float) -> str:
         """A command's output (both ends of it), after waiting at most `wait` seconds for its end.
-        Raises ToolError.
-        """
+        Raises ToolError."""
         command = self._of(identity, session_key)
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
@@ -356,8 +349,7 @@ class BackgroundCommands:
 
     async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
         """Publish the command's end, retrying until the store accepts it; the same end is never
-        published twice. `tainted`: the text contains its output.
-        """
+        published twice. `tainted`: the text contains its output."""
         message = InboundMessage(
             address=command.address,
             message_id=f"command:{command.id}",
@@ -398,10 +390,8 @@ def _key(command: StartedCommand) -> str:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether a call could feed untrusted content to a command that was started before. The output
-    of background commands does not count: checking on one, or the end of one, must not stop
-    another.
-    """
+    """Whether an entry could bring untrusted content to a running command. The output of background
+    commands does not count: checking on one, or the end of one, must not stop another."""
     body = entry.body
     if isinstance(body, ToolResultEntry) and body.name == "process":
         return False

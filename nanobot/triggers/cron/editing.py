@@ -48,8 +48,7 @@ _PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 
 class Requester(msgspec.Struct, frozen=True, kw_only=True):
     """The person who asks: their identity, role, chat and session. `key` is the same when the same
-    request is repeated; `origin` and `run_id` identify the requesting run, if there is one.
-    """
+    request is repeated; `origin` and `run_id` identify the requesting run, if there is one."""
 
     role: Role
     sender_id: str
@@ -94,8 +93,7 @@ class JobEditor:
 
     `announce` is called with the result of every change. Requests from a job's own run are
     restricted: it may schedule one-time jobs, nested at most MOST_DEPTH deep, and nothing that
-    repeats.
-    """
+    repeats."""
 
     def __init__(
         self,
@@ -213,8 +211,7 @@ class JobEditor:
         self, requester: Requester, *, state: str, limit: int, find: str = ""
     ) -> list[Job]:
         """The jobs the requester may manage, those due next first; `find`: only those with these
-        words in their name or text.
-        """
+        words in their name or text."""
         by = "" if requester.role is Role.OWNER else requester.who
         return await self._jobs.listed(state=state, by=by, find=find, limit=limit)
 
@@ -222,8 +219,7 @@ class JobEditor:
         self, which: str, limit: int, requester: Requester | None = None
     ) -> list[OccurrenceView]:
         """The history of a job ("": of every job that the requester may manage), latest first.
-        `requester` None: as an owner.
-        """
+        `requester` None: as an owner."""
         if requester is None or requester.role is Role.OWNER:
             job_id = (await self._jobs.find(which)).id if which else None
             return await self._jobs.history(job_id=job_id, limit=limit)
@@ -253,8 +249,7 @@ class JobEditor:
 
     def preview(self, text: str, zone: str, begin: str, count: int) -> tuple[Schedule, list[float]]:
         """What a text means as a schedule, and its next times after now, or from `begin` (ISO 8601)
-        on.
-        """
+        on."""
         zone = zone_of(zone or self.zone).key
         start = moment(begin, zone) if begin else self._clock.now()
         before = start - _JUST_BEFORE if begin else start
