@@ -1,1 +1,1 @@
-"""The one relational store: everything durable, behind the Journal port."""
+"""The relational store: all durable state, behind the Journal port."""

@@ -1,5 +1,6 @@
-"""The beats of one process: each renews all its leases in one transaction, and shows it who else
-lives. Whoever needs one waits for the next."""
+"""The heartbeats of one process. Each beat renews all leases of the process in one transaction and
+reports which other processes are alive. A caller that needs a beat waits for the next one.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from nanobot.session.lease import CHANNEL
 from nanobot.supervision import slept
 
 _AGAIN_SECONDS = 1.0
-"""After a beat that failed."""
+"""Delay after a failed beat."""
 _LEAST_SECONDS = 0.1
 
 
 class Held(NamedTuple):
-    """A lease that another process has: for how many seconds yet (less than 0: it ran out), and
-    whether that process is connected to the database."""
+    """A lease held by another process: the seconds left (negative if it has expired), and whether
+    that process is connected to the database.
+    """
 
     owner: str
     left: float
@@ -31,8 +33,10 @@ class Held(NamedTuple):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """What one look at the leases found, all but those of chats: `ours`, which were renewed, those
-    of `others`, and the newest open message in and out. `alone`: nobody shares the store."""
+    """What one beat found about all leases except those of chats: `ours`, which it renewed, those
+    of `others`, and the newest open inbound and outbound messages. `alone`: no other process shares
+    the store.
+    """
 
     ours: frozenset[str] = frozenset()
     others: Mapping[str, Held] = {}
@@ -41,29 +45,35 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 class Leases(Protocol):
-    """The part of the store that knows who serves what."""
+    """The part of the store that records which process serves what."""
 
     async def hold_channel(self, channel: str, *, shares: bool = False) -> bool:
-        """Serve a channel, or go on serving it, for the time of a lease; False while another
-        process that shares the store does. `shares`: others may speak to its chats."""
+        """Acquire or renew the lease on a channel. Returns False while another process that shares
+        the store holds it. `shares`: other processes may send to the channel's chats.
+        """
         ...
 
     async def leave_channel(self, channel: str) -> None:
-        """Let another process serve it at once."""
+        """Release the lease, so that another process can serve it at once."""
         ...
 
     async def beat(self, line: str = "") -> Beat:
-        """Renew all leases of this process but those of lanes and chats; look at the others'.
-        `line`: what this process hears notices on, "" if on nothing."""
+        """Renew all leases of this process except those of lanes and chats, and read those of other
+        processes. `line`: the channel on which this process receives notices, "" if none.
+        """
         ...
 
     async def free_dead(self, owner: str) -> bool:
-        """Free what another process held. False: it is connected, so it may live."""
+        """Release the leases of another process. Returns False if that process is connected and may
+        be alive.
+        """
         ...
 
 
 class Numbered(NamedTuple):
-    """A beat by its number: when it began, and what it found (None: the store failed)."""
+    """A beat, identified by its number: when it began and what it found (None: the store
+    failed).
+    """
 
     number: int
     began: float
@@ -71,8 +81,10 @@ class Numbered(NamedTuple):
 
 
 class Beats:
-    """`line` says on what this process hears notices. There is no task: of those that wait for a
-    beat the first one does it, and if it is cancelled the next."""
+    """`line` returns the channel on which this process receives notices. There is no background
+    task: the first of the callers that wait for a beat performs it. If that caller is cancelled,
+    the next one does.
+    """
 
     def __init__(self, leases: Leases, clock: Clock, line: Callable[[], str] = str) -> None:
         self.leases = leases
@@ -84,14 +96,14 @@ class Beats:
         self._due = clock.monotonic() + CHANNEL.renew
 
     def hurry(self, seconds: float = 0.0) -> None:
-        """The next beat is due in so many seconds, or earlier."""
+        """Make the next beat due within this many seconds."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._hurried.set()
 
     async def after(self, number: int) -> Numbered:
-        """The last beat, once there is one after that."""
+        """The latest beat, as soon as one newer than the given beat exists."""
         while self.last.number <= number:
             async with self._turn:
                 if self.last.number <= number:
@@ -116,12 +128,12 @@ class Beats:
         self.last = Numbered(self.last.number + 1, began, found)
 
     async def leave(self, name: str) -> None:
-        """Let another process have a lease at once."""
+        """Release a lease, so that another process can acquire it at once."""
         with suppress(StoreError):
             await self.leases.leave_channel(name)
 
 
 def _pause(found: Beat) -> float:
-    """Until the next beat: in time to see that a lease was not renewed."""
+    """Wait until the next beat, which comes early enough to notice a lease that was not renewed."""
     ends = (held.left + _LEAST_SECONDS for held in found.others.values() if held.left > 0)
     return min((CHANNEL.renew, *ends))

@@ -1,7 +1,7 @@
-"""Keeping a store: moving it into another database, copies of it, checks, and its upkeep.
+"""Maintains a store: move it to another database, back it up, check it, and compact it.
 
-What changes a store needs it for itself; what only reads (a backup, a check) goes on beside a
-running gateway.
+Operations that change a store need exclusive access. Operations that only read (backup, check) work
+while a gateway runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _s = schema.sessions
 
 
 class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found: where the store is, its revision, how much is in it, what is wrong."""
+    """The result of a check: the store's location, its revision, its size, and the problems
+    found.
+    """
 
     where: str
     revision: str
@@ -43,7 +45,7 @@ class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def migrate_to(source_url: str, target_url: str) -> Moved:
-    """Move the store of one URL into an empty database of another; it stays where it was, too."""
+    """Copy the store of one URL into an empty database of another. The source is kept."""
     if where(source_url) == where(target_url):
         raise UsageError("--to names the database that is configured already")
     with at_rest(source_url) as source, at_rest(target_url) as target:
@@ -53,8 +55,9 @@ def migrate_to(source_url: str, target_url: str) -> Moved:
 
 
 def back_up(url: str, file: Path) -> None:
-    """A consistent copy of the store in a SQLite file, also beside a running gateway. Raises
-    UsageError when there is such a file."""
+    """Write a consistent copy of the store to a SQLite file, even while a gateway runs. Raises
+    UsageError if the file exists.
+    """
     if file.exists():
         raise UsageError(f"{file} exists: name a file that does not")
     if not file.parent.is_dir():
@@ -63,7 +66,8 @@ def back_up(url: str, file: Path) -> None:
     unfinished = file.with_name(f".{file.name}.part")
     try:
         _remove(unfinished)
-        # Not what somebody else has put there meanwhile, where others may write.
+        # Do not overwrite a file that another program has put there meanwhile, if others may write
+        # to the folder.
         unfinished.touch(0o600, exist_ok=False)
     except OSError as error:
         raise StoreUnwritable(f"{unfinished} cannot be made ({error.strerror})") from error
@@ -79,8 +83,9 @@ def back_up(url: str, file: Path) -> None:
 
 
 def restore(url: str, file: Path) -> str:
-    """Put a backup in the place of the store; returns what became of the one before ("": there was
-    none). It is brought up to date and checked before anything is touched."""
+    """Replace the store with a backup. Returns where the previous store went ("": there was none).
+    The backup is migrated and checked before anything is touched.
+    """
     check_backup(file)
     path = _file(url)
     if path is None:
@@ -103,8 +108,9 @@ def restore(url: str, file: Path) -> str:
 
 
 def _keep_as_it_is(path: Path, kept: Path) -> None:
-    """The files themselves: what is damaged could not be read. What is in the WAL is in the file
-    before that goes, where the file can still be used."""
+    """Keep the files themselves: a damaged store could not be read. If the file is still usable,
+    the WAL is written back into it first.
+    """
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     for suffix in ("", "-wal"):
@@ -118,7 +124,7 @@ def _keep_as_it_is(path: Path, kept: Path) -> None:
 
 
 def check_store(url: str) -> CheckedStore:
-    """Walk all there is: the database's own check, and the chain of every log."""
+    """Check everything: the database's own integrity check, and the chain of every log."""
     path = _present(url)
     problems: list[str] = []
     if path is not None:
@@ -135,8 +141,8 @@ def check_store(url: str) -> CheckedStore:
         ]
         keys = list(connection.scalars(sa.select(schema.sessions.c.key)))
         for key in keys:
-            # A snapshot for each log: one over all of them would keep SQLite's WAL from being
-            # written back for as long as the check takes.
+            # One snapshot per log: a single one over all logs would keep SQLite from writing the
+            # WAL back for as long as the check takes.
             _begin_reading(connection)
             if connection.scalar(sa.select(_s.c.key).where(_s.c.key == key)) is None:
                 continue  # removed meanwhile
@@ -152,7 +158,7 @@ def check_store(url: str) -> CheckedStore:
 
 
 def vacuum(url: str) -> tuple[int, int]:
-    """Give back the room of what is gone; the database's size before and after, in bytes."""
+    """Reclaim the space of deleted data. Returns the database's size before and after, in bytes."""
     path = _present(url)
     if path is None:
         with _postgres(url) as database:
@@ -170,15 +176,16 @@ def vacuum(url: str) -> tuple[int, int]:
 
 
 def where(url: str) -> str:
-    """Where a store is, without its password."""
+    """The location of a store, without its password."""
     path = _file(url)
     return str(path) if path is not None else sa.make_url(url).render_as_string(hide_password=True)
 
 
 @contextmanager
 def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
-    """The database of a URL, which nobody else works on, with the tables of this version. Raises
-    StoreLocked, and StoreError while others work on it."""
+    """Open the database of a URL for exclusive use, with the tables of this version. Raises
+    StoreLocked, and StoreError while other processes work on it.
+    """
     path = _file(url)
     if path is None:
         with _postgres(url) as database:
@@ -198,7 +205,7 @@ def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
 
 
 def check_backup(file: Path) -> None:
-    """Raises UsageError for what is no backup, StoreCorrupt for a damaged one."""
+    """Raises UsageError if the file is not a backup, StoreCorrupt if it is damaged."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     check(file)
@@ -209,7 +216,7 @@ def check_backup(file: Path) -> None:
 
 
 def _working_copy(file: Path, folder: Path) -> Path:
-    """A copy that may be changed, with the tables of this version and logs that hold."""
+    """A copy that may be changed, with the tables of this version and verified logs."""
     copy = folder / f".{file.name}.restoring"
     _remove(copy)
     try:
@@ -233,7 +240,7 @@ def _verify_all(connection: sa.Connection) -> None:
 
 
 def _head(connection: sa.Connection, key: str) -> bytes:
-    """The end of a log whose chain holds."""
+    """The last hash of a log whose chain has been verified."""
     chain.verify_within(connection, key)
     query = sa.select(schema.sessions.c.head_hash).where(schema.sessions.c.key == key)
     return bytes(connection.scalar(query) or b"")
@@ -246,15 +253,15 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(target)) as copy,
         ):
-            # In one step: a backup in several begins again at its first page whenever another
-            # connection has written, and never ends beside a gateway that is used.
+            # In one step: a backup in several steps restarts at its first page whenever another
+            # connection writes, so it would never finish while a gateway is in use.
             source.backup(copy, pages=-1)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
 
 
 def _dump(url: str, target: Path) -> None:
-    """What is in PostgreSQL, as one moment has it."""
+    """Copy the contents of PostgreSQL from one snapshot."""
     copy = SqliteDatabase(target)
     try:
         with _postgres(url) as database:
@@ -266,8 +273,9 @@ def _dump(url: str, target: Path) -> None:
 
 
 def _file(url: str) -> Path | None:
-    """The file of a SQLite store; None: it is in PostgreSQL. Raises UsageError for one that ends
-    with its process."""
+    """The file of a SQLite store; None: the store is in PostgreSQL. Raises UsageError for a store
+    in memory.
+    """
     if not url.startswith("sqlite"):
         return None
     path = sqlite_path(url)
@@ -277,7 +285,7 @@ def _file(url: str) -> Path | None:
 
 
 def _present(url: str) -> Path | None:
-    """The file of a SQLite store that there is; see `_file`. Raises UsageError without it."""
+    """The file of an existing SQLite store; see `_file`. Raises UsageError if it does not exist."""
     path = _file(url)
     if path is not None and not path.exists():
         raise UsageError(f"there is no store at {path} yet: the first start makes it")
@@ -295,8 +303,9 @@ def _postgres(url: str) -> Iterator[PostgresDatabase]:
 
 @contextmanager
 def reading(url: str) -> Iterator[sa.Connection]:
-    """A connection that only reads, also while a gateway runs. It sees one state until
-    `_begin_reading`."""
+    """A read-only connection, which also works while a gateway runs. It sees one snapshot until
+    `_begin_reading`.
+    """
     path = _file(url)
     if path is None:
         with _postgres(url) as database, database.reading() as connection:
@@ -313,7 +322,7 @@ def reading(url: str) -> Iterator[sa.Connection]:
 
 
 def _begin_reading(connection: sa.Connection) -> None:
-    """Read what is committed now, and one state of it from here on."""
+    """Begin a new snapshot: read what is committed now."""
     connection.rollback()
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN")

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class _AtFirstUse:
-    """A Database in memory that is opened by its first unit of work."""
+    """A Database in memory that the first unit of work opens."""
 
     dialect = "sqlite"
 
@@ -45,7 +45,7 @@ class _AtFirstUse:
         return await self._opened.transact(work, verb)
 
     async def checkpoint(self) -> None:
-        """There are no files."""
+        """A store in memory has no files."""
 
     async def close(self) -> None:
         opened, self._opened = self._opened, None
@@ -54,12 +54,14 @@ class _AtFirstUse:
 
 
 class MessageBus(Bus):
-    """Messages in and out, each kept before it is taken on and handed out until it is settled.
+    """Inbound and outbound messages. Each is stored before it is accepted, and is handed out until
+    it is settled.
 
-    `MessageBus()` is a private store in memory, made when it is first used, and ends with
-    `close()`. `MessageBus(journal=...)` works over a store that somebody else opened. A bus is one
-    consumer: what it handed out is settled at its next call, and offered again if that never
-    comes, be it by this process or the next. Programs that consume side by side take a bus each.
+    `MessageBus()` uses a private store in memory, created on first use and closed by `close()`.
+    `MessageBus(journal=...)` works over a store that the caller opened. A bus is one consumer: its
+    next call settles the message that it handed out. If that call never comes, this process or the
+    next one offers the message again. Programs with concurrent consumers create one bus per
+    consumer.
     """
 
     def __init__(self, journal: Journal | None = None, lane_limit: int = 50) -> None:
@@ -77,19 +79,22 @@ class MessageBus(Bus):
 
     @property
     def private(self) -> bool:
-        """Whether the store is this bus's own."""
+        """Whether the bus owns its store."""
         return self._own is not None
 
     @property
     def tasks(self) -> TaskRecords:
-        """What the private store keeps of background runs. Raises UsageError over a journal that
-        was given: who opened that store has them."""
+        """The records of background runs in the private store. Raises UsageError if a journal was
+        given: the code that opened that store has them.
+        """
         store = self._private()
         return SqlTasks(store.database, store.writer)
 
     @property
     def jobs(self) -> JobStore:
-        """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
+        """The records of jobs in the private store, for a CronService. Raises UsageError like
+        `tasks`.
+        """
         store = self._private()
         return SqlJobStore(store.database, store.writer)
 
@@ -99,16 +104,18 @@ class MessageBus(Bus):
         return self._own
 
     async def close(self) -> None:
-        """Forget the private store; whoever goes on begins with an empty one. A journal that was
-        given stays open."""
+        """Close and discard the private store; a later call starts with an empty one. A given
+        journal stays open.
+        """
         if self._own is not None:
             await self._own.close()
 
     async def publish_inbound(self, message: InboundMessage) -> None:
-        """When it returns, the message is kept: as an owner's, in the session of its chat, once by
-        its dedupe_key, or its message_id if there is none. Raises UsageError for a message without
-        text, or with too much of it. Past the lane's limit it is not taken, and the chat is told
-        so, as by the gateway."""
+        """When it returns, the message is stored as an owner's, in the session of its chat. It is
+        stored once per dedupe_key, or per message_id if there is no dedupe_key. Raises UsageError
+        for a message without text or with too much text. A message past the lane's limit is not
+        accepted, and the chat is told so, like by the gateway.
+        """
         text = without_controls(message.text)
         if not text.strip() or len(text) > MAX_TEXT:
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
@@ -123,9 +130,10 @@ class MessageBus(Bus):
         await self.admit(message.address.channel, [admission])
 
     async def consume_inbound(self) -> InboundMessage:
-        """The oldest message that nobody took; waits for one. The one before is settled by this
-        call, and until then no other message of its session is handed out or answered. A call
-        that is cancelled loses nothing: the next one hands out what it took."""
+        """Take the oldest pending message; waits for one. This call settles the previous message.
+        Until then, no other message of that session is handed out or answered. Cancelling the call
+        loses nothing: the next call hands out what it took.
+        """
         while True:
             self._came.clear()
             taken = await asyncio.shield(self._next_inbound())
@@ -141,7 +149,7 @@ class MessageBus(Bus):
                 return done
             try:
                 self._inbound = await self.journal.take_inbound(done)
-            except Fenced:  # held for too long: another process has it now, or a person stopped it
+            except Fenced:  # held too long: another process claimed it, or a person stopped it
                 self._inbound = None
                 self._came.set()
             self._inbound_given = False
@@ -150,14 +158,16 @@ class MessageBus(Bus):
             return self._inbound
 
     async def publish_outbound(self, message: OutboundMessage) -> None:
-        """When it returns, the message is owed to its chat, once by its key, and stands in the log
-        of the chat's session, so that the model knows what was said."""
+        """When it returns, the message is queued for its chat, once per key, and is in the log of
+        the chat's session, so that the model knows what was said.
+        """
         await self.journal.post(session_key(message.address, "", "chat"), message)
         self.owed(message.address)
 
     async def consume_outbound(self) -> OutboundMessage:
-        """The oldest message owed to anybody; waits for one. That the one before was delivered is
-        written down by this call, before the next is looked for."""
+        """Take the oldest unsent message of any chat; waits for one. This call records that the
+        previous message was delivered before it looks for the next.
+        """
         while True:
             self._owing.clear()
             row = await asyncio.shield(self._next_outbound())
@@ -187,14 +197,16 @@ class MessageBus(Bus):
         self._came.set()
 
     def owed(self, address: Address) -> None:
-        """See Bus.owed: who delivers for the channel is told, if anybody does."""
+        """See Bus.owed: notifies the code that delivers for the channel, if any."""
         if address.channel in self._owed:
             super().owed(address)
         self._owing.set()
 
 
 async def _news(event: asyncio.Event) -> None:
-    """Until something came to this bus, or may have come by another one over the same store."""
+    """Wait until a message arrives at this bus, or may have arrived through another bus over the
+    same store.
+    """
     try:
         async with asyncio.timeout(_LOOK_SECONDS):
             await event.wait()

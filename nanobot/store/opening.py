@@ -1,4 +1,4 @@
-"""Opening a home's store: the lock, the check after a crash, the migration with its copy."""
+"""Opens a home's store: the lock, the check after a crash, and the migration with its copy."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 
 def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
-    """What makes the context of a store, given the seconds of its leases and how the name of their
-    owner begins, which is another at every start."""
+    """Makes the context of a store from the seconds of its leases and the prefix of their owner's
+    name. The name is different at every start.
+    """
     return lambda lease, identity: StoreContext(clock, ids, identity + ids.run_id(), lease, hooks)
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it too, so leases must be renewed, by
-    `beats`; `notices` reach those."""
+    """An open store. `shared`: other processes may work on it too, so `beats` must renew its
+    leases; `notices` reach those processes.
+    """
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class Store:
 
     @property
     def shared(self) -> bool:
-        """Whether lanes are held by leases that run out."""
+        """Whether lanes are held by leases that expire."""
         return self.database.dialect == "postgresql"
 
     async def close(self) -> None:
@@ -74,7 +76,7 @@ class Store:
 
 
 class KeptOpen:
-    """A Database that a program opened, and that it closes itself."""
+    """A Database that the calling program opened and closes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -83,18 +85,18 @@ class KeptOpen:
         self.checkpoint = database.checkpoint
 
     async def close(self) -> None:
-        """It stays open."""
+        """Does nothing: the database stays open."""
 
 
 def in_memory_database(failpoints: Failpoints | None = None) -> SqliteDatabase:
-    """A private database that ends with the process, under the same code."""
+    """A private database in memory that ends with the process; it runs the same code."""
     database = SqliteDatabase(None, failpoints)
     database.run_now(migrate.prepare)
     return database
 
 
 def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, crash: str) -> Store:
-    """The store of a home. Raises StoreLocked, StoreTooNew, StoreCorrupt or StoreUnwritable.
+    """Open the store of a home. Raises StoreLocked, StoreTooNew, StoreCorrupt or StoreUnwritable.
 
     `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
     """
@@ -108,7 +110,7 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
     try:
         return _open_sqlite(path, lock, context_of(None, ""), failpoints)
     except BaseException:
-        lock.release(clean=not lock.unclean)  # what was to be checked still is
+        lock.release(clean=not lock.unclean)  # the check that was due is still due
         raise
 
 
@@ -139,8 +141,9 @@ def _open_sqlite(
 def bring_up_to_date(
     database: SqliteDatabase, copy: Path, history: migrate.Revisions = migrate.OURS
 ) -> None:
-    """Create the tables, or keep a copy of the database and run the revisions it lacks. Raises
-    StoreForeign, with the newest copy of an earlier update, for tables that do not fit."""
+    """Create the tables, or copy the database and run the missing revisions. Raises StoreForeign,
+    which names the newest copy of an earlier update, if the tables do not match.
+    """
     try:
         behind = database.run_now(lambda connection: migrate.prepare(connection, history))
     except StoreForeign as error:
@@ -178,27 +181,30 @@ def _open_postgres(
 
 
 def make_schema(connection: sa.Connection) -> None:
-    """The schema that the URL names exists afterwards. Raises ConfigError for a path of several."""
+    """Create the schema that the URL names if necessary. Raises ConfigError for a search path of
+    several schemas.
+    """
     if connection.scalar(sa.text("SELECT current_schema()")) is not None:
         return
     path = str(connection.scalar(sa.text("SHOW search_path")))
     if "," in path:
         raise ConfigError(f"database_url has search_path={path}: name one schema that exists")
     name = connection.dialect.identifier_preparer.quote_identifier(path.strip('"'))
-    # Processes that start together: one makes it, the others wait for its commit.
+    # Of processes that start together, one creates it and the others wait for its commit.
     connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('schemas'))"))
     connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
 
 
 def _bury(connection: sa.Connection, identity: str) -> None:
-    """Whoever had this identity before is dead: what they held is free."""
+    """The previous holder of this identity is dead: release everything it held."""
     lanes.free_all(connection, identity)
     channel_leases.free_all(connection, identity)
 
 
 def check(path: Path, *, thorough: bool = False) -> None:
-    """SQLite's own integrity check; raises StoreCorrupt with what it found. A `thorough` one looks
-    at indexes, too."""
+    """Run SQLite's own integrity check; raises StoreCorrupt with its findings. A `thorough` check
+    includes indexes.
+    """
     pragma = "integrity_check" if thorough else "quick_check"
     try:
         with closing(sqlite3.connect(path)) as connection:

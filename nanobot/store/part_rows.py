@@ -1,4 +1,4 @@
-"""The parts of messages as rows of their table, and back."""
+"""Converts the parts of messages to rows of their table, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _files = msgspec.json.Decoder(Attachment | Annotated[list[Attachment], msgspec.M
 
 
 def as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
-    """A row as the port's type."""
+    """A row as the type of the port."""
     files = () if row.file is None else _as_files(row.file)
     part = OutboundPart(
         text=row.text,
@@ -36,7 +36,7 @@ def values(
     standing: str | None,
     idx: int,
 ) -> list[dict[str, Any]]:
-    """The rows of a message's parts from `idx` on, the first of them in that state since then."""
+    """The rows of a message's parts from `idx` on; the first of them in that state since then."""
     return [
         {
             "outbound_id": outbound_id,
@@ -54,7 +54,7 @@ def values(
 
 
 def _of_files(file: Attachment, others: tuple[Attachment, ...]) -> bytes:
-    """One file as itself, several as a list."""
+    """A single file as a value, several as a list."""
     return msgspec.json.encode([file, *others] if others else file)
 
 

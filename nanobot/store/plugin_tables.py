@@ -1,4 +1,4 @@
-"""The tables of plugins in the store of the assistant, with revisions of their own."""
+"""The tables of plugins in the assistant's store, with their own revisions."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class SqlPluginTables:
 async def migrate_plugin(
     database: Database, name: str, revisions: Sequence[Callable[..., Any] | str]
 ) -> None:
-    """Bring the tables of a plugin up to date, in one transaction: each revision is a statement, or
-    a function of a connection. Raises PluginBroken, StoreError, and what a function raises."""
+    """Migrate the tables of a plugin in one transaction. Each revision is a statement, or a
+    function of a connection. Raises PluginBroken, StoreError, and whatever a function raises.
+    """
 
     def upgrade(connection: sa.Connection) -> None:
         connection.exec_driver_sql(_REVISIONS)

@@ -1,2 +1,3 @@
-"""The database itself: its tables, and how work gets to it, on SQLite and PostgreSQL. What is done
-with the tables is the store's business."""
+"""The database: its tables, and how units of work are executed on SQLite and PostgreSQL. The store
+decides what to do with the tables.
+"""

@@ -1,4 +1,4 @@
-"""The tables of those who ask over HTTP: their tokens, and the browsers that are notified."""
+"""Tables for HTTP access: tokens, and browsers that receive push notifications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import metadata
 
-# Named tokens, and browsers that are logged in (each a token in a cookie).
+# Named tokens, and logged-in browsers (each has a token in a cookie).
 access_tokens = sa.Table(
     "access_tokens",
     metadata,
@@ -20,8 +20,9 @@ access_tokens = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Browsers that subscribed to notifications. `login` is the digest of the token with which a browser
-# is logged in: a row is removed with it. `told` is the number of the last approval that was pushed.
+# Browsers that subscribed to notifications. `login` is the digest of the token that the browser
+# logged in with; removing the token removes the row. `told` is the number of the last approval that
+# was pushed.
 push_subscriptions = sa.Table(
     "push_subscriptions",
     metadata,
@@ -35,7 +36,8 @@ push_subscriptions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The key that signs notifications: one row, because a subscription works with one key only.
+# The key that signs notifications. There is one row, because a subscription works with one key
+# only.
 push_keys = sa.Table(
     "push_keys",
     metadata,

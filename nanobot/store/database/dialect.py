@@ -1,4 +1,4 @@
-"""The few places where SQLite and PostgreSQL spell things differently."""
+"""The few places where SQLite and PostgreSQL differ in syntax or behavior."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nanobot.store.database.prepared import Prepared, Values
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-# Locks belong to the whole database, stores to one of its schemas.
+# Locks are per database, but a store occupies only one schema of it.
 _PLACE = "CASE current_schema() WHEN 'public' THEN '' ELSE current_schema() || ':' END || :n"
 _ALONE = Prepared(sa.text(f"SELECT pg_advisory_xact_lock(hashtext({_PLACE}))"))
 _TOGETHER = Prepared(sa.text(f"SELECT pg_advisory_xact_lock_shared(hashtext({_PLACE}))"))
@@ -24,30 +24,35 @@ _ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ O
 
 
 def alone(connection: sa.Connection, name: str) -> None:
-    """Wait until no other transaction is in this place; SQLite never has another."""
+    """Wait until no other transaction holds this lock. SQLite never has a concurrent
+    transaction.
+    """
     if connection.dialect.name == "postgresql":
         _ALONE.execute(connection, n=name)
 
 
 def together(connection: sa.Connection, name: str) -> None:
-    """Wait until nobody is `alone` in this place; who wants to be waits for this transaction."""
+    """Wait until no transaction holds this lock exclusively (`alone`), and make later exclusive
+    requests wait for this transaction.
+    """
     if connection.dialect.name == "postgresql":
         _TOGETHER.execute(connection, n=name)
 
 
 def one_snapshot(connection: sa.Connection) -> None:
-    """All reads of this transaction see one state; to be called before any of them.
+    """Make all reads of this transaction see one snapshot. Call it before the first read.
 
-    SQLite's always do. PostgreSQL's see what was committed before each statement, so that what
-    moves from one table to another between two reads is in neither.
+    SQLite always reads from a snapshot. In PostgreSQL each statement sees what was committed before
+    it began, so a row that moves between tables between two reads would appear in neither.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_ONE_SNAPSHOT)
 
 
 def nothing_follows(connection: sa.Connection) -> None:
-    """Nothing is changed in this transaction any more: PostgreSQL's ends on the way of what was
-    executed last, whose result may be looked at afterwards."""
+    """Declare that this transaction makes no further changes. PostgreSQL then commits together with
+    the last statement executed, whose result can still be read afterwards.
+    """
     if connection.dialect.name == "postgresql":
         connection.info[PIPELINE].end()
 
@@ -68,7 +73,7 @@ def _clock(_element: _ServerClock, _compiler: object, **_: Any) -> str:
 
 
 SERVER_CLOCK = _ServerClock().label("now")
-"""The time by PostgreSQL's clock; NULL on SQLite."""
+"""The time by PostgreSQL's clock, or NULL on SQLite."""
 
 
 @cache
@@ -81,12 +86,12 @@ def _insert_or_set(dialect: str, table: sa.Table, column: str) -> Prepared:
 
 
 def insert_or_set(connection: sa.Connection, table: sa.Table, column: str, values: Values) -> None:
-    """Insert a row, or set that column of the row that is there."""
+    """Insert a row, or set that column if the row already exists."""
     _insert_or_set(connection.dialect.name, table, column).execute(connection, values)
 
 
 def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that may say what is done ON CONFLICT."""
+    """An INSERT that supports ON CONFLICT."""
     if dialect != "postgresql":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB, for nothing with SQLite
@@ -108,8 +113,9 @@ def insert_ignore(
     values: Values,
     returned: sa.Column[Any] | None = None,
 ) -> Any:
-    """Insert a row, or do nothing where it exists already; the column `returned` of the row that
-    was made."""
+    """Insert a row, or do nothing if it already exists. Returns the column `returned` of the
+    inserted row.
+    """
     once = _insert_ignore(connection.dialect.name, table, returned)
     return once.execute(connection, values) if returned is None else once.scalar(connection, values)
 
@@ -131,6 +137,7 @@ def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> Prepa
 def insert_or_turn(
     connection: sa.Connection, table: sa.Table, only: sa.TextClause, values: Values
 ) -> None:
-    """Insert a row into the outbox, or turn the row of the same key into it if it is one of those,
-    or else do nothing."""
+    """Insert a row into the outbox. If a row with the same key exists, replace it if it is one of
+    the given kind; otherwise do nothing.
+    """
     _insert_or_turn(connection.dialect.name, table, only).execute(connection, values)

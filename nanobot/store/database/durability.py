@@ -1,8 +1,8 @@
 """Which commits wait for the disk.
 
-A commit that does not wait is in the file's log and survives a killed process. Only a power cut can
-take it, and then everything after it too: SQLite replays its log in order up to the first frame
-that is damaged. So the next commit that waits makes all before it durable
+A commit that does not wait is in the file's log and survives a killed process. Only a power failure
+can lose it, together with every later commit: SQLite replays its log in order up to the first
+damaged frame. So the next commit that waits makes all earlier ones durable
 (https://www.sqlite.org/pragma.html#pragma_synchronous, NORMAL and FULL in WAL mode).
 """
 
@@ -12,20 +12,24 @@ from collections.abc import Iterable
 
 ORDERED = frozenset(
     {
-        "claim",  # the message waits again, and is claimed again
+        "claim",  # the message is pending again and is claimed again
         "take_inbound",  # likewise, for programs that answer messages themselves
-        "take_pending",  # likewise, for what joins a run
-        "start_model",  # the model is asked again; what was reserved for the call is lost
+        "take_pending",  # likewise, for messages that join a run
+        "start_model",  # the model is called again; the reservation for the lost call is lost
         "start_auxiliary",
         "start_retry",
-        "receipt",  # the send counts as one of unknown outcome: looked up, or marked as a repeat
+        "receipt",  # the send counts as having an unknown outcome: looked up, or marked as a repeat
         "release",  # the lease expires
-        "index",  # the words are taken from the log again
+        "index",  # the words are read from the log again
     }
 )
-"""The verbs whose loss a start can make up for: nothing outside happened that no log knows of."""
+"""The verbs whose loss the next start can repair: they record no external effect that is missing
+from every log.
+"""
 
 
 def waits(verbs: Iterable[str]) -> bool:
-    """Whether a transaction of these verbs waits for the disk. One without a name does."""
+    """Whether a transaction of these verbs waits for the disk. A transaction without a
+    name does.
+    """
     return not all(verb in ORDERED for verb in verbs)

@@ -1,4 +1,4 @@
-"""What went wrong in the database, in words a person can act on."""
+"""Turns database failures into messages that tell people what to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, "XX001", "X
 
 
 def as_store_error(cause: BaseException | None) -> StoreError:
-    """The kind of trouble behind a driver's exception, in words a person can act on."""
+    """Classify a driver's exception, and describe it in words that a person can act on."""
     text, code = str(cause), code_of(cause)
     if code in _FULL:
         return StoreUnwritable(f"the disk is full ({text}): free some space; nothing was lost")
@@ -48,7 +48,7 @@ def as_store_error(cause: BaseException | None) -> StoreError:
 
 
 def code_of(cause: BaseException | None) -> int | str:
-    """SQLite's primary result code or PostgreSQL's SQLSTATE; 0 where there is neither."""
+    """SQLite's primary result code or PostgreSQL's SQLSTATE; 0 if there is neither."""
     # SQLite's extended codes hold the primary one in their lowest byte.
     state: str | None = getattr(cause, "sqlstate", None)
     return state or getattr(cause, "sqlite_errorcode", 0) & 0xFF

@@ -22,7 +22,7 @@ class Failpoint(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Failpoint | None:
-        """From `verb[:n][:before|after]`; empty means none."""
+        """Parse `verb[:n][:before|after]`; an empty string means no crash point."""
         if not text:
             return None
         match = _TEXT.fullmatch(text)
@@ -32,7 +32,7 @@ class Failpoint(msgspec.Struct, frozen=True):
 
 
 class Failpoints:
-    """Counts the verbs and obeys the crash point."""
+    """Counts the verbs and kills the process at the crash point."""
 
     def __init__(self, point: Failpoint | None = None) -> None:
         self._point = point
@@ -43,11 +43,12 @@ class Failpoints:
         self._reach(verb, after=False)
 
     def after(self, verb: str) -> None:
-        """Called once a verb is committed, before anybody has been told."""
+        """Called once a verb is committed, before any listener is notified."""
         self._reach(verb, after=True)
 
     def _reach(self, verb: str, *, after: bool) -> None:
-        # Each side counts for itself: of verbs committed together, all come before the first after.
+        # Each side has its own counter: when verbs are committed together, every "before" precedes
+        # the first "after".
         point = self._point
         if point is not None and verb == point.verb and after == point.after:
             self._seen += 1

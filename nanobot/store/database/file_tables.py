@@ -1,4 +1,4 @@
-"""What is known of files of the workspace."""
+"""The table of what is known about files of the workspace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import metadata
 
-# Files that hold content from outside, by path and by content; see workspace.taint.
+# Files with content from untrusted sources, by path and by content hash; see workspace.taint.
 tainted_files = sa.Table(
     "tainted_files",
     metadata,

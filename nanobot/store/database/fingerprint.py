@@ -1,7 +1,8 @@
-"""Whether a database has the columns that its revision says it has.
+"""Checks that a database has the columns of its recorded revision.
 
-A revision is a number in a table. Tables that other builds made under the same number would be
-used until the first statement that misses a column, after an upgrade that cannot be undone.
+A revision is only a number in a table. Without this check, tables that another build made under the
+same number would be used until the first statement that needs a missing column, after an upgrade
+that cannot be reverted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _NAMED = 3
 
 
 class Introduced(msgspec.Struct, frozen=True):
-    """The tables, and the columns of older tables as TABLE.COLUMN, that a revision adds."""
+    """The tables that a revision adds, and the columns that it adds to older tables, as
+    TABLE.COLUMN.
+    """
 
     tables: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
@@ -42,11 +45,11 @@ INTRODUCED: Mapping[str, Introduced] = {
     "0010": Introduced(tables=frozenset({"push_subscriptions", "push_keys"})),
     "0011": Introduced(tables=frozenset({"quarantine"})),
 }
-"""By revision. Revisions only add; one that is not here adds neither table nor column."""
+"""By revision. Revisions only add; one that is missing here adds neither tables nor columns."""
 
 
 def expected(revision: str) -> frozenset[str]:
-    """Each column of a database of that revision, as TABLE.COLUMN."""
+    """Every column of a database at that revision, as TABLE.COLUMN."""
     later = [added for number, added in INTRODUCED.items() if number > revision]
     tables = frozenset[str]().union(*(added.tables for added in later))
     columns = frozenset[str]().union(*(added.columns for added in later))
@@ -60,14 +63,14 @@ def expected(revision: str) -> frozenset[str]:
 
 
 def missing(connection: sa.Connection, revision: str) -> list[str]:
-    """The columns that a database of that revision lacks, sorted."""
+    """The columns of that revision that the database lacks, sorted."""
     query = _SQLITE if connection.dialect.name == "sqlite" else _POSTGRES
     there = {f"{table}.{column}" for table, column in connection.exec_driver_sql(query)}
     return sorted(expected(revision) - there)
 
 
 def verify(connection: sa.Connection, revision: str) -> None:
-    """Raises StoreForeign for a database that lacks columns of its revision."""
+    """Raises StoreForeign if the database lacks columns of its revision."""
     lacking = missing(connection, revision)
     if lacking:
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""

@@ -1,8 +1,10 @@
-"""Who a process is to the others over one store: the same again after a restart.
+"""The identity under which other processes that share a store know a process. It is the same after
+a restart.
 
-What a process held whose identity another has now may be taken from it at once: it is dead. That is
-proved by the lock on the home, which the system gives up only with the process, and by the name of
-the machine, because a lock need not be seen from another one.
+A process that acquires an identity may take over everything held under that identity at once,
+because the previous holder must be dead. Two things prove this: the lock on the home, which the
+operating system releases only when the process ends, and the name of the machine, because a lock
+may not be visible from other machines.
 """
 
 from __future__ import annotations
@@ -21,15 +23,18 @@ _LIFE_LOCKS = 1 << 62
 
 
 class Identity(NamedTuple):
-    """`name` begins the owner of every lease; the lock is held for as long as it is used."""
+    """`name` is the prefix of the owner of every lease. The lock is held as long as the identity is
+    in use.
+    """
 
     name: str
     lock: HomeLock
 
 
 def identity_of(home: Path, command: str) -> Identity | None:
-    """None where another process of that home lives, or the home cannot be written: whoever has no
-    identity takes nothing over, and its own leases run out."""
+    """None if another process of that home is alive, or if the home is not writable. A process
+    without an identity takes nothing over, and its own leases have to expire.
+    """
     try:
         lock = HomeLock(home, command, "worker.lock")
     except StoreError:
@@ -42,7 +47,9 @@ def identity_of(home: Path, command: str) -> Identity | None:
 
 
 def _number(path: Path) -> str:
-    """Of this home; made the first time, so that a copied configuration has another."""
+    """The id of this home. It is created on first use, so that a copied configuration gets a
+    different one.
+    """
     if path.exists() and (text := path.read_text("ascii", errors="replace").strip()):
         return text
     text = os.urandom(16).hex()
@@ -51,12 +58,12 @@ def _number(path: Path) -> str:
 
 
 def process_name(name: str) -> str:
-    """The lease by which the others see that a process of that name works."""
+    """The lease that shows other processes that the process of that name is working."""
     return f"(process) {name}"
 
 
 def name_of(owner: str) -> str:
-    """A process's name to the others, by that of its leases."""
+    """The name under which other processes know a process, derived from the name of its leases."""
     return hashlib.blake2b(owner.encode(), digest_size=6).hexdigest()
 
 

@@ -11,7 +11,7 @@ JOB_NOTICE = sa.text("jobs.notice_due")
 OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
 OCCURRENCE_WAITING = sa.text("occurrences.status = 'waiting'")
 
-# What was said unasked, to whom and when, as far as limits look back.
+# Unrequested messages, with recipient and time, as far back as limits look.
 notifications = sa.Table(
     "notifications",
     metadata,
@@ -26,8 +26,8 @@ notifications = sa.Table(
 )
 
 # Scheduled jobs; the body is a Plan. `next_due` is `next_at` with its jitter. The chat is the one
-# that it speaks in; `reason` is why the gateway paused it, `notice_due` that its owner does not
-# know yet.
+# that the job speaks in. `reason` is why the gateway paused the job, and `notice_due` means that
+# its owner has not been told yet.
 jobs = sa.Table(
     "jobs",
     metadata,
@@ -50,7 +50,7 @@ jobs = sa.Table(
 partial("jobs_due", JOB_ACTIVE, jobs.c.next_due)
 partial("jobs_notice", JOB_NOTICE, jobs.c.id)
 
-# Every time a job was due, with what became of it.
+# Every time at which a job was due, with its outcome.
 occurrences = sa.Table(
     "occurrences",
     metadata,
@@ -72,7 +72,7 @@ partial("occurrences_open", OCCURRENCE_OPEN, occurrences.c.job_id, occurrences.c
 partial("occurrences_running", OCCURRENCE_OPEN, occurrences.c.session_key)
 partial("occurrences_waiting", OCCURRENCE_WAITING, occurrences.c.retry_at)
 
-# What triggers have to know after a restart: one text each, theirs to read.
+# State that triggers keep across restarts: one text each, in a format of the trigger's choice.
 trigger_state = sa.Table(
     "trigger_state",
     metadata,

@@ -1,4 +1,6 @@
-"""One writer per database: a lock that names its holder and tells of an end that was not clean."""
+"""Allows one writer per database: a lock that names its holder and shows whether the previous
+holder shut down cleanly.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ class _Holder(msgspec.Struct):
 
 
 class HomeLock:
-    """The lock on a home's database, a file beside it. Raises StoreLocked naming the holder, and
-    StoreUnwritable when it cannot be taken.
+    """The lock on a home's database, a file next to it. Raises StoreLocked, which names the holder,
+    and StoreUnwritable if the lock cannot be acquired.
 
-    `unclean` is True when the holder before us did not release it (it crashed, or power failed).
+    `unclean` is True if the previous holder did not release the lock (it crashed, or power failed).
     """
 
     def __init__(self, home: Path, command: str, name: str = "state.lock") -> None:
@@ -65,7 +67,7 @@ class HomeLock:
             raise StoreUnwritable(f"{self._path} cannot be written: {error.strerror}") from error
 
     def release(self, *, clean: bool = True) -> None:
-        """Let go. After a clean end the next holder need not check anything."""
+        """Release the lock. After a clean shutdown the next holder need not check anything."""
         try:
             if clean:
                 self._write(b"")

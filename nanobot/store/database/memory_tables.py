@@ -1,5 +1,4 @@
-"""The tables of memory, and the index of words that memories are found by, in each database's own
-SQL."""
+"""The tables of memory, and the full-text index of memories in each database's own SQL."""
 
 from __future__ import annotations
 
@@ -7,7 +6,8 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import Id, metadata
 
-# The full text of memories, kept in step by the database itself. A memory's text never changes.
+# The full text of memories. The database keeps it in sync with triggers. A memory's text never
+# changes.
 _FTS = (
     "CREATE VIRTUAL TABLE memories_fts USING fts5(terms, content='memories', content_rowid='id', "
     "tokenize='unicode61 remove_diacritics 0 categories ''L* N* Co M*''')",
@@ -16,15 +16,15 @@ _FTS = (
     "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
     "INSERT INTO memories_fts (memories_fts, rowid, terms) VALUES ('delete', old.id, old.terms); "
     "END",
-    # Merged in small steps by whoever writes, see memory_words: by itself FTS5 merges rarely and
-    # much. Only if nobody did that 500 times would it.
+    # Writers merge it in small steps, see memory_words: left alone, FTS5 merges rarely and much at
+    # a time. It would do so only if 500 writes went without a step.
     "INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0)",
     "INSERT INTO memories_fts (memories_fts, rank) VALUES ('crisismerge', 500)",
 )
 _TSV = "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple'::regconfig, terms))"
 
-# What is remembered beyond conversations. Active ones follow the files of the workspace; `terms`
-# are the words they are found by, which the full-text index above holds.
+# What is remembered across conversations. Active memories follow the files of the workspace.
+# `terms` are the words that find a memory; the full-text index above contains them.
 memories = sa.Table(
     "memories",
     metadata,
@@ -45,12 +45,13 @@ memories = sa.Table(
     sa.Index("memories_in_file", "scope", "state", "file"),
     sa.Index("memories_in_state", "state", "id"),
     sa.Index("memories_of_model", "state", "model"),
-    # An id that a person was shown must never come to mean another memory.
+    # An id that a person has seen must never be reused for another memory.
     sqlite_autoincrement=True,
 )
 
-# Their vectors, made by `memories.model`; `seq` grows with each that a scope gets. Apart, because
-# a row with its vector fills half a page, and a search by words looks at many rows.
+# Their vectors, made by `memories.model`. `seq` grows with each vector that a scope gets. They have
+# a table of their own, because a row with its vector fills half a page, and a search by words reads
+# many rows.
 memory_vectors = sa.Table(
     "memory_vectors",
     metadata,

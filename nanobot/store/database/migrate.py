@@ -1,4 +1,4 @@
-"""Bringing a database to the tables of this version, with a copy of it kept beforehand."""
+"""Migrates a database to the tables of this version, and keeps a copy of it first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nanobot.errors import StoreTooNew
 from nanobot.store.database import fingerprint, schema
 from nanobot.store.database.dialect import alone
 
-_TABLES = "tables"  # processes that start together change them one after the other
+_TABLES = "tables"  # processes that start together migrate one after the other
 
 _VERSION = sa.Table(
     "alembic_version",
@@ -23,14 +23,14 @@ _VERSION = sa.Table(
 
 
 class Revisions(msgspec.Struct, frozen=True):
-    """The revisions a program knows, oldest first, and the folder of Alembic's scripts."""
+    """The revisions that a program knows, oldest first, and the folder of Alembic's scripts."""
 
     revisions: tuple[str, ...]
     folder: Path
 
     @property
     def head(self) -> str:
-        """The revision it writes."""
+        """The revision that this program writes."""
         return self.revisions[-1]
 
 
@@ -41,7 +41,9 @@ OURS = Revisions(
 
 
 def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
-    """The revision of the database; None for an empty one. Raises StoreTooNew for a newer one."""
+    """The revision of the database, or None if it is empty. Raises StoreTooNew for a newer
+    revision.
+    """
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.scalar(sa.select(_VERSION.c.version_num))
@@ -59,9 +61,10 @@ def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
 
 
 def create(connection: sa.Connection) -> None:
-    """The tables of this version in an empty database, without loading Alembic (0.3 s, 15 MB).
+    """Create the tables of this version in an empty database, without loading Alembic (0.3 s, 15
+    MB).
 
-    A test compares the outcome with that of the revisions.
+    A test compares the result with that of the revisions.
     """
     for statement in _definitions(connection.dialect):
         connection.exec_driver_sql(statement)
@@ -71,8 +74,9 @@ _known_definitions: dict[str, tuple[str, ...]] = {}
 
 
 def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
-    """What makes the tables and their first rows, written once in a process: it takes longer
-    than making them."""
+    """The statements that create the tables and their first rows. They are built once in a process:
+    building takes longer than executing.
+    """
     if dialect.name not in _known_definitions:
         if dialect.name == "postgresql":
             _partial_there_too()
@@ -95,8 +99,8 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
 
 
 def _partial_there_too() -> None:
-    # Not said in the schema: to name an option of PostgreSQL loads all that SQLAlchemy has for it,
-    # 2 MB and 60 ms.
+    # Not declared in the schema: naming a PostgreSQL option loads SQLAlchemy's whole PostgreSQL
+    # support, 2 MB and 60 ms.
     for table in schema.metadata.tables.values():
         for index in table.indexes:
             where = index.dialect_options["sqlite"]["where"]
@@ -104,7 +108,7 @@ def _partial_there_too() -> None:
 
 
 def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
-    """Run the revisions that are missing."""
+    """Run the missing revisions."""
     from alembic import command  # noqa: PLC0415 - 0.3 s and 15 MB, needed after an update only
     from alembic.config import Config  # noqa: PLC0415
 
@@ -127,14 +131,15 @@ def _note_reader(connection: sa.Connection) -> None:
 
 
 def verify(connection: sa.Connection, revision: str) -> None:
-    """Raises StoreForeign where the tables are not those of this revision of ours."""
+    """Raises StoreForeign if the tables are not those of our revision with that number."""
     if revision in OURS.revisions:
         fingerprint.verify(connection, revision)
 
 
 def prepare(connection: sa.Connection, history: Revisions = OURS) -> bool:
-    """Create the tables if there are none. True: revisions are missing, `upgrade` is due. Raises
-    StoreTooNew, and StoreForeign for tables that are not those of their revision."""
+    """Create the tables if there are none. Returns True if revisions are missing and `upgrade` is
+    due. Raises StoreTooNew, and StoreForeign if the tables do not match their revision.
+    """
     alone(connection, _TABLES)
     revision = current(connection, history)
     if revision is None:

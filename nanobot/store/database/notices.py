@@ -1,7 +1,7 @@
-"""Short words from process to process over one PostgreSQL: LISTEN and NOTIFY.
+"""Short notices between processes over one PostgreSQL, with LISTEN and NOTIFY.
 
-They are hints. A server forgets what nobody listened to, so whoever depends on something looks for
-it in the tables as well.
+Notices are hints. The server drops those that have no listener, so code that depends on a change
+also polls the tables.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import psycopg
 
 MAX_BYTES = 7_900
-"""Of one notice; PostgreSQL takes less than 8,000."""
+"""The limit of one notice; PostgreSQL accepts less than 8,000."""
 SILENT_SECONDS = 20.0
-"""A line on which not even the own heartbeat was heard for so long is dead."""
+"""A connection on which not even our own heartbeat arrives for this long is dead."""
 LONGEST_PAUSE = 5.0
-"""Between two tries to connect."""
+"""Delay between two attempts to connect."""
 
 _SEND = sa.text(
     "SELECT pg_notify(c, t) FROM unnest(CAST(:channels AS text[]), CAST(:texts AS text[])) n(c, t)"
@@ -38,28 +38,31 @@ _LIVES = b"SELECT pg_advisory_lock_shared(%d)"
 
 
 class Notices:
-    """What is sent to everybody comes back to the sender, too. Sending is a transaction of its own:
-    at its commit PostgreSQL takes a lock that all senders of a server wait for."""
+    """A broadcast also reaches its sender. Sending takes a transaction of its own, because
+    PostgreSQL takes a lock at its commit that all senders of the server wait for.
+    """
 
     def __init__(self, database: PostgresDatabase, owner: str) -> None:
         self.own = name_of(owner)
-        """This process's name to the others."""
+        """The name under which other processes know this process."""
         self.sent = 0
         self.listening_since: float | None = None
-        """By the monotonic clock; None while nothing is heard."""
+        """By the monotonic clock; None while the process is not listening."""
         self._database = database
         schema = str(database.run_now(lambda connection: connection.scalar(_SCHEMA)))
-        # Channels belong to the whole database, stores to one of its schemas.
+        # Channels are per database, but a store occupies only one schema of it.
         self.everybody = f"nanobot_{hashlib.blake2b(schema.encode(), digest_size=6).hexdigest()}"
-        """The channel on which every process listens."""
+        """The channel that every process listens on."""
 
     @property
     def line(self) -> str:
-        """Where this process hears what is said to it alone; "" while it hears nothing."""
+        """The channel for notices to this process only, or "" while it is not listening."""
         return "" if self.listening_since is None else self._channel(self.own)
 
     async def send(self, texts: Sequence[tuple[str, str]]) -> None:
-        """Each is a name ("": everybody) and what that process is told. Raises StoreError."""
+        """Send notices: pairs of a recipient's name ("": all processes) and a text. Raises
+        StoreError.
+        """
         given = {
             "channels": [self._channel(to) for to, _ in texts],
             "texts": [text for _, text in texts],
@@ -70,8 +73,10 @@ class Notices:
     async def listen(
         self, hear: Callable[[str], None], begun: Callable[[], None], clock: Clock
     ) -> None:
-        """Hear what comes, on one connection, until cancelled; `begun` is called whenever it was
-        made anew. It holds the lock by which the others see that this process lives."""
+        """Listen on one connection until cancelled, and call `begun` whenever the connection is
+        established anew. The connection holds the lock that shows other processes that this one is
+        alive.
+        """
         backoff, failures = Backoff(0.2, LONGEST_PAUSE), 0
 
         def connected() -> None:
@@ -90,7 +95,7 @@ class Notices:
             await clock.sleep(backoff.delay(failures))
 
     async def _one_line(self, hear: Callable[[str], None], begun: Callable[[], None]) -> str:
-        """One life of the connection; what ended it."""
+        """Run one connection until it ends; returns the error that ended it."""
         import psycopg  # noqa: PLC0415 - comes with an extra
 
         try:
@@ -113,8 +118,9 @@ class Notices:
 
 
 async def _hear_until_silent(line: psycopg.AsyncConnection, hear: Callable[[str], None]) -> None:
-    """Return when nothing was heard for SILENT_SECONDS. psycopg's own way to wait looks at the
-    connection ten times a second; here the event loop wakes up when something came."""
+    """Return when nothing was received for SILENT_SECONDS. psycopg's own wait polls the connection
+    ten times a second; here the event loop wakes up when data arrives.
+    """
     loop, came, encoding = asyncio.get_running_loop(), asyncio.Event(), line.info.encoding
     descriptor = line.fileno()
     loop.add_reader(descriptor, came.set)

@@ -1,8 +1,8 @@
-"""Statements on their way over one connection to PostgreSQL.
+"""Pipelines statements over one connection to PostgreSQL.
 
-A way there and back costs more than most statements do, and SQLAlchemy's and the driver's layers
-more than both. So a statement is prepared once for each connection and waits here until somebody
-looks at a result, or the transaction ends: then all that wait go in one packet, in their order.
+A round trip costs more than most statements do, and the layers of SQLAlchemy and the driver cost
+more than both. So a statement is prepared once per connection and then queued here until a caller
+reads a result or the transaction ends. All queued statements are then sent in one packet, in order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
 PIPELINE = "pipeline"
-"""Where a connection's Pipeline is, in its `info`."""
+"""The key in a connection's `info` under which its Pipeline is stored."""
 
 _numbers = itertools.count()
 _NAME = re.compile(r"%\((\w+)\)s|%%")
@@ -33,7 +33,7 @@ _FINE = (1, 2)
 
 
 class NumberedStatement:
-    """A statement with its parameters numbered, as PostgreSQL knows them."""
+    """A statement with numbered parameters, as PostgreSQL expects them."""
 
     __slots__ = ("_fixed", "_order", "name", "reads", "row", "sql")
 
@@ -55,20 +55,21 @@ class NumberedStatement:
             return "%" if name is None else f"${order.setdefault(name, len(order) + 1)}"
 
         sql = _NAME.sub(numbered, str(compiled))
-        if must_change:  # a division by zero, where it is no row: so nobody need wait for a count
+        if must_change:  # divides by zero if no row changed: so nobody has to read a count
             sql = f"WITH changed AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM changed"  # noqa: S608 - ours
         self.sql = sql.encode()
         selects = isinstance(statement, sa.Select | sa.CompoundSelect)
         self.reads = selects and statement._for_update_arg is None  # type: ignore[attr-defined]  # noqa: SLF001
-        """It locks and changes nothing, so it needs no transaction: without others it sees the
-        same without one."""
+        """It takes a lock and changes nothing, so it needs no transaction: as the only statement it
+        sees the same state without one.
+        """
         self.name = b"nanobot_%d" % next(_numbers)
         self.row: Callable[[Sequence[Any]], Any] | None = None
         self._order = list(order)
         self._fixed = {name: bind.value for name, bind in compiled.binds.items()}
 
     def values(self, parameters: Mapping[str, Any]) -> tuple[list[bytes | None], list[int]]:
-        """As they are sent, each with its format."""
+        """The parameters as they are sent, each with its format."""
         fixed = self._fixed
         dumped = [
             _dumped(parameters[name] if name in parameters else fixed[name]) for name in self._order
@@ -80,7 +81,7 @@ def _dumped(value: Any) -> tuple[bytes | None, int]:
     if value is None:
         return None, 0
     if isinstance(value, str):
-        # PostgreSQL's text cannot hold zero bytes; the log, which is bytes, keeps what was said.
+        # PostgreSQL's text cannot contain zero bytes. The log stores bytes and keeps the original.
         return str.encode(value.replace("\0", "")), 0
     if isinstance(value, bool):
         return (b"t" if value else b"f"), 0
@@ -92,14 +93,14 @@ def _dumped(value: Any) -> tuple[bytes | None, int]:
 
 
 class PipelinedResult(PreparedResult):
-    """Whoever looks at it has all that waits sent first."""
+    """A pending result. Reading it sends all queued statements first."""
 
     __slots__ = ("_pipeline",)
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
 
-    def __getattr__(self, name: str) -> Any:  # of slots that are empty yet
+    def __getattr__(self, name: str) -> Any:  # of slots that are still empty
         self._pipeline.flush()
         return object.__getattribute__(self, name)
 
@@ -123,19 +124,21 @@ def _lost() -> Exception:
 
 
 class Pipeline:
-    """Of one connection, which one thread works with at a time. A transaction begins with the
-    first statement; errors come as SQLAlchemy's, from whatever has the statements sent."""
+    """The pipeline of one connection, which only one thread uses at a time. A transaction begins
+    with the first statement. Errors are raised as SQLAlchemy's, by the call that sends the
+    statements.
+    """
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         import psycopg  # noqa: PLC0415 - comes with an extra
         from psycopg.adapt import Transformer  # noqa: PLC0415
 
         self.committing = False
-        """Its end was sent, so the server may have done all of this transaction."""
+        """The commit was sent, so the server may have executed the whole transaction."""
         self._ending = self.ended = False
         self._connection = connection
         self._error = psycopg.Error
-        connection.prepare_threshold = None  # it would deallocate all that are prepared, ours too
+        connection.prepare_threshold = None  # it would deallocate all prepared statements, ours too
         self._pgconn: PGconn = connection.pgconn
         self._rows = Transformer(connection)
         self._poll = select.poll()
@@ -149,7 +152,9 @@ class Pipeline:
         values: Mapping[str, Any],
         refusal: Exception | None = None,
     ) -> PreparedResult:
-        """Its result, once it has come. `refusal` is raised where it must change and does not."""
+        """Queue a statement; its result is filled in when it arrives. `refusal` is raised if the
+        statement must change a row and does not.
+        """
         if not statement.reads:
             self.check_open()
         result = PipelinedResult(self)
@@ -157,16 +162,16 @@ class Pipeline:
         return result
 
     def check_open(self) -> None:
-        """Nothing is changed after the end: whoever wrote that nothing follows was wrong."""
+        """Refuses changes after the declared end: the caller that declared it was wrong."""
         if self.ended:
             raise RuntimeError("nothing was to follow in this transaction")
 
     def end(self) -> None:
-        """Nothing is changed any more: the transaction ends with what waits."""
+        """Declare that no changes follow: the transaction ends with the queued statements."""
         self._ending = True
 
     def begin(self) -> bool:
-        """Forget what waits, for another transaction. False: the connection ended meanwhile."""
+        """Drop the queue, for another transaction. Returns False if the connection has closed."""
         self._waiting.clear()
         self.committing = self._ending = self.ended = False
         try:
@@ -177,21 +182,22 @@ class Pipeline:
         return self._pgconn.status == _OK and self._pgconn.transaction_status == _IDLE
 
     def flush(self) -> None:
-        """Send what waits, and hear of all of it."""
+        """Send the queued statements and read all their results."""
         if self._waiting:
             self._send(end=self._ending)
 
     def commit(self) -> None:
-        """Send what waits, and end the transaction; nothing, where none has begun."""
+        """Send the queued statements and commit. Does nothing if no transaction has begun."""
         if self._waiting or self._pgconn.transaction_status != _IDLE:
             self._send(end=True)
 
     def roll_back(self) -> None:
-        """Nothing of the transaction is kept; nothing, where none has begun. The connection may be
-        closed afterwards."""
+        """Roll the transaction back. Does nothing if none has begun. The connection may be closed
+        afterwards.
+        """
         self._waiting.clear()
         try:
-            if self._pgconn.pipeline_status:  # something went wrong between
+            if self._pgconn.pipeline_status:  # an error came in between
                 self._connection.close()
             self._connection.rollback()
         except self._error:
@@ -208,8 +214,9 @@ class Pipeline:
         self.ended = end
 
     def _sent(self, waiting: Sequence[_Waiting], *, end: bool) -> list[_Waiting | bytes]:
-        """What results are to come for: statements, names of those that are prepared now, and
-        (empty) what frames the transaction."""
+        """The results to expect: those of statements, the names of statements that are being
+        prepared, and (empty) those of the commands that frame the transaction.
+        """
         pgconn = self._pgconn
         expected: list[_Waiting | bytes] = []
         begun = pgconn.transaction_status != _IDLE
@@ -242,14 +249,14 @@ class Pipeline:
             result = self._next()
             if result is None:
                 raise _lost()
-            self._next()  # behind each is nothing
+            self._next()  # an empty result follows each
             if failed is None and result.status not in _FINE:
                 failed, refusal = result, item.refusal if isinstance(item, _Waiting) else None
             elif failed is None and isinstance(item, bytes):
                 self._prepared.add(item)
             elif failed is None and isinstance(item, _Waiting):
                 item.result.fill(self._loaded(item.statement, result), result.command_tuples or 0)
-        self._next()  # what was sent is done
+        self._next()  # everything sent is complete
         self._pgconn.exit_pipeline_mode()
         if failed is not None:
             from psycopg.errors import DivisionByZero, error_from_result  # noqa: PLC0415

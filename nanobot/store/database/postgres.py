@@ -1,4 +1,4 @@
-"""PostgreSQL, where one machine is not enough: several processes work on one store."""
+"""PostgreSQL, for when one machine is not enough: several processes work on one store."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from nanobot.store.database.strict_types import number
 
 T = TypeVar("T")
 
-# A deadlock or a serialization failure: the transaction was undone and may be run again.
+# A deadlock or a serialization failure: the transaction was rolled back and can be retried.
 _AGAIN = frozenset({"40P01", "40001"})
 
 LIMITS: Mapping[str, str] = {
     "lock_timeout": "8s",
     "statement_timeout": "15s",
-    # Of a process that was stopped, or cut off, within a transaction: others wait for its locks.
+    # For a process that was suspended or cut off within a transaction: others wait for its locks.
     "idle_in_transaction_session_timeout": "5s",
 }
 HANG_SECONDS = 20.0
-"""A unit of work without an answer for so long never gets one: its connection is cut."""
+"""A unit of work without an answer for this long will never get one: its connection is cut."""
 _NETWORK: Mapping[str, str] = {
     "connect_timeout": "10",
     "keepalives_idle": "5",
@@ -46,7 +46,7 @@ _NETWORK: Mapping[str, str] = {
 
 
 def _address(url: str, limits: Mapping[str, str]) -> sa.URL:
-    """With our limits, where the URL does not say otherwise."""
+    """The URL's options, with our limits wherever the URL does not set them."""
     address = sa.make_url(url).set(drivername="postgresql+psycopg")
     ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
     theirs = address.query.get("options", "")
@@ -55,7 +55,7 @@ def _address(url: str, limits: Mapping[str, str]) -> sa.URL:
 
 
 def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
-    """PostgreSQL's text cannot hold them; the log, which is bytes, keeps what was said."""
+    """PostgreSQL's text cannot contain zero bytes. The log stores bytes and keeps the original."""
     from psycopg.types.string import StrDumperUnknown  # noqa: PLC0415 - comes with an extra
 
     class Text(StrDumperUnknown):
@@ -66,7 +66,7 @@ def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
 
 
 def _be_strict(connection: Any, _record: object) -> None:
-    """Numbers that are none of ours (NaN, infinite) are refused as they are read."""
+    """Refuses numbers that the store never writes (NaN, infinity) when it reads them."""
     from psycopg.types.numeric import Float8BinaryLoader, FloatLoader  # noqa: PLC0415 - see above
 
     class Text(FloatLoader):
@@ -86,14 +86,14 @@ def _have_pipeline(connection: Any, record: Any) -> None:
 
 
 def _send_what_waits(connection: sa.Connection, *_: object) -> None:
-    """Before a statement that does not go by the pipeline."""
+    """Called before a statement that bypasses the pipeline."""
     pipeline: Pipeline = connection.info[PIPELINE]
     pipeline.flush()
     pipeline.check_open()
 
 
 class _Unit:
-    """A unit of work and the connection that it is done on, which is cut when it hangs."""
+    """A unit of work and its connection, which is cut if the unit hangs."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -102,7 +102,7 @@ class _Unit:
         self._timer = self._loop.call_later(patience, self._look)
 
     def begin(self, connection: sa.Connection) -> None:
-        """On the thread that does it."""
+        """Runs on the thread that does the work."""
         driver: Any = connection.connection.driver_connection
         self._began = (driver.fileno(), time.monotonic())
 
@@ -116,13 +116,15 @@ class _Unit:
         self._timer = self._loop.call_later(again, self._look)
         if descriptor is None or left > 0:
             return
-        # A copy of the descriptor: closing it leaves the driver's own, which it closes itself.
+        # A copy of the descriptor: closing it leaves the driver's own descriptor to the driver.
         with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
 
 
 def _done(connection: sa.Connection, work: Work[T]) -> T:
-    """In a transaction. What fails leaves none behind, if need be no connection."""
+    """Run the unit in a transaction. A failed unit leaves no open transaction; if necessary, its
+    connection is closed.
+    """
     committed = False
     try:
         result = work(connection)
@@ -137,7 +139,7 @@ def _done(connection: sa.Connection, work: Work[T]) -> T:
 
 
 def _roll_back(connection: sa.Connection) -> None:
-    with suppress(DBAPIError):  # it is broken
+    with suppress(DBAPIError):  # the connection is broken
         if connection.in_transaction():
             connection.rollback()
         if not connection.invalidated:
@@ -148,12 +150,12 @@ def _roll_back(connection: sa.Connection) -> None:
 
 
 class PostgresDatabase:
-    """PostgreSQL over psycopg: some threads, each with a connection. A unit of work that it gives
-    up in favour of another is done again, until it was tried `tries` times; one whose connection
-    is lost before the end was sent, once.
+    """PostgreSQL through psycopg: several threads, each with its own connection. A unit of work
+    that the server aborts in favor of another is retried up to `tries` times. A unit whose
+    connection is lost before its commit was sent is retried once.
 
-    Nothing is waited for without end: not for a lock, not for a statement, not for a server that
-    is silent (`patience` seconds); what was to be done fails as StoreError then.
+    No wait is unbounded: neither for a lock, nor for a statement, nor for a silent server
+    (`patience` seconds). When the limit is reached, the unit fails with StoreError.
     """
 
     dialect = "postgresql"
@@ -172,7 +174,7 @@ class PostgresDatabase:
         address = _address(url, limits)
         self._engine = sa.create_engine(address, poolclass=sa.pool.NullPool)
         self.connect_args: Mapping[str, Any] = self._engine.dialect.create_connect_args(address)[1]
-        """What psycopg is given for a connection of one's own."""
+        """The arguments for a separate psycopg connection."""
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         sa.event.listen(self._engine, "connect", _be_strict)
         sa.event.listen(self._engine, "connect", _have_pipeline)
@@ -194,8 +196,9 @@ class PostgresDatabase:
             unit.over()
 
     def run_now(self, work: Work[T]) -> T:
-        """Run `work` in a transaction on the calling thread, however long it takes: to change
-        tables, or to wait for another process that does."""
+        """Run `work` in a transaction on the calling thread, without a time limit: to migrate
+        tables, or to wait for another process that does.
+        """
 
         def unhurried(connection: sa.Connection) -> T:
             for name in ("lock_timeout", "statement_timeout"):
@@ -215,8 +218,9 @@ class PostgresDatabase:
             raise as_store_error(error.orig) from error
 
     def _connection(self) -> sa.Connection:
-        """This thread's own. To take one from a pool and to give it back costs more than a
-        statement does."""
+        """This thread's own connection. Borrowing from a pool and returning costs more than a
+        statement does.
+        """
         connection: sa.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
             connection = self._own.connection = self._engine.connect()
@@ -244,7 +248,7 @@ class PostgresDatabase:
     ) -> T:
         begin(connection)
         if not connection.info[PIPELINE].begin():
-            connection.invalidate()  # it ended while nobody used it
+            connection.invalidate()  # it was closed while idle
             begin(connection)
         pipeline: Pipeline = connection.info[PIPELINE]
         try:
@@ -254,12 +258,12 @@ class PostgresDatabase:
             if tries == 1 or not (undone or code_of(error.orig) in _AGAIN):
                 raise
             if undone:
-                tries = min(tries, 2)  # a server that is silent is waited for twice
+                tries = min(tries, 2)  # a silent server gets two waits
         return self._tried(connection, work, begin, tries - 1)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that is given up at its end."""
+        """Run a transaction that is always rolled back."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -270,7 +274,7 @@ class PostgresDatabase:
         """PostgreSQL recycles its log by itself."""
 
     def vacuum(self) -> None:
-        """Free what was removed."""
+        """Free the space of removed rows."""
         try:
             with self._engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -286,9 +290,9 @@ class PostgresDatabase:
         await asyncio.to_thread(self.shut)
 
     def shut(self) -> None:
-        """As `close`, where no loop runs."""
+        """Like `close`, for when no event loop runs."""
         self._threads.shutdown()
         for connection in self._connections:
-            with suppress(DBAPIError):  # it is broken
+            with suppress(DBAPIError):  # the connection is broken
                 connection.close()
         self._engine.dispose()

@@ -1,7 +1,7 @@
-"""Statements that are executed again and again: compiled once, handed to the driver directly.
+"""Frequently executed statements: compiled once and passed directly to the driver.
 
-SQLAlchemy spends about 30 us on every execution, which for some thirty statements a turn was a
-quarter of what the store costs on SQLite, and much more on PostgreSQL: see there Pipeline.
+SQLAlchemy spends about 30 us on every execution. For the thirty or so statements of a turn, that
+was a quarter of the store's cost on SQLite, and much more on PostgreSQL: see Pipeline there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _MOST_TOGETHER = 8
 
 
 class Prepared:
-    """A statement that is given the same parameter names at every execution. Errors come as
-    SQLAlchemy's."""
+    """A statement that gets the same parameter names at every execution. Errors are raised as
+    SQLAlchemy's.
+    """
 
     __slots__ = ("_compiled", "_inserts", "_numbered", "statement")
 
@@ -36,7 +37,7 @@ class Prepared:
     def execute(
         self, connection: sa.Connection, values: Values | None = None, /, **named: Any
     ) -> PreparedResult:
-        """With the parameters in `values`, or by their names."""
+        """Execute with the parameters in `values`, or given by name."""
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
             return self._pipelined(connection, parameters)
@@ -61,8 +62,9 @@ class Prepared:
         /,
         **named: Any,
     ) -> None:
-        """Change exactly one row, or raise `refusal`: on PostgreSQL once it is sent, and what was
-        executed meanwhile is undone with it."""
+        """Change exactly one row, or raise `refusal`. On PostgreSQL it is raised once the statement
+        is sent, and everything executed in the meantime is rolled back with it.
+        """
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
             self._pipelined(connection, parameters, refusal)
@@ -70,7 +72,7 @@ class Prepared:
             raise refusal
 
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
-        """Once with each of some parameters (at least one)."""
+        """Execute once per set of parameters (at least one)."""
         if connection.dialect.name != "sqlite":
             if isinstance(self.statement, sa.Insert) and 1 < len(rows) <= _MOST_TOGETHER:
                 self._insert_together(connection, self.statement.table, rows)
@@ -99,7 +101,9 @@ class Prepared:
     def _insert_together(
         self, connection: sa.Connection, table: sa.TableClause, rows: Sequence[Values]
     ) -> None:
-        """All in one statement, of which there is one for each number of rows."""
+        """Insert all rows in one statement. There is a prepared statement for each number
+        of rows.
+        """
         insert = self._inserts.get(len(rows))
         if insert is None:
             columns = [
@@ -120,7 +124,7 @@ def _driver(connection: sa.Connection) -> Any:
 
 
 class _Compiled:
-    """For SQLite, and for one set of parameter names."""
+    """Compiled for SQLite, for one set of parameter names."""
 
     __slots__ = ("_check", "_fixed", "_order", "_row", "sql")
 
@@ -130,7 +134,7 @@ class _Compiled:
         )
         self.sql = str(compiled)
         self._order: list[str] = list(compiled.positiontup or ())
-        # Literals within the statement are parameters too, with values of their own.
+        # Literals within the statement become parameters too, with fixed values.
         self._fixed: dict[str, Any] = {
             name: bind.value for name, bind in compiled.binds.items() if not bind.required
         }
@@ -142,7 +146,7 @@ class _Compiled:
         return [parameters[name] if name in parameters else fixed[name] for name in self._order]
 
     def rows(self, cursor: sqlite3.Cursor) -> list[Any]:
-        """Rows with names, as SQLAlchemy's have."""
+        """Builds rows with names, like SQLAlchemy's."""
         if cursor.description is None:
             return []
         rows = cursor.fetchall()

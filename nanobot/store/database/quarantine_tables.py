@@ -1,4 +1,4 @@
-"""The table of rows that could not be read."""
+"""The table of unreadable rows."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import Id, metadata
 
-# One row for each that could not be read: where it was, which column is wrong and why. `content`
-# holds it as it was, with the rows that were taken along. `state`: moved (it is only here),
-# repaired (it is still in its table, with a plain value in the column), restored. `told`: owners
-# have been sent a notice.
+# One row per unreadable row: where it was, which column is wrong, and why. `content` holds the
+# original, with the rows that were moved along with it. `state`: moved (the row exists only here),
+# repaired (the row is still in its table, with a default value in the column), or restored. `told`:
+# owners have been sent a notice.
 quarantine = sa.Table(
     "quarantine",
     metadata,
     sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("of_table", sa.Text, nullable=False),
     sa.Column("row_key", sa.Text, nullable=False),
-    # The conversation that it is of, with which it is deleted.
+    # The conversation that the row belongs to. The row is deleted with that conversation.
     sa.Column("session_key", sa.Text, nullable=False, index=True),
     sa.Column("of_column", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),

@@ -1,4 +1,4 @@
-"""Reaching a PostgreSQL that is being restarted, or comes up beside us."""
+"""Waits for a PostgreSQL that is restarting or starts at the same time as the gateway."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from nanobot.optional import require
 from nanobot.ports import Clock
 
 PATIENCE_SECONDS = 60.0
-"""So long a start waits for a server that does not take connections."""
+"""How long a start waits for a server that does not accept connections."""
 _AGAIN_SECONDS = 1.0
 _SAID_EVERY = 10.0
 _CONNECT_SECONDS = 5
 
-# What libpq and the server say of a server that is away; a connection that fails has no SQLSTATE.
+# How libpq and the server describe a server that is not available; a connection that fails has no
+# SQLSTATE.
 _AWAY = (
     "connection refused",
     "no such file or directory",
@@ -31,8 +32,9 @@ _AWAY = (
 
 
 async def until_reached(url: str, clock: Clock) -> None:
-    """Return once the server takes connections, or after a minute; at once where it refuses ours
-    for another reason (a password, a database that is missing): opening the store says which."""
+    """Return once the server accepts connections, or after a minute. If it refuses ours for another
+    reason (a password, a missing database), return at once: opening the store reports the reason.
+    """
     if not url or url.startswith("sqlite"):
         return
     require("postgres", "database_url")
@@ -51,14 +53,14 @@ async def until_reached(url: str, clock: Clock) -> None:
 
 
 def place_of(url: str) -> str:
-    """Where a URL's server is, without what is secret in it."""
+    """The server of a URL, without secrets."""
     address = sa.make_url(url)
     host = address.host or str(address.query.get("host", "the local socket"))
     return f"{host}:{address.port}" if address.port else host
 
 
 async def _away(url: str) -> str | None:
-    """Why the server takes no connection; None when it does, or refuses ours."""
+    """Why the server accepts no connections; None if it does, or if it refuses only ours."""
     import psycopg  # noqa: PLC0415 - comes with an extra
 
     address = sa.make_url(url).set(drivername="postgresql")

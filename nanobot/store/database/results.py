@@ -1,4 +1,4 @@
-"""What the execution of a prepared statement gave, on either store."""
+"""The result of a prepared statement, on either database."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def as_struct(row: Any, kind: type[S], **others: object) -> S:
-    """A row as a struct: `others`, and the columns that have the names of its fields. Each field
-    must be among them, whether it has a default or not: what was renamed in one place only must
-    not be lost without a word."""
+    """Build a struct from `others` and from the columns named like its fields. Every field must be
+    present, even one with a default: a field that was renamed in one place only must not be lost
+    silently.
+    """
     values = {**row._mapping, **others}  # noqa: SLF001 - SQLAlchemy's public name for it
     return msgspec.convert({name: values[name] for name in kind.__struct_fields__}, kind)
 
 
 class PreparedResult:
-    """What an execution gave: the part of SQLAlchemy's result that the store uses."""
+    """The result of an execution: the part of SQLAlchemy's result that the store uses."""
 
     __slots__ = ("_rows", "rowcount")
 

@@ -1,4 +1,4 @@
-"""The tables. A migration comes with the same change here; a test compares the two."""
+"""The tables. Every migration makes the same change here; a test compares the two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nanobot.store.database import (
 from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
-"""Older programs that know a smaller number must not open the store."""
+"""Older programs, which know a smaller number, must not open the store."""
 
 metadata = tables.metadata
 jobs, occurrences = job_tables.jobs, job_tables.occurrences
@@ -31,11 +31,12 @@ JOB_ACTIVE, JOB_NOTICE = job_tables.JOB_ACTIVE, job_tables.JOB_NOTICE
 OCCURRENCE_OPEN = job_tables.OCCURRENCE_OPEN
 OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
 
-# Partial indexes: SQLite uses one only for a query with the very same literal condition.
+# Partial indexes: SQLite uses one only for a query with exactly the same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
 APPROVAL_OPEN = sa.text("approvals.state IN ('waiting', 'detached')")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
-# Apart from the live ones: SQLite would look for those among all of a session.
+# Separate from the index of live runs: otherwise SQLite would search for those among all runs of a
+# session.
 RUN_ENDED = sa.text("runs.state IN ('completed', 'failed', 'aborted')")
 RUN_UNSUCCESSFUL = sa.text("runs.state IN ('failed', 'aborted')")
 RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
@@ -60,11 +61,12 @@ channels = sa.Table(
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("cursor", sa.Text),
-    # Which of its accounts it has now; 0 is the first, or the one that never says who it is.
+    # Which of the channel's accounts it uses now; 0 is the first, or one that never identifies
+    # itself.
     sa.Column("account", sa.Integer, nullable=False, server_default="0"),
 )
 
-# Who a channel has been on its platform, with the cursor that each of them had.
+# The accounts that a channel has had on its platform, each with its cursor.
 channel_accounts = sa.Table(
     "channel_accounts",
     metadata,
@@ -89,9 +91,9 @@ sessions = sa.Table(
     sa.Column("window_from", Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_variant", sa.Text),
-    # Several people read there: somebody wrote in it who was in a group.
+    # Several people read this session: a member of a group has written in it.
     sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
-    # What was said up to here is in memory, as far as it is worth that.
+    # Everything up to this entry has been processed for memory.
     sa.Column("remembered_seq", Id, nullable=False, server_default="0"),
     # The lane's lease: `token` grows with every claim and fences every write.
     sa.Column("token", Id, nullable=False, server_default="0"),
@@ -114,7 +116,7 @@ entries = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# How far the log of a session is in an archive; see store.repositories.retention.
+# How much of a session's log has been moved to an archive; see store.repositories.retention.
 archived_logs = sa.Table(
     "archived_logs",
     metadata,
@@ -123,7 +125,7 @@ archived_logs = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# What people thought of answers is rare, and looked for by run.
+# Feedback on answers is rare, and looked up by run.
 FEEDBACK = sa.literal_column("kind") == sa.literal_column("'feedback'")
 partial("entries_feedback", FEEDBACK, entries.c.run_id, entries.c.seq)
 
@@ -134,7 +136,7 @@ prompts = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
-# Which sessions a prompt was used in: it goes with the last of them.
+# Which sessions used a prompt: the prompt is removed with the last of them.
 prompt_uses = sa.Table(
     "prompt_uses",
     metadata,
@@ -143,7 +145,7 @@ prompt_uses = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# What is being removed for good, so that a crash does not leave half of it.
+# Deletions in progress, so that a crash does not leave one half done.
 erasures = sa.Table(
     "erasures",
     metadata,
@@ -164,13 +166,14 @@ inbound = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("origin", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    # By which account of the channel: each counts its messages for itself.
+    # The account of the channel that received it: each account numbers its messages independently.
     sa.Column("account", sa.Integer, nullable=False, server_default="0"),
     sa.Column("run_id", sa.Text),
     sa.Column("at", sa.Double, nullable=False),
-    # Held back until then: parts of a group wait for each other, bursts are collected.
+    # Held back until this time: parts of a group wait for each other, and bursts are collected.
     sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-    # Its files are being fetched: nobody takes it before they are here, or known not to come.
+    # Its files are being fetched: it cannot be claimed before they have arrived, or are known to be
+    # unavailable.
     sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", "account", name="inbound_once"),
@@ -187,7 +190,7 @@ runs = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("parent", sa.Text),
-    # The conversation that hears how a background run ended.
+    # The conversation that is told how a background run ended.
     sa.Column("parent_session", sa.Text),
     sa.Column("origin", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
@@ -197,7 +200,7 @@ runs = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("reply_to", sa.Text),
     sa.Column("first_seq", Id, nullable=False),
-    # Attempts are unclean ends without progress (a reply or a tool result) since the last one.
+    # The number of crashes without progress (a reply or a tool result) since the last progress.
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("progress", sa.Integer, nullable=False),
     sa.Column("usage", sa.LargeBinary),
@@ -213,7 +216,7 @@ partial("runs_children", RUN_CHILD, runs.c.session_key)
 partial("runs_below", RUN_CHILD, runs.c.parent_session)
 partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.id)
 
-# What a background run is to do; `key` is the same when it is asked for again.
+# The assignment of a background run. `key` is the same when the run is requested again.
 tasks = sa.Table(
     "tasks",
     metadata,
@@ -265,13 +268,13 @@ outbound_parts = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("receipt", sa.Text),
     sa.Column("file", sa.LargeBinary),
-    # When the first send began whose outcome is not known.
+    # When the first send with an unknown outcome began.
     sa.Column("began_at", sa.Double),
     sqlite_with_rowid=False,
 )
 
-# Answers that are to be spoken yet; their text is that of the outbox. `not_before`: somebody is at
-# it until then.
+# Answers that still have to be converted to speech; the text is in the outbox. `not_before`: a
+# worker holds the row until then.
 voice_answers = sa.Table(
     "voice_answers",
     metadata,
@@ -283,7 +286,7 @@ voice_answers = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Which process serves a channel, where several share the store.
+# Which process serves a channel when several share the store.
 channel_leases = sa.Table(
     "channel_leases",
     metadata,
@@ -293,8 +296,8 @@ channel_leases = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Chats that go on under another id on their platform. Here they keep `chat_id`, the id by which
-# they were first known; the newest row of one says where it is now.
+# Chats that continue under another id on their platform. They keep `chat_id`, the id by which they
+# were first known. The newest row of a chat holds its current id.
 moved_chats = sa.Table(
     "moved_chats",
     metadata,
@@ -305,7 +308,7 @@ moved_chats = sa.Table(
     sa.UniqueConstraint("channel", "platform_id", name="moved_once"),
 )
 
-# Chats that their platform refuses (the bot was thrown out or blocked), until they speak again.
+# Chats that their platform refuses (the bot was removed or blocked), until they write again.
 unreachable_chats = sa.Table(
     "unreachable_chats",
     metadata,
@@ -316,7 +319,7 @@ unreachable_chats = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Commands that run beside the conversation; those of a process that is gone are lost.
+# Commands that run in the background; those of a process that has ended are lost.
 background_commands = sa.Table(
     "background_commands",
     metadata,
@@ -333,7 +336,8 @@ background_commands = sa.Table(
     sa.Column("ended_at", sa.Double),
 )
 
-# Who asked to be let in, and who was: beside the owners and members of the configuration.
+# Pairing requests, and the people who were admitted, in addition to the owners and members of the
+# configuration.
 pairings = sa.Table(
     "pairings",
     metadata,
@@ -351,7 +355,7 @@ pairings = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# What people were asked before a call was made, or for an answer; the body is an Approval.
+# Questions to people, before a call or for an answer; the body is an Approval.
 approvals = sa.Table(
     "approvals",
     metadata,
@@ -363,7 +367,7 @@ approvals = sa.Table(
 )
 partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)
 
-# Calls that were approved for good in one conversation.
+# Calls that were approved permanently in one conversation.
 approval_rules = sa.Table(
     "approval_rules",
     metadata,

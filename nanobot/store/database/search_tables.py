@@ -1,4 +1,4 @@
-"""The tables that conversations are found by: their words, and how people have marked them."""
+"""Tables for finding conversations: their words, and the marks that people set."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _TSV = (
     "CREATE INDEX log_words_terms ON log_words USING gin (to_tsvector('simple'::regconfig, terms))"
 )
 
-# The words of entries that hold what somebody said; a long entry has several rows. Ids grow with
-# the time of the entry, so that the newest is found first without sorting.
+# The words of entries that hold text of a conversation; a long entry has several rows. Ids grow
+# with the time of the entry, so the newest is found first without sorting.
 log_words = sa.Table(
     "log_words",
     metadata,
@@ -34,7 +34,7 @@ log_words = sa.Table(
     sa.Index("log_words_of_entry", "session_key", "seq"),
 )
 
-# Up to which entry the words of a session's log are in the table above.
+# Up to which entry a session's log is indexed in the table above.
 indexed_logs = sa.Table(
     "indexed_logs",
     metadata,
@@ -43,10 +43,10 @@ indexed_logs = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# What people, and the model that names conversations, have set; most sessions have no row.
-# `title_by`: person or model, "" for the first sentence. `title_upto`: the model's title is made
-# from the entries up to that one. `archived_at`: what `updated_at` was when somebody archived the
-# session, so that anything new brings it back.
+# What people, and the model that titles conversations, have set; most sessions have no row.
+# `title_by`: person or model, "" for the first sentence. `title_upto`: the model's title covers the
+# entries up to this one. `archived_at`: the value of `updated_at` when a person archived the
+# session, so any new activity brings it back.
 session_marks = sa.Table(
     "session_marks",
     metadata,

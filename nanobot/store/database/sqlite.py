@@ -1,7 +1,8 @@
-"""One way into the database: a unit of work is one function, run in one hop, in one transaction.
+"""Access to the database: a unit of work is one function, run in one thread hop and one
+transaction.
 
-SQLite is here: one writer thread; what waits there together is committed together (each unit in
-its own savepoint), so a burst shares one fsync.
+This module contains SQLite. It has one writer thread, which commits all queued units together (each
+in its own savepoint), so a burst shares one fsync.
 """
 
 from __future__ import annotations
@@ -37,29 +38,30 @@ _FULL, _NORMAL = "FULL", "NORMAL"
 
 
 class Database(Protocol):
-    """The executor of units of work."""
+    """Executes units of work."""
 
     dialect: str
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
-        """Run `work` in one transaction and return what it returned, after the commit.
+        """Run `work` in one transaction and return its result after the commit.
 
-        If it raises, nothing of it is kept. Errors of the database come as StoreError.
+        If it raises, all its changes are rolled back. Database errors are raised as StoreError.
         """
         ...
 
     async def checkpoint(self) -> None:
-        """Keep nothing in a log beside the database's files, as far as other programs that read
-        them allow. Never waits for one. Raises StoreError."""
+        """Write the log beside the database's files back, as far as readers in other programs
+        allow. Never waits for a reader. Raises StoreError.
+        """
         ...
 
     async def close(self) -> None:
-        """Finish what was handed in, then let go."""
+        """Finish the queued units, then close."""
         ...
 
 
 class _Unit:
-    """One unit of work on its way through the writer thread. `afterwards` follows its commit."""
+    """A unit of work on its way through the writer thread. `afterwards` runs after its commit."""
 
     __slots__ = ("afterwards", "error", "future", "loop", "result", "verb", "work")
 
@@ -75,7 +77,7 @@ class _Unit:
         self.error: BaseException | None = None
 
     def settle(self) -> None:
-        """Tell the caller; runs on its loop."""
+        """Deliver the result to the caller; runs on the caller's loop."""
         if self.future.done():
             return
         if self.error is not None:
@@ -85,8 +87,8 @@ class _Unit:
 
 
 class SqliteDatabase:
-    """SQLite in WAL mode. A commit survives a killed process, and a power cut if its verb waits for
-    the disk (see durability).
+    """SQLite in WAL mode. A commit survives a killed process, and also a power failure if its verb
+    waits for the disk (see durability).
 
     `path` None is a private store in memory.
     """
@@ -158,7 +160,7 @@ class SqliteDatabase:
         return result
 
     def back_up(self, target: Path) -> None:
-        """A consistent copy, in a file of its own; only before the first `transact`."""
+        """Write a consistent copy to another file; only before the first `transact`."""
         _make_private(target)
         try:
             with closing(sqlite3.connect(target)) as copy:
@@ -173,16 +175,14 @@ class SqliteDatabase:
             await self.between_units(self._checkpoint)
 
     def _checkpoint(self) -> None:
-        self._command(
-            "PRAGMA busy_timeout=0"
-        )  # units wait meanwhile, so a reader is not waited for
+        self._command("PRAGMA busy_timeout=0")  # units wait meanwhile, so do not wait for a reader
         try:
             self._command("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
 
     async def between_units(self, step: Callable[[], T]) -> T:
-        """Do something on the writer thread while no transaction is open."""
+        """Run a function on the writer thread while no transaction is open."""
         results: list[T] = []
         unit = _Unit(lambda _: None, "", lambda: results.append(step()))
         self._inbox.put(unit)
@@ -190,19 +190,20 @@ class SqliteDatabase:
         return results[0]
 
     async def close(self) -> None:
-        """Commit what was handed in, end the thread, fold the WAL into the file."""
+        """Commit the queued units, end the thread, and fold the WAL into the file."""
         await asyncio.to_thread(self.shut)
 
     def shut(self) -> None:
-        """As `close`, where no loop runs."""
+        """Like `close`, for when no event loop runs."""
         self._inbox.put(None)
         self._thread.join()
-        with suppress(DBAPIError):  # it may be broken; what was committed is in the file
+        with suppress(DBAPIError):  # it may be broken; all committed data is in the file
             self._connection.close()
         self._engine.dispose()
 
     def _command(self, sql: str) -> None:
-        # Straight to the driver: these frame every unit, and SQLAlchemy's path costs 40 us each.
+        # Straight to the driver: these statements frame every unit, and SQLAlchemy's path costs 40
+        # us each.
         try:
             self._driver.execute(sql)
         except sqlite3.Error as error:
@@ -224,9 +225,9 @@ class SqliteDatabase:
                 self._deliver(batch)
 
     def _commit(self, batch: list[_Unit]) -> None:
-        """All units of the batch in one transaction, each able to fail alone.
+        """Run all units of the batch in one transaction; each can fail alone.
 
-        Trouble that ends the transaction under them (a full disk may) fails them all.
+        An error that ends the transaction itself (a full disk can) fails all of them.
         """
         for unit in batch:
             self._failpoints.before(unit.verb)
@@ -262,8 +263,9 @@ class SqliteDatabase:
             self._synchronous = wanted
 
     def _start_over(self) -> None:
-        """No transaction is open afterwards: it is rolled back, if need be with its connection.
-        What lives in memory goes with its connection, so that one is kept."""
+        """Leave no transaction open: roll back, and close the connection if necessary. A store in
+        memory is lost with its connection, so that connection is kept.
+        """
         if self._broken:
             return  # there is none
         try:
@@ -315,12 +317,12 @@ class SqliteDatabase:
         for unit in batch:
             by_loop.setdefault(unit.loop, []).append(unit)
         for loop, units in by_loop.items():
-            with suppress(RuntimeError):  # that loop is closed: nobody waits there any more
+            with suppress(RuntimeError):  # that loop is closed: no caller waits there any more
                 loop.call_soon_threadsafe(_settle_all, units)
 
 
 def _as_raised(error: BaseException) -> BaseException:
-    """The error as a caller gets it."""
+    """The error as the caller sees it."""
     return as_store_error(error.orig) if isinstance(error, DBAPIError) else error
 
 
@@ -330,7 +332,9 @@ def _settle_all(units: list[_Unit]) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """An empty file for its owner alone, unless there is one: SQLite would let others read it. The
-    files beside it have the same mode. SQLite tells what is wrong if it cannot be made."""
+    """Create an empty file that only its owner can read, unless it exists: SQLite would make it
+    readable for others. The files next to it get the same mode. If it cannot be created, SQLite
+    reports the reason.
+    """
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))

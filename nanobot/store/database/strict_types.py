@@ -1,7 +1,7 @@
-"""The types of columns, checked as rows are read.
+"""Column types that check values as rows are read.
 
-SQLite keeps any value in any column. A value of another type than its column's ends the reading
-with RowUnreadable; otherwise it would travel on until something far away fails on it.
+SQLite accepts any value in any column. A value of the wrong type raises RowUnreadable when it is
+read; otherwise it would fail later, far from its cause.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ def text(value: Any) -> Any:
 
 
 def integer(value: Any) -> Any:
-    """The value, if an integer that can be one of ours."""
+    """The value, if an integer in the range that the store writes."""
     if value is None or (type(value) is int and -LARGEST_INTEGER <= value <= LARGEST_INTEGER):
         return value
     raise _misread("an integer", value)
 
 
 def number(value: Any) -> Any:
-    """The value, if a number; neither infinite nor none at all."""
+    """The value, if a finite number."""
     if value is None or (type(value) in (float, int) and math.isfinite(value)):
         return value
     raise _misread("a number", value)
 
 
 def boolean(value: Any) -> Any:
-    """The value, if a truth."""
+    """The value, if a boolean."""
     if value is None or value in (0, 1):
         return value
     raise _misread("true or false", value)
@@ -73,13 +73,14 @@ _CHECKS: tuple[tuple[type[sa.types.TypeEngine[Any]], Check], ...] = (
 
 
 def check_of(kind: sa.types.TypeEngine[Any]) -> Check | None:
-    """What a value of that type is checked with; None for what has no type of ours."""
+    """The check for values of that type; None if the type is not one of ours."""
     return next((check for type_, check in _CHECKS if isinstance(kind, type_)), None)
 
 
 class RowCheck:
-    """Checks rows of one statement. Rows whose values have types that were seen before take one
-    look, numbers aside."""
+    """Checks the rows of one statement. A row whose combination of types was seen before needs one
+    lookup, plus checks of its numbers.
+    """
 
     __slots__ = ("_checks", "_known", "_numbers")
 
@@ -127,7 +128,7 @@ class _LargeBinary(sa.LargeBinary):
 
 
 def be_strict(dialect: sa.Dialect) -> None:
-    """Whatever is selected over this dialect is checked."""
+    """A dialect that checks every selected row."""
     strict = {
         sa.Boolean: _Boolean,
         sa.String: _Text,

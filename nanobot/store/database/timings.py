@@ -1,4 +1,4 @@
-"""Who is told how long the store takes."""
+"""Callbacks for measuring the store."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ Told: TypeAlias = Callable[[float], None]
 
 
 def _nobody(_seconds: float) -> None:
-    """Nobody wants to know."""
+    """The default, which ignores the time."""
 
 
 class Timings:
-    """Functions that are told seconds. `transaction`: from handing a unit of work in until its
-    result is there, on the event loop. `synced`: a COMMIT that waits for the disk, on the thread
-    that writes, which holds up every other unit meanwhile (SQLite only)."""
+    """Callbacks that receive seconds. `transaction`: from submitting a unit of work to its result,
+    on the event loop. `synced`: a COMMIT that waits for the disk, on the writer thread, where it
+    delays all other units (SQLite only).
+    """
 
     def __init__(self) -> None:
         self.end()
 
     def end(self) -> None:
-        """Nobody is told any more."""
+        """Remove the callbacks."""
         self.transaction: Told = _nobody
         self.synced: Told = _nobody

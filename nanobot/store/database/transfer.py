@@ -1,7 +1,7 @@
-"""Moving a whole store from one database into another, row by row, and proving that it is the same.
+"""Moves a whole store from one database to another, row by row, and proves that the two are equal.
 
-Rows are read as a stream and written some at a time, so memory does not grow with the store. All of
-it is one transaction of the target: an interruption leaves that as it was.
+Rows are streamed in batches, so memory use does not grow with the store. The whole move is one
+transaction of the target: an interruption leaves the target unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBERED = tuple(
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """What was moved: rows by table."""
+    """The rows moved, by table."""
 
     rows: dict[str, int]
 
@@ -37,14 +37,16 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Content:
-    """How many rows a table has, and a sum over what is in them: the same in whatever order."""
+    """The number of rows of a table, and a sum over their contents that does not depend on their
+    order.
+    """
 
     def __init__(self) -> None:
         self.rows = self.total = 0
 
     def add(self, values: list[Any]) -> None:
         self.rows += 1
-        # PostgreSQL's text cannot hold zero bytes.
+        # PostgreSQL's text cannot contain zero bytes.
         plain = [v.replace("\0", "") if isinstance(v, str) else v for v in values]
         data = msgspec.json.encode(plain, enc_hook=bytes)
         digest = hashlib.blake2b(data, digest_size=16).digest()
@@ -57,7 +59,7 @@ class _Content:
 
 
 def patiently(connection: sa.Connection) -> None:
-    """This transaction may wait between its statements, and its reads see one state."""
+    """Allow this transaction to idle between statements, and make its reads see one snapshot."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
 
@@ -67,9 +69,10 @@ def move(
     target: sa.Connection,
     verify: Callable[[sa.Connection, str], bytes],
 ) -> Moved:
-    """Copy everything into an empty database, then compare: counts, contents, and by `verify` the
-    chain of each log. Raises UsageError for a target that holds something, and StoreCorrupt for a
-    source whose logs do not hold, or a copy that differs."""
+    """Copy everything into an empty database, then compare: counts, contents, and, with `verify`,
+    the chain of each log. Raises UsageError if the target is not empty, and StoreCorrupt if a log
+    of the source fails verification or the copy differs.
+    """
     patiently(source)
     patiently(target)
     one_snapshot(source)
@@ -129,7 +132,7 @@ def _content(connection: sa.Connection, table: sa.Table) -> _Content:
 
 
 def _go_on_counting(source: sa.Connection, target: sa.Connection, table: sa.Table) -> None:
-    """The next row gets an id that none before it had, also of those that are gone."""
+    """Set the sequence so that the next id was never used before, not even by a deleted row."""
     last = _last_id(source, table)
     if not last:
         return

@@ -1,4 +1,4 @@
-"""The tables of what model calls use."""
+"""Tables for the usage of model calls."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from nanobot.store.database.tables import Id, metadata, partial
 
 CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 
-# Every model call: reserved before it is made (`open`), settled with the entry that ends it.
-# `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
+# Every model call: reserved before it is made (`open`), settled with the entry that ends it. `root`
+# is the run that no other run started. Prices are dollars per token, at the time of the call.
 model_call_costs = sa.Table(
     "model_call_costs",
     metadata,
@@ -36,7 +36,7 @@ model_call_costs = sa.Table(
 )
 partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
 
-# What was settled, by day and level; an empty name is everybody's.
+# Settled usage, by day and level; an empty name is the total of all.
 usage_totals = sa.Table(
     "usage_totals",
     metadata,
@@ -51,7 +51,7 @@ usage_totals = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Over PostgreSQL: changes of the totals that are not folded into them yet.
+# With PostgreSQL: changes to the totals that have not been folded in yet.
 usage_changes = sa.Table(
     "usage_changes",
     metadata,
@@ -67,7 +67,7 @@ usage_changes = sa.Table(
     sa.Index("usage_changes_of", "day", "level", "name"),
 )
 
-# Which soft limits a chat was warned of.
+# Which soft limits a chat has been warned about.
 budget_warnings = sa.Table(
     "budget_warnings",
     metadata,
