@@ -1,4 +1,4 @@
-"""What every verb works with: the connection, the moment, and whoever is writing."""
+"""The context of every verb: the connection, the time, and the writer."""
 
 from __future__ import annotations
 
@@ -27,72 +27,77 @@ class BudgetLedger(Protocol):
     """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
-        """The call as it may be made; its longest answer fits every budget. Raises OverBudget."""
+        """The call with its allowance: its longest answer fits every budget. Raises OverBudget."""
         ...
 
     def aside(
         self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
     ) -> Reservation:
-        """A call beside those of a run as it may be made. Raises OverBudget, Fenced."""
+        """A call alongside those of a run, with its allowance. Raises OverBudget, Fenced."""
         ...
 
     def apart(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
-        """A call that belongs to no conversation, on the account that `run` names. No row of that
-        run has to exist. Raises OverBudget."""
+        """A call outside any conversation, charged to the account that `run` names. No row of that
+        run has to exist. Raises OverBudget.
+        """
         ...
 
     def retry(
         self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
     ) -> None:
-        """One more request of the run's open call may be made; the one before failed, having said
-        what is `discarded`. Without a lane it is a call of `apart`. Raises OverBudget, Fenced."""
+        """Allow one more request of the run's open call. The previous request failed after it had
+        produced what is in `discarded`. Without a lane it is a call of `apart`. Raises OverBudget,
+        Fenced.
+        """
         ...
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
-        """Settle what these entries end."""
+        """Settle the calls that these entries end."""
         ...
 
     def fold(self, connection: sa.Connection) -> None:
-        """Sum up what was counted, where several processes count; from time to time."""
+        """Sum up the counted amounts, if several processes count; called from time to time."""
         ...
 
     def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
-        """The run's calls that are open, for `close`, to be looked at later."""
+        """The run's open calls, to pass to `close` later."""
         ...
 
     def close(
         self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
     ) -> Ending:
-        """Settle all that the run has open (None: to be looked up); its answer may come back with
-        a warning below it."""
+        """Settle all open calls of the run (None: look them up). Returns the answer, with a warning
+        added if necessary.
+        """
         ...
 
 
 class NotificationLimiter(Protocol):
-    """Holds back what is said unasked beyond its limits, in the transactions that say it."""
+    """Holds back unrequested messages beyond their limits, in the transactions that queue them."""
 
     def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
-        """This was just put into the outbox, and nobody asked for it."""
+        """This unrequested message was just put into the outbox."""
         ...
 
     def release(
         self, connection: sa.Connection, after: Address | None
     ) -> tuple[list[Address], Address | None]:
-        """Send some of what was held back, as far as it may be sent now, from the first chat on or
-        after one; returns where to, and where to go on (None: that was all)."""
+        """Send some held-back messages, as far as limits allow, from the given chat on. Returns the
+        chats they go to, and where to continue (None: that was all).
+        """
         ...
 
 
 class EndHook(Protocol):
-    """Takes part in the transactions that end runs."""
+    """Participates in the transactions that end runs."""
 
     def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
-        """The run ends so; what it answers is not settled yet."""
+        """The run ends in this way; its answer is not settled yet."""
         ...
 
 
 class Hold:
-    """A caller's hold of a lane, from its call on until it lets go."""
+    """A caller's hold on a lane, from its call until it releases the lane."""
 
     __slots__ = ("_lanes", "ended", "lane")
 
@@ -102,18 +107,18 @@ class Hold:
         self._lanes = lanes
 
     def release(self) -> None:
-        """The caller lets go of what they took, if anything."""
+        """Release what the caller took, if anything."""
         if self.lane is not None:
             self._lanes.let_go(self.lane)
 
 
 class HeldLanes:
-    """The lanes that somebody in this process has in hand.
+    """The lanes that callers in this process hold.
 
-    A lane that is ours by its row and not in here is free: whoever claimed it was cancelled before
-    they heard of it, or failed, or the commit was reported as a failure. `take` is called on the
-    store's threads, all else on the loop; whichever comes last, a hold that has ended leaves
-    nothing behind.
+    A lane that is ours by its row but missing here is free: its claimant was cancelled before it
+    received the result, or failed, or the commit was reported as failed. `take` is called on the
+    store's threads, everything else on the event loop. In whatever order they come, a hold that has
+    ended leaves nothing behind.
     """
 
     def __init__(self) -> None:
@@ -121,7 +126,7 @@ class HeldLanes:
 
     @contextmanager
     def taking(self) -> Iterator[Hold]:
-        """Around the verb that takes a lane: one that fails, or is given up, holds nothing."""
+        """Wraps the verb that takes a lane: a call that fails or is cancelled holds nothing."""
         hold = Hold(self)
         try:
             yield hold
@@ -131,29 +136,29 @@ class HeldLanes:
             raise
 
     def take(self, hold: Hold, lane: Lane) -> None:
-        """The lane is in that caller's hands, if they still wait for it."""
+        """Record that the caller holds the lane, if it is still waiting for it."""
         hold.lane = lane
         self._holds[lane.session_key] = hold
         if hold.ended:
             self._drop(hold)
 
     def let_go(self, lane: Lane) -> None:
-        """Nobody here has it any more."""
+        """No caller here holds it any more."""
         hold = self._holds.get(lane.session_key)
         if hold is not None and hold.lane == lane:
             self._drop(hold)
 
     def has(self, session_key: str, token: int) -> bool:
-        """Whether somebody here has the lane with that token."""
+        """Whether a caller here holds the lane with that token."""
         hold = self._holds.get(session_key)
         return hold is not None and hold.lane == Lane(session_key, token)
 
     def drives(self, session_key: str) -> bool:
-        """Whether somebody here has the session's lane."""
+        """Whether a caller here holds the session's lane."""
         return session_key in self._holds
 
     def all(self) -> list[Lane]:
-        """Every lane that somebody here has."""
+        """Every lane that callers here hold."""
         return [hold.lane for hold in list(self._holds.values()) if hold.lane is not None]
 
     def _drop(self, hold: Hold) -> None:
@@ -163,9 +168,10 @@ class HeldLanes:
 
 
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """What takes part in the transactions of the verbs. Without a `ledger` nothing is counted and
-    nothing limited, without `tasks` no background run begins, without `notifications` nothing that
-    is said unasked is held back. `ends` take part where a run ends."""
+    """The participants in the transactions of the verbs. Without a `ledger` nothing is counted or
+    limited, without `tasks` no background run can start, and without `notifications` unrequested
+    messages are not held back. `ends` participate when a run ends.
+    """
 
     ledger: BudgetLedger | None = None
     tasks: TaskEnds | None = None
@@ -174,11 +180,11 @@ class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreContext:
-    """Who writes: one process (or one worker) with its clock and its source of ids.
+    """The writer: one process (or one worker) with its clock and its source of ids.
 
-    `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
-    anybody else is dead. Otherwise leases last that many seconds by the database's clock.
-    `hooks` make what takes part in its transactions.
+    `lease` None means that the process lock is the lease: our lanes never expire, and the lanes of
+    any other writer are dead. Otherwise leases last this many seconds by the database's clock.
+    `hooks` create the participants in its transactions.
     """
 
     def __init__(
@@ -195,7 +201,7 @@ class StoreContext:
         self.lease = lease
         self.held = HeldLanes()
         self.chats: set[str] = set()
-        """The chats that this process took by lease, by their names there."""
+        """The chats that this process leased, by their names in the lease table."""
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
         parts = StoreHooks() if hooks is None else hooks(self)
@@ -221,7 +227,7 @@ def start_retry(
 
 
 def store_now(connection: sa.Connection, writer: StoreContext) -> float:
-    """The time that leases are measured by: PostgreSQL's own where several processes share it."""
+    """The time by which leases are measured: PostgreSQL's clock if several processes share it."""
     if writer.lease is None:
         return writer.clock.now()
     return float(_NOW.scalar(connection))

@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class OverDatabase(Protocol):
-    """What has an executor of transactions."""
+    """An object with an executor of transactions."""
 
     @property
     def database(self) -> Database:
-        """Where they run."""
+        """The executor."""
         ...
 
 
@@ -29,7 +29,7 @@ S = TypeVar("S", bound=OverDatabase)
 
 
 class SqlStore:
-    """What has verbs: an executor, and who writes with it."""
+    """An object with verbs: it has an executor and a writer."""
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self.database = database
@@ -43,7 +43,9 @@ _VERBS: list[object] = []
 
 
 def reading_verbs(store: type) -> tuple[str, ...]:
-    """The names of a class's verbs that a crash cannot tear: they write nothing of value."""
+    """The names of a class's verbs that a crash cannot tear, because they write no durable
+    facts.
+    """
     reading = {id(verb) for verb in _VERBS if verb not in _CRASH_POINTS}
     return tuple(name for name, method in vars(store).items() if id(method) in reading)
 
@@ -55,15 +57,16 @@ def writing_verbs(store: type) -> tuple[str, ...]:
 
 
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
-    """The verbs of a store that NANOBOT_CRASH_AT knows."""
+    """The verbs of a store that NANOBOT_CRASH_AT accepts."""
     return tuple(_CRASH_POINTS[m] for m in vars(store).values() if m in _CRASH_POINTS)
 
 
 def transaction(
     crash_point: str = "",
 ) -> Callable[[Callable[Concatenate[S, sa.Connection, P], T]], Verb[S, P, T]]:
-    """Makes a method one transaction, which NANOBOT_CRASH_AT knows by the name `crash_point`: its
-    body is given the connection, its callers await it without."""
+    """Makes a method one transaction, which NANOBOT_CRASH_AT knows as `crash_point`: the method's
+    body receives the connection, and callers await the method without it.
+    """
 
     def decorate(body: Callable[Concatenate[S, sa.Connection, P], T]) -> Verb[S, P, T]:
         @functools.wraps(body)
@@ -86,7 +89,7 @@ def transaction(
 
 
 def _abandoned(store: object) -> None:
-    """The store's thread may commit what this caller will never hear of."""
+    """The store's thread may commit a result that this caller will never receive."""
     if isinstance(store, SqlStore):
         for call in store.writer.on_abandoned:
             call()
@@ -95,8 +98,9 @@ def _abandoned(store: object) -> None:
 def verb(
     function: Callable[Concatenate[sa.Connection, StoreContext, P], T], crash_point: str = ""
 ) -> Verb[SqlStore, P, T]:
-    """A `transaction` that does nothing but call `function`. Its parameters are those of the port,
-    by the same names."""
+    """A `transaction` that only calls `function`. It takes the parameters of the port, by the same
+    names.
+    """
 
     @functools.wraps(function)
     def body(store: SqlStore, at: sa.Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -108,7 +112,7 @@ def verb(
 def bare_verb(
     function: Callable[Concatenate[sa.Connection, P], T], crash_point: str = ""
 ) -> Verb[OverDatabase, P, T]:
-    """A `verb` for which it does not matter who writes, nor when."""
+    """A `verb` for which the writer and the time do not matter."""
 
     @functools.wraps(function)
     def body(_: OverDatabase, at: sa.Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,6 @@
-"""Quarantine of a store that is named by its URL: looked at beside a gateway, changed without."""
+"""Quarantine of a store that is named by its URL: it is read while a gateway runs, and changed only
+when none does.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,13 @@ def _current(url: str) -> Iterator[sa.Connection]:
 
 
 def unreadable(url: str) -> list[Unreadable]:
-    """Every row of the store that cannot be read; nothing is changed."""
+    """Every unreadable row of the store; changes nothing."""
     with _current(url) as connection:
         return list(sweeping.survey(connection, SystemClock().now()))
 
 
 def listed(url: str, *, table: str, restored: bool, limit: int) -> list[Quarantined]:
-    """What is in quarantine, the latest first."""
+    """The rows in quarantine, the latest first."""
     with _current(url) as connection:
         return keeping.listed(
             connection, tables=[table] if table else (), restored=restored, limit=limit
@@ -47,7 +49,9 @@ def shown(url: str, identity: int) -> QuarantinedContent:
 
 
 def restore(url: str, identity: int, values: Mapping[str, str]) -> Quarantined:
-    """Put a row back. Raises StoreLocked beside a gateway, UsageError as `keeping.restore`."""
+    """Put a row back. Raises StoreLocked while a gateway runs, UsageError like
+    `keeping.restore`.
+    """
     writer = StoreContext(SystemClock(), RandomIds(), "quarantine")
     with at_rest(url) as database:
         return database.run_now(

@@ -1,8 +1,8 @@
-"""The guard of every unit of work: one row that cannot be read stops nobody.
+"""Guards every unit of work, so that one unreadable row does not stop the others.
 
-A unit of work that fails while it reads rows is undone. Then the rows that cannot be read are
-looked for and put into quarantine, and the unit is done again without them. A unit that fails for
-any other reason finds no such row, and fails as before.
+A unit of work that fails while it reads rows is rolled back. Then the unreadable rows are searched
+for and moved to quarantine, and the unit is retried without them. If a unit fails for any other
+reason, no such row is found, and the unit fails as before.
 """
 
 from __future__ import annotations
@@ -38,18 +38,20 @@ READING_FAILED = (
     AttributeError,
     RecursionError,
 )
-"""What a unit of work fails with when it reads something that cannot be."""
+"""The errors of a unit of work that reads an invalid value."""
 _TRIES = 50
 _FRUITLESS_SECONDS = 60.0
-"""For so long an error that no row explains is not looked into again."""
+"""An error that no row explains is not investigated again for this long."""
 _MOST_FRUITLESS = 10
-"""In that time so many searches may find nothing: each reads the store, and somebody may be able to
-cause errors whose texts differ."""
+"""How many searches may find nothing in that time: each reads the store, and an attacker may be
+able to cause errors with different texts.
+"""
 
 
 class Guard:
-    """A Database over another one, which no row can stop. `owed`: called with each chat that a
-    notice is owed to."""
+    """A Database around another one that no unreadable row can stop. `owed`: called with each chat
+    that has a pending notice.
+    """
 
     def __init__(self, inner: Database, writer: StoreContext) -> None:
         self.inner = inner
@@ -67,7 +69,9 @@ class Guard:
         self._finds = 0
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
-        """See Database. A unit of work may be done several times, of which one is kept."""
+        """See Database. A unit of work may be executed several times; the changes of one execution
+        are kept.
+        """
         for _ in range(_TRIES):
             before = self._finds
             began = time.monotonic()
@@ -82,8 +86,9 @@ class Guard:
         return await self.inner.transact(work, verb)
 
     async def look_through(self) -> int:
-        """Put aside what cannot be read of all that is worked with: some of it would not fail, and
-        wait for ever. Returns how many rows."""
+        """Quarantine unreadable rows among all rows in use: some of them would not fail, but wait
+        forever. Returns the number of rows.
+        """
         count = 0
         with boundary("looking for rows that cannot be read"):
             count = await self._sweeper.working()
@@ -91,8 +96,9 @@ class Guard:
         return count
 
     async def _put_aside(self, error: Exception, verb: str, before: int) -> bool:
-        """Look for the row that this unit failed over. What many fail over at once is looked for
-        once: after a find of another, a unit is simply done again."""
+        """Search for the row that made this unit fail. When many units fail at once, there is one
+        search: after another unit's find, a unit is simply retried.
+        """
         async with self._looking:
             return self._finds != before or await self._found(error, verb)
 

@@ -1,4 +1,4 @@
-"""Putting rows into quarantine, and back."""
+"""Moves rows into quarantine, and back."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from nanobot.store.unit import StoreContext
 
 _q = schema.quarantine
 NEVER_MOVED = frozenset({"meta", "quarantine"})
-"""Tables whose rows are left where they are: without them nothing could be opened or put back."""
+"""Tables whose rows are left where they are: without them no store could be opened and no row put
+back.
+"""
 _READ_ALL_THE_SAME = frozenset({("jobs", "body")})
-"""What is shown, and refused by what acts on it, where it cannot be read."""
+"""Tables whose unreadable rows are still listed; operations that act on such a row refuse it."""
 
 
 def put_aside(
@@ -36,7 +38,7 @@ def put_aside(
     row: RawRow,
     found: Sequence[Flaw],
 ) -> bool:
-    """Take a row that cannot be read out of everybody's way. False: it is left where it is."""
+    """Move an unreadable row out of its table. Returns False if the row is left where it is."""
     left = [f for f in found if not _read_all_the_same(table, row, f.column)]
     if table.name in NEVER_MOVED or not left:
         return False
@@ -70,7 +72,7 @@ def _read_all_the_same(table: sa.Table, row: RawRow, column: str) -> bool:
 
 
 def _its_run(connection: sa.Connection, entry: RawRow) -> list[KeptRow]:
-    """The live run of an entry: with a hole in its own log it might do something twice."""
+    """The live run of an entry: with a gap in its own log it might repeat an action."""
     of_session = units.live_run(connection, {"session_key": entry["session_key"]})
     seq = int(entry["seq"].data)
     run = next((kept for kept in of_session if kept.table == "runs"), None)
@@ -92,7 +94,7 @@ def listed(
     restored: bool = False,
     limit: int = 100,
 ) -> list[Quarantined]:
-    """The latest first. No `tables`: of all; no `session`: of all."""
+    """The latest first. No `tables`: of all tables; no `session`: of all sessions."""
     query = sa.select(_q).order_by(_q.c.id.desc()).limit(limit)
     if tables:
         query = query.where(_q.c.of_table.in_(tables))
@@ -104,7 +106,7 @@ def listed(
 
 
 def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
-    """One with its content. Raises UnknownId."""
+    """One row with its content. Raises UnknownId."""
     row = _found(connection, identity)
     content = tuple(
         QuarantinedColumns(table=kept.table, columns=raw.shown_content(kept))
@@ -116,8 +118,10 @@ def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
 def restore(
     connection: sa.Connection, writer: StoreContext, identity: int, values: Mapping[str, str]
 ) -> Quarantined:
-    """Put a row back into its table, with these values in its columns, and all that was taken
-    along. Raises UnknownId, and UsageError if it still cannot be read, or its place is taken."""
+    """Put a row back into its table, with these values in its columns, together with all rows that
+    were moved along. Raises UnknownId, and UsageError if the row is still unreadable or its key is
+    in use.
+    """
     row = _found(connection, identity)
     if row.state == "restored":
         raise UsageError(f"row {identity} was put back already.")
@@ -200,7 +204,7 @@ def _view(row: Any) -> Quarantined:
 
 
 def owed_after(connection: sa.Connection, identity: int) -> tuple[Address, ...]:
-    """The chats that the messages in it are for."""
+    """The recipients of the messages in quarantine."""
     kept = raw.decode(_found(connection, identity).content)
     chats = (telling.chat_of(each.columns) for each in kept if each.table == "outbound")
     return tuple(chat for chat in chats if chat is not None)
@@ -214,5 +218,5 @@ def _count(content: bytes) -> int:
 
 
 def _plain(text: str) -> str:
-    """For a column of text, whatever was in the row."""
+    """A value for a text column, whatever the row contains."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:500]

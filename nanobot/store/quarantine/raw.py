@@ -1,4 +1,4 @@
-"""Rows as they are in the database, whatever is in their columns."""
+"""Rows as the database stores them, whatever their columns contain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from nanobot.store.database import schema
 
 Kind: TypeAlias = Literal["null", "integer", "real", "text", "blob"]
-"""What a database keeps in a column, in SQLite's words."""
+"""The storage class of a value, in SQLite's terms."""
 
 
 class Raw(msgspec.Struct, frozen=True, array_like=True):
-    """A value. `data`: a number in digits, text as UTF-8 (or what was to be), bytes."""
+    """A value. `data`: a number in digits, text as UTF-8 (valid or not), or bytes."""
 
     kind: Kind
     data: bytes = b""
@@ -33,14 +33,14 @@ RawRow: TypeAlias = Mapping[str, Raw]
 
 
 class KeptRow(msgspec.Struct, frozen=True):
-    """A row and the table it is of."""
+    """A row and its table."""
 
     table: str
     columns: dict[str, Raw]
 
 
 def columns_of(table: sa.Table) -> list[str]:
-    """Its names of columns."""
+    """Its column names."""
     return [str(column.name) for column in table.columns]
 
 
@@ -50,12 +50,12 @@ def key_of(table: sa.Table, row: RawRow) -> dict[str, Raw]:
 
 
 def shown_key(key: Mapping[str, Raw]) -> str:
-    """A key for people, and for lists."""
+    """A key as text, for people and for lists."""
     return " ".join(value.shown() for value in key.values())
 
 
 def where(connection: sa.Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
-    """The rows that hold just these."""
+    """The rows with exactly these values."""
     dialect = connection.dialect.name
     each = (
         f'"{name}" IS NULL' if raw.kind == "null" else f'"{name}" = {_literal(raw, dialect)}'
@@ -71,7 +71,7 @@ def read(
     after: Mapping[str, Raw] | None = None,
     limit: int = -1,
 ) -> list[RawRow]:
-    """Rows in the order of their keys, from behind the key `after` on."""
+    """Rows in the order of their keys, starting after the key `after`."""
     names = columns_of(table)
     value = _sqlite_value if connection.dialect.name == "sqlite" else _postgres_value
     columns = [column for name in names for column in value(table, name)]
@@ -87,8 +87,9 @@ def read_plain(
     after: Mapping[str, Raw] | None = None,
     limit: int = -1,
 ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
-    """As `read`, as everybody else reads them, which is much faster. Raises RowUnreadable, and
-    DBAPIError."""
+    """Like `read`, but with the ordinary type checks, which is much faster. Raises RowUnreadable,
+    and DBAPIError.
+    """
     query = _ordered(connection, table, list(table.columns), conditions, after, limit)
     return connection.execute(query).all()
 
@@ -126,7 +127,7 @@ def _ordered(
 
 
 def insert(connection: sa.Connection, table: sa.Table, row: RawRow) -> None:
-    """Put a row into its table."""
+    """Insert a row into its table."""
     if connection.dialect.name != "sqlite":
         values = {name: _python(table.c[name], raw) for name, raw in row.items()}
         connection.execute(sa.insert(table).values(values))
@@ -138,7 +139,7 @@ def insert(connection: sa.Connection, table: sa.Table, row: RawRow) -> None:
 
 
 def plain(column: sa.Column[Any], text: str) -> Raw:
-    """What a person gives for a column."""
+    """A value that a person enters for a column."""
     if isinstance(column.type, sa.LargeBinary):
         return Raw("blob", text.encode())
     if isinstance(column.type, sa.Boolean):
@@ -151,12 +152,12 @@ def plain(column: sa.Column[Any], text: str) -> Raw:
 
 
 def encode(rows: Sequence[KeptRow]) -> bytes:
-    """As they are kept; bytes in base64."""
+    """The stored form; bytes in base64."""
     return msgspec.json.encode(rows)
 
 
 def decode(content: bytes) -> list[KeptRow]:
-    """As `encode` made it. Raises msgspec.DecodeError."""
+    """Reverses `encode`. Raises msgspec.DecodeError."""
     return msgspec.json.decode(content, type=list[KeptRow])
 
 
@@ -237,7 +238,7 @@ def _python(column: sa.Column[Any], raw: Raw) -> Any:
 
 
 def shown_content(row: KeptRow) -> dict[str, str]:
-    """A row for people."""
+    """A row formatted for people."""
     return {name: raw.shown() for name, raw in row.columns.items()}
 
 

@@ -1,5 +1,6 @@
-"""What each column may hold, from the tables themselves and from the types that the product reads
-their values as."""
+"""What each column may contain, derived from the tables and from the types that the product decodes
+their values as.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ Column: TypeAlias = tuple[str, str]
 
 
 class Flaw(msgspec.Struct, frozen=True):
-    """A column that cannot be read, and why."""
+    """An unreadable column, and why."""
 
     column: str
     reason: str
@@ -55,7 +56,7 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("approvals", "state"): frozenset(get_args(approvals.State)),
     ("background_commands", "role"): frozenset(Role),
     ("pairings", "state"): frozenset({"asked", "approved", "revoked"}),
-    ("pairings", "role"): frozenset({*Role, ""}),  # none yet, while the person waits
+    ("pairings", "role"): frozenset({*Role, ""}),  # none yet, while the approval is pending
     ("access_tokens", "kind"): frozenset({"token", "browser"}),
     ("access_tokens", "role"): frozenset(Role),
     ("tasks", "report"): frozenset(get_args(Report)),
@@ -70,9 +71,9 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("erasures", "kind"): _ERASURES,
     ("quarantine", "state"): frozenset({"moved", "repaired", "restored"}),
 }
-"""Columns that hold one of some words."""
+"""Columns that contain one of a set of words."""
 FREE = frozenset({("tainted_files", "kind")})
-"""Columns called as if they did, which hold any word."""
+"""Columns with such a name that contain free text."""
 
 
 def _json_of(kind: Any) -> Callable[[bytes], object]:
@@ -94,17 +95,19 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("memories", "provenance"): _json_of(memory.Provenance),
     ("entries", "payload"): entries.decode,
 }
-"""Columns whose bytes are read as something."""
+"""Columns whose bytes are decoded."""
 _HASHES = frozenset({("sessions", "head_hash"), ("entries", "digest"), ("entries", "hash")})
 _LEASES: Mapping[Column, float] = {
     ("sessions", "lease_until"): 86_400.0,
     ("channel_leases", "until"): 86_400.0,
 }
-"""How far from now on a lease may run, in seconds: a longer one would keep everybody out."""
+"""The longest time in seconds that a lease may run from now: a longer one would lock every process
+out.
+"""
 _LARGEST = 2.6e11
-"""Beyond any time (the year 9999), price or sum of dollars that is meant."""
+"""Larger than any valid time (the year 9999), price or sum of dollars."""
 _ANY_TIME = ("entries", "at")
-"""It is a part of the chain, and only shown."""
+"""It is part of the chain and only displayed."""
 _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], tuple[str, ...]], ...] = (
     (sa.Boolean, ("integer",)),
     (sa.String, ("text",)),
@@ -115,7 +118,7 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], tuple[str, ...]], ...] = (
 
 
 def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
-    """Why a row cannot be read, column by column; nothing: it can."""
+    """Why a row is unreadable, column by column; empty if it is readable."""
     found = [
         Flaw(column.name, reason)
         for column in table.columns
@@ -184,8 +187,9 @@ def _tried(column: str, decode: Callable[[bytes], object], data: bytes) -> Flaw 
 
 
 class PlainCheck:
-    """Whether rows of a table that were read as everybody reads them hold what they should. The
-    types of their values are checked as they are read."""
+    """Whether rows that were read in the ordinary way have valid contents. The types of their
+    values are checked as they are read.
+    """
 
     def __init__(self, table: sa.Table) -> None:
         places = [(n, column, (table.name, column.name)) for n, column in enumerate(table.columns)]

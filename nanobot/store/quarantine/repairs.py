@@ -1,5 +1,6 @@
-"""Rows that stay in their table: a conversation keeps its row and its log, with plain values in the
-columns that could not be read."""
+"""Repairs of rows that stay in their table: a conversation keeps its row and its log, with default
+values in the unreadable columns.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def repair(
     row: RawRow,
     columns: Collection[str],
 ) -> bool:
-    """Put plain values into these columns of the row, if its table is one whose rows stay."""
+    """Put default values into these columns of the row, if its table is one whose rows stay."""
     key = raw.key_of(table, row)
     if any(column in key for column in columns):
         return False
@@ -33,7 +34,7 @@ def repair(
         values = _of_session(connection, writer, row)
     elif table is _e:
         values = _of_entry()
-    elif table is schema.tainted_files:  # without its row a file would count as ours
+    elif table is schema.tainted_files:  # without its row a file would count as trusted
         values = {"at": writer.clock.now()}
     else:
         return False
@@ -45,8 +46,9 @@ def repair(
 
 
 def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) -> dict[str, Any]:
-    """What a conversation begins again with. Its log says where it ends; its token is one that
-    nobody ever had; it counts as read by several people."""
+    """Default values for a conversation. Its log shows where it ends, its token is one that was
+    never used, and it counts as read by several people.
+    """
     now, key = writer.clock.now(), row["key"].data.decode()
     last = sa.select(_e.c.seq, _e.c.hash).where(_e.c.session_key == key)
     end = connection.execute(last.order_by(_e.c.seq.desc()).limit(1)).first()
@@ -84,8 +86,9 @@ def _of_entry() -> dict[str, Any]:
 
 
 def _say_erased(connection: sa.Connection, writer: StoreContext, row: RawRow) -> None:
-    """The log says itself that the entry is empty, as it does of one that a person erased. What it
-    held may have come from outside, so it taints."""
+    """The log records that the entry is empty, like one that a person erased. The lost content may
+    have come from an untrusted source, so the entry taints.
+    """
     key, seq = row["session_key"].data.decode(), int(row["seq"].data)
     if log.exists(connection, key):
         lane = log.lane_of(connection, key)

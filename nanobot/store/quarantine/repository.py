@@ -1,4 +1,4 @@
-"""Rows that could not be read, in the store of a running gateway."""
+"""Unreadable rows in the store of a running gateway."""
 
 from __future__ import annotations
 

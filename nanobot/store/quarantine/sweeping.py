@@ -1,4 +1,4 @@
-"""Reading rows as the product does, to find those that cannot be read."""
+"""Reads rows as the product does, to find unreadable ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
 from nanobot.store.unit import StoreContext
 
 LARGEST = 2**53
-"""Numbers of rows beyond it are of no program."""
+"""Row ids beyond this limit were not written by any program."""
 _PAGE = 200
-"""Rows that are read in one transaction: others take turns with it."""
+"""Rows read in one transaction, so that other units get a turn."""
 
 _NOW: Mapping[str, sa.TextClause] = {
     "runs": schema.RUN_LIVE,
@@ -30,7 +30,7 @@ _NOW: Mapping[str, sa.TextClause] = {
     "model_call_costs": schema.CALL_OPEN,
     "outbound": schema.OUTBOUND_OPEN,
 }
-"""The part of a table that is worked with, where that is the smaller part."""
+"""The part of a table that is in use, if that is the smaller part."""
 _LARGE = frozenset(
     {
         *("entries", "log_words", "memory_vectors", "memories", "usage_changes", "prompts"),
@@ -38,7 +38,7 @@ _LARGE = frozenset(
         *("indexed_logs", "session_marks", "archived_logs", "outbound_parts"),
     }
 )
-"""Tables that are not looked through for what is worked with now."""
+"""Tables that are skipped by a search of the rows in use."""
 _PARTS_OWED = sa.text(
     "outbound_parts.outbound_id IN (SELECT id FROM outbound WHERE outbound.state IN "
     "('pending', 'sending'))"
@@ -46,7 +46,7 @@ _PARTS_OWED = sa.text(
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that cannot be read, where it is: its first bad column, and why."""
+    """The location of an unreadable row: its first bad column, and why."""
 
     table: str
     key: str
@@ -57,7 +57,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 def pages(
     connection: sa.Connection, table: sa.Table, *where: sa.TextClause
 ) -> Iterator[list[RawRow]]:
-    """A table in the order of its key."""
+    """Iterate over a table in the order of its key."""
     after: Mapping[str, Raw] | None = None
     while found := raw.read(connection, table, *where, after=after, limit=_PAGE):
         yield found
@@ -65,7 +65,7 @@ def pages(
 
 
 def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
-    """All of a store that cannot be read; nothing is changed."""
+    """Every unreadable row of a store; changes nothing."""
     for table in schema.metadata.sorted_tables:
         for page in pages(connection, table):
             for row in page:
@@ -77,7 +77,7 @@ def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
 
 
 class Sweeper:
-    """Puts rows into quarantine that cannot be read, a page of a table in each transaction."""
+    """Moves unreadable rows into quarantine, one page of a table per transaction."""
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
@@ -85,11 +85,11 @@ class Sweeper:
         self._checks: dict[str, PlainCheck] = {}
 
     async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
-        """The row that a reader could not read."""
+        """The row that a reader failed on."""
         return await self._database.transact(lambda c: self._named(c, table, key, reason))
 
     async def working(self) -> int:
-        """What is worked with: what is under way or waits, and the small tables."""
+        """The rows in use: active and pending ones, and the small tables."""
         count = 0
         for table in schema.metadata.sorted_tables:
             if table.name not in _LARGE:
@@ -98,7 +98,7 @@ class Sweeper:
         for table in schema.metadata.sorted_tables:
             keys = list(table.primary_key)
             if len(keys) == 1 and keys[0].type.python_type is int:
-                # A row behind which no database has a number left for the next one.
+                # A row with an id so large that no database has a next one.
                 count += await self._swept(table, sa.text(f"{keys[0]} > {LARGEST}"))
         return count + await self._swept(schema.outbound_parts, _PARTS_OWED)
 
@@ -139,7 +139,7 @@ class Sweeper:
         where: tuple[sa.TextClause, ...],
         after: Mapping[str, Raw] | None,
     ) -> Sequence[Sequence[Any]] | None:
-        """A page of a table, if all of it can be read; None: it is to be looked at closely."""
+        """A page of a table if all its rows are readable; None: read it row by row."""
         check = self._checks.setdefault(table.name, PlainCheck(table))
         now = self._writer.clock.now()
         try:
@@ -168,6 +168,6 @@ class Sweeper:
 
 
 def _content(table: sa.Table) -> str:
-    """The column that holds what a row is about."""
+    """The column that holds a row's subject."""
     names: list[Any] = [name for name in ("payload", "body") if name in table.c]
     return str(names[0]) if names else table.columns.keys()[-1]

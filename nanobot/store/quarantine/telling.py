@@ -1,4 +1,4 @@
-"""Who is told of rows that cannot be read: the chat whose message or answer it was, and owners."""
+"""Decides who is told of unreadable rows: the chat of the message or answer, and the owners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nanobot.store.unit import StoreContext
 
 _q = schema.quarantine
 QUARANTINE = Keys("quarantine")
-"""One for each row and chat: the notice."""
+"""The key of the notice: one for each row and chat."""
 _NAMED = 5
 _TEXTS = {
     "runs": "My records of this conversation are damaged, so I stopped working on your last "
@@ -30,13 +30,13 @@ _SETTLED = frozenset(
     {*(b"completed", b"failed", b"aborted"), b"settled"}
     | {b"sent", b"dead", b"held", b"preview", b"direct", b"digested", b"dropped"}
 )
-"""States in which nobody waits for a run or a message."""
+"""States in which no sender or recipient waits for a run or a message."""
 
 
 def tell_chat(
     connection: sa.Connection, writer: StoreContext, identity: int, gone: Sequence[KeptRow]
 ) -> None:
-    """Tell the chat that waits for what these rows were, in one message."""
+    """Tell the chat that waits for these rows, in one message."""
     for table, text in _TEXTS.items():
         for kept in gone:
             address = chat_of(kept.columns) if kept.table == table else None
@@ -54,8 +54,9 @@ def tell_chat(
 
 
 def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address]:
-    """Tell owners, once, of what came into quarantine; returns the chats of these and of all other
-    notices that are owed."""
+    """Tell owners once what was quarantined. Returns the chats of these and of all other unsent
+    notices.
+    """
     query = sa.select(_q.c.id, _q.c.of_table, _q.c.row_key, _q.c.of_column, _q.c.reason)
     rows = connection.execute(query.where(~_q.c.told).order_by(_q.c.id)).all()
     chats = chats_of_approvers(connection) if rows else []
@@ -82,7 +83,7 @@ def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address
 
 
 def owed_in(connection: sa.Connection) -> list[Address]:
-    """The chats that notices of this kind are owed to."""
+    """The chats with unsent notices of this kind."""
     _o = schema.outbound
     query = sa.select(_o.c.channel, _o.c.chat_id).where(
         schema.OUTBOUND_OPEN, _o.c.key.startswith(f"{QUARANTINE.word}:")
@@ -91,7 +92,7 @@ def owed_in(connection: sa.Connection) -> list[Address]:
 
 
 def chat_of(row: RawRow) -> Address | None:
-    """The chat that a message is for, as far as one can tell."""
+    """The recipient of a message, if it can still be determined."""
     channel, chat = _text(row["channel"]), _text(row["chat_id"])
     return Address(channel, chat, _text(row.get("thread_id"))) if channel and chat else None
 

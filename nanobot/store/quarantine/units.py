@@ -1,4 +1,6 @@
-"""What goes into quarantine with a row: half of a message or of a run would be used wrongly."""
+"""What is moved to quarantine together with a row: half of a message or of a run would be
+misused.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _APPROVAL_CLOSED = frozenset({b"approved", b"denied", b"answered", b"expired", b
 
 
 def together(connection: sa.Connection, table: sa.Table, row: RawRow) -> list[KeptRow]:
-    """The row, first, and those that cannot be used without it."""
+    """The row first, then those that cannot be used without it."""
     unit = [KeptRow(str(table.name), dict(row))]
     if table is schema.outbound:
         unit += _of(connection, schema.outbound_parts, {"outbound_id": row["id"]})
@@ -29,14 +31,14 @@ def together(connection: sa.Connection, table: sa.Table, row: RawRow) -> list[Ke
 
 
 def live_run(connection: sa.Connection, values: RawRow) -> list[KeptRow]:
-    """The live run that has these values, with what it waits for and answers."""
+    """The live run with these values, with its pending approvals and the messages it answers."""
     runs = [run for run in _of(connection, schema.runs, values) if is_live(run.columns)]
     below = [more for run in runs for more in _below(connection, run.columns["id"])]
     return [*runs, *below]
 
 
 def session_of(unit: list[KeptRow]) -> str:
-    """The conversation that some rows are of; "": none, as far as one can tell."""
+    """The conversation that rows belong to; "": none, if it cannot be determined."""
     for kept in unit:
         row = kept.columns
         if kept.table == "sessions":
@@ -50,7 +52,7 @@ def session_of(unit: list[KeptRow]) -> str:
 
 
 def is_live(run: RawRow) -> bool:
-    """Whether a run goes on, as far as one can tell."""
+    """Whether a run is unfinished, if that can be determined."""
     return run["state"].data not in _ENDED
 
 
@@ -72,7 +74,7 @@ def _of(connection: sa.Connection, table: sa.Table, values: RawRow) -> list[Kept
 
 
 def _once(unit: list[KeptRow]) -> list[KeptRow]:
-    """Each row once, in the same order."""
+    """Each row once, in order."""
     seen: dict[object, KeptRow] = {}
     for kept in unit:
         key = raw.key_of(schema.metadata.tables[kept.table], kept.columns)

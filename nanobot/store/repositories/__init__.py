@@ -1,2 +1,3 @@
-"""Table families beside the journal: what people and features read and keep, each with its own SQL
-over the same store. Nothing a run's correctness hangs on is in here."""
+"""Table families other than the journal: data for people and features, each with its own SQL over
+the same store. The correctness of a run does not depend on anything here.
+"""

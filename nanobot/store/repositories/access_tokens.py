@@ -1,4 +1,4 @@
-"""Who may ask over HTTP, over SQL. The tokens themselves are nowhere: only what they hash to."""
+"""HTTP access tokens over SQL. The tokens themselves are not stored, only their hashes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nanobot.store.database.sqlite import Database
 from nanobot.store.verbs import transaction
 
 BROWSER_OF = " (browser"
-"""What stands behind a token's name in that of a browser that was logged in with it."""
+"""The suffix of a token's name in the name of a browser that logged in with it."""
 
 _AT_ONCE = 200
 _a = schema.access_tokens
@@ -26,8 +26,9 @@ _MOST = 1_000
 
 
 class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A token by its digest. `kind`: who shows it, a program or a browser. `expires_at` None:
-    never; `used_at`: about when it was shown last."""
+    """A token, identified by its digest. `kind`: used by a program or a browser. `expires_at` None:
+    never; `used_at`: roughly when it was last used.
+    """
 
     digest: str
     kind: Literal["token", "browser"]
@@ -46,8 +47,9 @@ class SqlAccessTokens:
 
     @transaction("add_access_token")
     def add(self, connection: sa.Connection, token: AccessToken) -> AccessToken:
-        """Keep it; those that have expired go. A browser is given a number where its name is
-        taken. Raises UsageError for a name that another has."""
+        """Store it, and remove expired tokens. If a browser's name is in use, append a number.
+        Raises UsageError if the name of a token is in use.
+        """
         alone(connection, "access_tokens")
         expired = sa.select(_a.c.digest).where(_a.c.expires_at <= token.made_at)
         _remove(connection, list(connection.scalars(expired)))
@@ -66,7 +68,7 @@ class SqlAccessTokens:
 
     @transaction()
     def of(self, connection: sa.Connection, digest: str) -> AccessToken | None:
-        """The token with that digest, whether it has expired or not."""
+        """The token with that digest, expired or not."""
         row = connection.execute(sa.select(_a).where(_a.c.digest == digest)).first()
         return None if row is None else as_struct(row, AccessToken)
 
@@ -75,7 +77,7 @@ class SqlAccessTokens:
         connection.execute(sa.update(_a).where(_a.c.digest == digest).values(used_at=at))
 
     async def listed(self) -> list[AccessToken]:
-        """All of them, the newest first."""
+        """All tokens, the newest first."""
         tokens = await self._some(None)
         some = tokens[:]
         while some:
@@ -92,8 +94,9 @@ class SqlAccessTokens:
 
     @transaction("remove_access_token")
     def remove(self, connection: sa.Connection, name: str) -> list[AccessToken]:
-        """From now on it opens nothing, nor do the browsers that were logged in with it, which
-        follow it. Raises UnknownId."""
+        """Revoke it, together with the browsers that logged in with it; these follow it in the
+        result. Raises UnknownId.
+        """
         row = connection.execute(sa.select(_a).where(_a.c.name == name)).first()
         if row is None:
             raise UnknownId(
@@ -102,7 +105,7 @@ class SqlAccessTokens:
         rows = [row]
         if row.kind == "token":
             browsers = connection.execute(sa.select(_a).where(_a.c.kind == "browser")).all()
-            # LIKE takes "Anna" for "anna" in SQLite.
+            # SQLite's LIKE matches "Anna" for "anna".
             rows += [each for each in browsers if each.name.startswith(f"{name}{BROWSER_OF}")]
         removed = [as_struct(each, AccessToken) for each in rows]
         _remove(connection, [token.digest for token in removed])
@@ -110,7 +113,7 @@ class SqlAccessTokens:
 
 
 def _remove(connection: sa.Connection, digests: Sequence[str]) -> None:
-    """Remove these, and the subscriptions to notifications of browsers among them."""
+    """Remove these, and the push subscriptions of the browsers among them."""
     if digests:
         connection.execute(sa.delete(_s).where(_s.c.login.in_(digests)))
         connection.execute(sa.delete(_a).where(_a.c.digest.in_(digests)))

@@ -1,4 +1,4 @@
-"""Auxiliary calls that follow a run, on that run's account."""
+"""Auxiliary calls after a run, charged to that run's account."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _r = schema.runs
 
 
 class SqlAfterRuns(SqlStore):
-    """Reserved, repeated and settled as if the run made them. A run that was deleted meanwhile has
-    no account."""
+    """Reserved, retried and settled like calls of the run. A run that was deleted in the meantime
+    has no account.
+    """
 
     @transaction("remembering")
     def reserve(

@@ -1,4 +1,4 @@
-"""What people were asked, and what was allowed for good."""
+"""Approval requests, and what was approved permanently."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 def listing(
     connection: sa.Connection, session: str, state: str, limit: int, before: int | None
 ) -> tuple[list[Approval], int | None]:
-    """Some approvals, the newest first, of those before one (None: of all); the last of them, None
-    at the end."""
+    """A page of approvals, the newest first, before the given one (None: from the newest), and the
+    last of them, None at the end.
+    """
     most = min(limit, _AT_ONCE)
     query = _ROW.order_by(_a.c.id.desc()).limit(most)
     if before is not None:
@@ -45,7 +46,7 @@ def one(connection: sa.Connection, number: int) -> Approval | None:
 
 
 def seen(connection: sa.Connection, number: int, person: str) -> None:
-    """Somebody had all of an open call shown to them."""
+    """The whole of a pending call was displayed to a person."""
     approval = one(connection, number)
     if approval is None or approval.state not in OPEN or person in approval.seen:
         return
@@ -57,8 +58,9 @@ def seen(connection: sa.Connection, number: int, person: str) -> None:
 def asked_by(
     connection: sa.Connection, chat: Address, message_id: str, before: int | None
 ) -> tuple[Approval | None, int | None]:
-    """The open approval, among some of those before one (None: the newest), that a message asks
-    for; the last of these, None at the end."""
+    """The open approval that a message refers to, on a page before the given one (None: from the
+    newest), and the last approval of that page, None at the end.
+    """
     opened, following = listing(connection, "", "open", _AT_ONCE, before)
     asking = {
         APPROVALS.of(approval.id, to): approval
@@ -72,8 +74,9 @@ def asked_by(
 
 
 def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView], int | None]:
-    """Some rules, the newest first, of those before one (None: of all); the last of them, None at
-    the end."""
+    """A page of rules, the newest first, before the given one (None: from the newest), and the last
+    of them, None at the end.
+    """
     query = sa.select(_u).order_by(_u.c.id.desc()).limit(_RULES)
     if before is not None:
         query = query.where(_u.c.id < before)

@@ -1,4 +1,4 @@
-"""The files that old entries of logs go into: one of lines for each session."""
+"""The files that old log entries are archived to: one file of lines per session."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _LONGEST_NAME = 200
 
 
 class ArchivedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of an archive: a row of the log as the chain was made over it, its bytes in base64.
-    Erased, it has neither salt nor payload; the chain holds without them."""
+    """A line of an archive: a row of the log as the chain was computed over it, its bytes in
+    base64. An erased line has neither salt nor payload; the chain holds without them.
+    """
 
     session_key: str
     seq: int
@@ -34,31 +35,32 @@ class ArchivedEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Archives:
-    """What is in `folder`, mode 0600. What a method returned from is on the disk. Its methods raise
-    StoreUnwritable."""
+    """The archive files in `folder`, mode 0600. When a method returns, its changes are on the disk.
+    Methods raise StoreUnwritable.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._writing = asyncio.Lock()
 
     async def append(self, key: str, entries: tuple[ArchivedEntry, ...]) -> None:
-        """Add what a session's file has not got."""
+        """Append the entries that the session's file lacks."""
         async with self._writing:
             await asyncio.to_thread(_append, self.folder / file_name(key), entries)
 
     async def erase(self, key: str, numbers: Collection[int]) -> None:
-        """These entries of a session lose what they said."""
+        """Erase the contents of these entries of a session."""
         async with self._writing:
             await asyncio.to_thread(_erase, self.folder / file_name(key), frozenset(numbers))
 
     async def remove(self, key: str) -> None:
-        """The file of a session goes."""
+        """Delete the file of a session."""
         async with self._writing:
             await asyncio.to_thread(_remove, self.folder / file_name(key))
 
 
 def file_name(key: str) -> str:
-    """A name for the file of a session, from which its key can be read unless it is very long."""
+    """A file name for a session. The key can be read from it unless it is very long."""
     name = quote(key, safe="")
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}.{payload_digest(b'', key.encode()).hex()[:16]}"
@@ -71,7 +73,7 @@ def _append(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
             last = _last(file)
-            # A log that began anew after it was deleted has the numbers of the one before.
+            # A log that was deleted and started again reuses the numbers of the previous one.
             archived = [at for at, entry in enumerate(entries, 1) if entry.hash == last]
             for entry in entries[max(archived, default=0) :]:
                 file.write(msgspec.json.encode(entry) + b"\n")
@@ -83,8 +85,9 @@ def _append(path: Path, entries: tuple[ArchivedEntry, ...]) -> None:
 
 
 def _last(file: BinaryIO) -> str:
-    """The hash of the last entry of an archive that can be read. The file is cut behind its last
-    whole line: a crash left what follows it."""
+    """The hash of the last readable entry of an archive. The file is truncated after its last
+    complete line: the rest was left by a crash.
+    """
     last, end = "", 0
     for line in file:
         if not line.endswith(b"\n"):
@@ -121,7 +124,7 @@ def _erase(path: Path, numbers: frozenset[int]) -> None:
 
 
 def _read(line: bytes) -> ArchivedEntry | None:
-    """The entry on a line; None if the line was cut by a crash, or its bytes are damaged."""
+    """The entry on a line; None if a crash cut the line off, or its bytes are damaged."""
     try:
         return msgspec.json.decode(line, type=ArchivedEntry)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -129,8 +132,9 @@ def _read(line: bytes) -> ArchivedEntry | None:
 
 
 def _without(line: bytes, numbers: frozenset[int], *, drop_unreadable: bool) -> bytes:
-    """The line without what these entries said. `drop_unreadable`: some of them are on no line that
-    can be read, so a damaged line may hold one."""
+    """The line without the contents of these entries. `drop_unreadable`: some of the entries are on
+    no readable line, so a damaged line may contain one.
+    """
     entry = _read(line)
     if entry is None:
         return b"" if drop_unreadable and line.endswith(b"\n") else line

@@ -1,4 +1,4 @@
-"""Background commands over SQL: which were running, so that a crash does not hide it."""
+"""Background commands over SQL: which were running, so that a crash does not hide them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SqlBackgroundCommands(SqlStore):
 
     @transaction("background_started")
     def started(self, connection: sa.Connection, command: StartedCommand) -> int:
-        """Keep it; returns its id."""
+        """Store it; returns its id."""
         values = {
             "session_key": command.session_key,
             "channel": command.address.channel,
@@ -46,7 +46,9 @@ class SqlBackgroundCommands(SqlStore):
 
     @transaction()
     def lost(self, connection: sa.Connection, silent_for: float) -> list[StartedCommand]:
-        """Commands whose process is gone. With SQLite the home's lock says that no other lives."""
+        """Commands whose process has ended. With SQLite the home's lock proves that no other
+        process is alive.
+        """
         others = sa.select(_b).where(_b.c.owner != self.writer.owner, _RUNNING)
         query = others.order_by(_b.c.id)
         if self.writer.lease is not None:

@@ -1,5 +1,6 @@
-"""The beat of a process over a shared store: one transaction renews its leases, and tells it who
-else lives."""
+"""The heartbeat of a process over a shared store: one transaction renews its leases and reports
+which other processes are alive.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ _l = schema.channel_leases
 _NOW = SERVER_CLOCK.element
 _UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
 _KEPT_SECONDS = 60.0
-"""So long leases of chats and processes are kept that have run out: their owners are dead."""
+"""How long expired leases of chats and processes are kept: their owners are dead."""
 
 _IS_CHAT = sa.func.starts_with(_l.c.channel, chat_leases.PREFIX)
-# A lease that says who shares its chats lasts as long as that of its channel: it has no time.
+# A lease that records who shares its chats lasts as long as the lease of its channel: it has no
+# expiry.
 _RENEW = Prepared(
     sa.update(_l)
     .where(_l.c.owner == sa.bindparam("o"), _l.c.until > 0, ~_IS_CHAT)
@@ -52,13 +54,15 @@ _i, _o = schema.inbound, schema.outbound
 _NEWEST_IN = Prepared(sa.select(sa.func.max(_i.c.id)).where(schema.INBOUND_OPEN))
 _NEWEST_OUT = Prepared(sa.select(sa.func.max(_o.c.id)).where(schema.OUTBOUND_OPEN))
 _ECHO = Prepared(sa.text("SELECT pg_notify(:c, :t)"))
-# Nobody can take this lock while its process is connected.
+# This lock cannot be acquired while its process is connected.
 _IS_GONE = Prepared(sa.text("SELECT pg_try_advisory_xact_lock(:k)"))
 
 
 def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Beat:
-    """`line`: the channel of notices that this process hears, and hears this beat on; "" while it
-    hears none: then the others cannot see whether it lives, and are not told."""
+    """`line`: the channel of notices that this process listens on, and on which this beat arrives;
+    "" while it listens on none. Then other processes cannot see whether it is alive, and are not
+    told.
+    """
     if writer.lease is None:
         return Beat(alone=True)
     own = process_name(name_of(writer.owner))
@@ -85,7 +89,7 @@ def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Bea
 
 
 def free_dead(connection: sa.Connection, owner: str) -> bool:
-    """Free what a process held that is no longer connected. False: it is, again."""
+    """Release the leases of a disconnected process. Returns False if it has connected again."""
     if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
         return False
     lanes.free_all(connection, owner)

@@ -1,4 +1,4 @@
-"""Which files rows name, and which of them no row does."""
+"""Which files are named by rows, and which are named by none."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ROWS = 1_000
 
 
 class Place(NamedTuple):
-    """How far a search is: the column, and the key of its last row."""
+    """The position of a search: the column, and the key of its last row."""
 
     holder: int = 0
     after: tuple[Any, ...] | None = None
 
 
 def named(payloads: Iterable[bytes | None]) -> set[str]:
-    """The digests that some of these name."""
+    """The digests that some of these rows name."""
     return {digest.decode() for data in payloads if data for digest in _NAMED.findall(data)}
 
 
 def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | None]:
-    """The digests that the next rows name, and where to go on; None at the end."""
+    """The digests that the next rows name, and where to continue; None at the end."""
     column = _HOLDERS[place.holder]
     key = list(column.table.primary_key)
     query = sa.select(*key, _with_a_blob(connection, column)).order_by(*key).limit(_ROWS)
@@ -51,8 +51,9 @@ def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | N
 def is_named(
     connection: sa.Connection, key: str, chat: str, digest: str, place: Place
 ) -> tuple[bool, Place | None]:
-    """Whether the next entries of a session's log, or the next messages of its chat of the page,
-    name a file; where to continue, None at the end. See Conversations.names_file."""
+    """Whether the next entries of a session's log, or the next messages of its page chat, name a
+    file, and where to continue; None at the end. See Conversations.names_file.
+    """
     _e, _o = schema.entries, schema.outbound
     name = f'"blob":"{digest}"'.encode()
     if place.holder == 0:
@@ -83,5 +84,5 @@ def _contains(
 def _with_a_blob(
     connection: sa.Connection, column: sa.Column[Any]
 ) -> sa.ColumnElement[bytes | None]:
-    """The column where it names a file, else nothing."""
+    """The column if it names a file, otherwise empty."""
     return sa.case((_contains(connection, column, b'"blob":"'), column), else_=None)

@@ -1,10 +1,10 @@
-"""Who checks a budget when, where several processes do: side by side far from its limits, one after
+"""Decides how several processes check a budget at once: concurrently far from its limits, one after
 the other near them.
 
-Far means: at most half of each limit is used, and the call wants at most the share of the other
-half that each connection of the server may have. Whoever is far sees all but what is not committed
-yet, which is at most one call for each connection: together these stay within the other half.
-Whoever is near waits for all of those, and sees everything.
+Far means: at most half of each limit is used, and the call wants at most its share of the other
+half, which is divided by the server's connections. A caller that is far sees everything but
+uncommitted calls, at most one per connection: together these stay within the other half. A caller
+that is near waits for all of those, and then sees everything.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _NOTHING = UsageSum()
 
 
 class BudgetTurns:
-    """Of one process. It remembers for a minute which limits are near, so that it need not find
-    that out while it holds others up."""
+    """One per process. It remembers for a minute which limits are near, so that it need not block
+    others to find out.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -40,8 +41,9 @@ class BudgetTurns:
         more: UsageSum,
         read: Callable[[], dict[Level, UsageSum]],
     ) -> dict[Level, UsageSum]:
-        """What is used, as `read` finds it, such that no limit is passed if what is added in this
-        transaction fits, and is at most `more`."""
+        """The usage, as found by `read`. No limit is exceeded if the amount that this transaction
+        adds fits and is at most `more`.
+        """
         if connection.dialect.name != "postgresql":
             return read()
         key, now = tuple(limit.key for limit in limits), self._clock.monotonic()

@@ -1,4 +1,4 @@
-"""Which limits hold for a call."""
+"""Which limits apply to a call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from nanobot.agent.budgets import Account, BudgetLimit, Budgets
 
 
 def limits_of(budgets: Budgets, who: Account, *, priced: bool) -> tuple[BudgetLimit, ...]:
-    """The limits of a call. Where a name has a limit of cost too, its tokens count only for calls
-    whose price is unknown: what is free, or cheap, ends no day."""
+    """The limits of a call. If a name also has a cost limit, its tokens count only for calls
+    without a known price: calls that are free or cheap should not use up the day.
+    """
     limits = budgets.limits(who)
     if not priced:
         return limits

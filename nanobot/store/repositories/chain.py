@@ -1,4 +1,4 @@
-"""Proving that the log of a session is what was written, and all of it."""
+"""Proves that the log of a session is complete and unmodified."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _SOME = (
     .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq > sa.bindparam("after"))
     .order_by(_e.c.seq)
     .limit(sa.bindparam("n"))
-    .execution_options(yield_per=500)  # a log may be longer than memory
+    .execution_options(yield_per=500)  # a log may be larger than memory
 )
 
 
 class ChainState(msgspec.Struct, frozen=True):
-    """How far a chain was walked. With `head`, a hash noted earlier, the walk also proves that the
-    log still contains that moment. `missing` are emptied entries that no other entry tells of yet.
+    """How far a chain was verified. With `head`, a hash noted earlier, the check also proves that
+    the log still contains the entry with that hash. `missing` are emptied entries that no `erased`
+    entry mentions yet.
     """
 
     key: str
@@ -43,16 +44,17 @@ class ChainState(msgspec.Struct, frozen=True):
 
 
 def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
-    """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
+    """Verify the chain and return its length; raises StoreCorrupt, which names the first bad entry.
 
-    With `head`, a hash noted earlier, it also proves that the log still contains that moment.
+    With `head`, a hash noted earlier, it also proves that the log still contains the entry with
+    that hash.
     """
     one_snapshot(connection)
     return verify_within(connection, key, head)
 
 
 def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
-    """As `verify`, in a transaction that sees one state."""
+    """Like `verify`, in a transaction with one snapshot."""
     state = ChainState(key, head)
     while not state.ended:
         state = continued(connection, state, _ROWS)
@@ -62,8 +64,9 @@ def verify_within(connection: sa.Connection, key: str, head: bytes | None = None
 
 
 def continued(connection: sa.Connection, state: ChainState, rows: int) -> ChainState:
-    """The walk, at most so many entries further. At the end the chain holds, and is whole. Raises
-    StoreCorrupt naming the first bad entry."""
+    """Verify up to this many further entries. At the end the chain is proven valid and complete.
+    Raises StoreCorrupt, which names the first bad entry.
+    """
     key, chain, count = state.key, state.link, state.count
     seen, missing = state.contains_head or state.head == chain, set(state.missing)
     read = 0
@@ -89,7 +92,7 @@ def continued(connection: sa.Connection, state: ChainState, rows: int) -> ChainS
 
 
 def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
-    """The chain with one more row, whose payload must be what it was."""
+    """The chain extended by one row; its payload must be unmodified."""
     if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
         raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
     link = log.ChainLink(
@@ -104,7 +107,7 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
 
 
 def _untold(missing: set[int], payload: bytes) -> set[int]:
-    """Those that an `erased` entry does not tell of, however many it tells of."""
+    """The emptied entries that an `erased` entry does not mention, however many it mentions."""
     body = log.decode(payload)
     if not isinstance(body, log.ErasedEntry):
         return missing

@@ -38,7 +38,7 @@ def _hold(
 
 
 def free_all(connection: sa.Connection, identity: str) -> None:
-    """Whoever held them under that identity holds nothing any more."""
+    """Release everything held under that identity by an earlier process."""
     connection.execute(sa.delete(_l).where(_l.c.owner.startswith(identity, autoescape=True)))
 
 

@@ -1,7 +1,8 @@
-"""Removing conversations, entries and files for good: noted first, then removed in slices.
+"""Removes conversations, entries and files permanently: each removal is noted first, then done in
+slices.
 
-SQLite overwrites what it removes (`secure_delete`), but not the bytes of rows that it moved from
-one page to another earlier. Those are gone after `nanobot db vacuum`.
+SQLite overwrites what it removes (`secure_delete`), but not the bytes of rows that it moved between
+pages earlier. `nanobot db vacuum` removes those.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ _SHOWN = 80
 
 
 class Eraser(SqlStore):
-    """One for a store. `blobs` are the files that its rows name; `archives` those that old entries
-    went into, where no other process has them.
+    """One per store. `blobs` are the files that its rows name; `archives` those that old entries
+    were moved to, if this process is the only one that has them.
 
-    What cannot be erased is named, stays noted and is tried again; the rest is erased."""
+    A failed removal is reported, stays noted and is retried; everything else is removed.
+    """
 
     _erase = verb(erasing.erase, "erase")
     _begin_removal = verb(session_removal.begin_session, "delete")
@@ -86,8 +88,9 @@ class Eraser(SqlStore):
         await self.finish()
 
     async def remove_rows(self) -> dict[str, Exception]:
-        """Remove the rows of what is noted, one session at a time, in slices; returns what could
-        not be removed."""
+        """Remove the noted rows, one session at a time, in slices. Returns what could not be
+        removed.
+        """
         now = Pass()
         async with self._removing:
             for key in await self._noted(erasures.SESSION):
@@ -108,8 +111,9 @@ class Eraser(SqlStore):
         await self._end_removal(key)
 
     async def finish(self) -> None:
-        """Remove all that is noted. Raises StoreError for what is noted for the first time and
-        cannot be removed; `run` tries it again."""
+        """Remove everything noted. Raises StoreError if a newly noted item cannot be removed; `run`
+        retries it.
+        """
         failed = await self._attempted()
         fresh = [what for what in failed if what not in self._stuck]
         self._stuck = frozenset(failed)
@@ -119,7 +123,7 @@ class Eraser(SqlStore):
             raise _not_yet(fresh[0], failed[fresh[0]])
 
     async def _attempted(self) -> dict[str, Exception]:
-        """Try to remove all that is noted; returns what could not be removed."""
+        """Try to remove everything noted; returns what could not be removed."""
         now = Pass()
         with now.each("erasing conversations"):
             now.failed |= await self.remove_rows()
@@ -147,8 +151,9 @@ class Eraser(SqlStore):
             await self._done(kind, words)
 
     async def erase_archived(self, archives: Archives) -> None:
-        """Take out of these what is noted. Raises StoreError for the first that failed; what is
-        left stays noted."""
+        """Remove the noted ones among these. Raises StoreError for the first that failed; the rest
+        stays noted.
+        """
         for what, error in (await self._erased_archived(archives)).items():
             raise _not_yet(what, error)
 
@@ -168,13 +173,13 @@ class Eraser(SqlStore):
         return now.failed
 
     def soon(self) -> None:
-        """Something was noted that `run` is to finish."""
+        """Wake `run`: an item was noted that it should finish."""
         self._due.set()
 
     async def run(self) -> None:
-        """For the life of a gateway: finish what an earlier process left and what is noted `soon`;
-        and forget, every day, what was said once from
-        the shell and is old."""
+        """Runs as long as the gateway: finish removals that an earlier process left and those noted
+        `soon`, and delete old single-message conversations from the shell every day.
+        """
         works: dict[str, Work] = {
             "erasing: what is noted": self._finishing,
             "erasing: one-shot conversations": self._forgetting,
@@ -190,12 +195,12 @@ class Eraser(SqlStore):
             await self.writer.clock.sleep(_DAY)
 
     async def forget(self) -> None:
-        """Remove what was said once from the shell and is old; see one_shots."""
+        """Delete old single-message conversations from the shell; see one_shots."""
         gone = -1
         while gone:
             gone = 0
             for key in await self._forgettable(self.writer.clock.now()):
-                with boundary(f"forgetting {key}"), suppress(UsageError):  # it runs by now
+                with boundary(f"forgetting {key}"), suppress(UsageError):  # a run has started in it
                     await self._remove(key)
                     gone += 1
             if gone:
@@ -236,7 +241,7 @@ def _conversation(key: str) -> str:
 
 
 def _not_yet(what: str, error: Exception) -> StoreError:
-    """The error that says so to the person who asked for it."""
+    """The error for the person who requested the removal."""
     if isinstance(error, StoreError):
         return error
     why = " ".join(str(error).split())[:200] or type(error).__name__

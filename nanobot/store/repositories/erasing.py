@@ -1,4 +1,4 @@
-"""Erasing an entry on request, with every copy of it and whatever quotes it."""
+"""Erases an entry on request, with every copy of it and every quote."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ _occurrences = schema.occurrences
 
 
 class Quoted(msgspec.Struct, frozen=True):
-    """An entry that was erased, whose quotes go too. `messages`: what it is called on its platform,
-    by which later messages quote it; `beginning`: how notes quote it; `after`: how far this is."""
+    """An erased entry whose quotes must be erased too. `messages`: its ids on its platform, by
+    which later messages quote it; `beginning`: the text by which notes quote it; `after`: the
+    progress so far.
+    """
 
     session_key: str
     by: str
@@ -59,10 +61,10 @@ class Quoted(msgspec.Struct, frozen=True):
 
 
 def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
-    """Remove one payload and say so in the log; the chain still holds. Erasing it again does
-    nothing. A message that was still to be sent is dropped with it.
+    """Remove one payload and record that in the log; the chain still holds. Repeating it has no
+    effect. An unsent message with that content is dropped too.
 
-    Raises UsageError when there is no such entry, or when it tells of an erasure itself.
+    Raises UsageError if there is no such entry, or if the entry itself records an erasure.
     """
     where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
     row = connection.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
@@ -86,7 +88,7 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
 def empty_copies(
     connection: sa.Connection, writer: StoreContext, key: str, run_id: str, body: log_entries.Body
 ) -> set[str]:
-    """What other tables hold of an entry goes; what it is called on its platform."""
+    """Remove an entry's copies from other tables; returns its ids on its platform."""
     if isinstance(body, UserEntry):
         _empty_copies(connection, body, run_id)
         return {body.message_id}
@@ -102,8 +104,9 @@ def empty_copies(
 
 
 def _forget_unreadable(connection: sa.Connection, key: str) -> None:
-    """Rows in quarantine may hold copies that nobody can tell from others: those of the
-    conversation go, too."""
+    """Rows in quarantine may contain copies that cannot be identified: those of the conversation
+    are removed too.
+    """
     connection.execute(sa.delete(_q).where(_q.c.session_key == key))
 
 
@@ -116,7 +119,7 @@ def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int,
 
 
 def erase_quotes(connection: sa.Connection, writer: StoreContext, names: Sequence[str]) -> None:
-    """Remove some of the later entries that quote what was erased; what is left is noted."""
+    """Erase some of the later entries that quote the erased one; the rest is noted."""
     done(connection, QUOTES, names)
     for name in names:
         further = _erase_quotes(connection, writer, msgspec.json.decode(name.encode(), type=Quoted))
@@ -146,26 +149,26 @@ def _erase_quotes(connection: sa.Connection, writer: StoreContext, quoted: Quote
 
 
 def _quotes(note_text: str, beginning: str) -> bool:
-    """Whether a note of the gateway's own repeats how it began."""
+    """Whether a note from the gateway repeats the beginning of the entry."""
     return bool(beginning) and beginning in note_text
 
 
 _QUOTED = 200
-"""Characters of a message that a note repeats at most, see bury."""
+"""The most characters of a message that a note repeats, see bury."""
 
 
 def _of_run(run_id: str) -> sa.ColumnElement[bool]:
-    """Messages of a run by their keys, which begin with its id."""
+    """Messages of a run by their keys, which start with its id."""
     return _below(run_id)
 
 
 def _below(key: str) -> sa.ColumnElement[bool]:
-    """Messages whose keys go on from that one, by an index."""
+    """Messages whose keys start with this prefix, by an index."""
     return sa.and_(_o.c.key >= f"{key}:", _o.c.key < f"{key};")
 
 
 def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> None:
-    """What else holds a message: its row in the inbox, and what a job or a run was to do."""
+    """Other copies of a message: its row in the inbox, and the assignment of a job or a run."""
     row = sa.select(_i.c.body).where(_i.c.id == body.inbound_id)
     inbound = connection.scalar(row)
     if inbound is not None:
@@ -183,8 +186,9 @@ def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> No
 def _empty_outbound(
     connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], text: str
 ) -> set[str]:
-    """Messages among `which` that say it, or begin with what it quotes of them; what they are
-    called on their platform."""
+    """Messages among `which` that contain the text, or begin with what they quote of it; returns
+    their ids on their platform.
+    """
     messages: set[str] = set()
     rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
     for identity, body in rows:
@@ -215,7 +219,7 @@ def _empty_message(
 def _empty_approvals(
     connection: sa.Connection, writer: StoreContext, key: str, run_id: str, call: int
 ) -> None:
-    """What people were asked about the calls of a reply, and the questions as chats got them."""
+    """Approval requests for the calls of a reply, and the questions as they were sent to chats."""
     query = sa.select(_a.c.id, _a.c.body).where(_a.c.session_key == key, _a.c.run_id == run_id)
     for identity, body in connection.execute(query).all():
         approval = msgspec.json.decode(body, type=Approval)

@@ -1,4 +1,4 @@
-"""What is to be erased, as a fact of its own: a crash leaves none of it half done."""
+"""Pending erasures, recorded as facts: a crash leaves none of them half done."""
 
 from __future__ import annotations
 
@@ -17,53 +17,56 @@ _x = schema.erasures
 
 SESSION, QUOTES, BLOB = "session", "quotes", "blob"
 WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
-"""Kinds of `erasures`: a session, what quotes an entry, a file that may be nobody else's, the
-indexes of memories' words and of conversations' words, what SQLite's write-ahead log still holds,
-and what is in the archive of a session."""
+"""Kinds of `erasures`: a session; the quotes of an entry; a file that may have no other reference;
+the full-text indexes of memories and of conversations; old pages in SQLite's write-ahead log; and
+the archive of a session.
+"""
 ROWS = 100
-"""Rows that are changed at once, so that nobody waits long."""
+"""Rows changed in one transaction, so that others do not wait long."""
 
 _DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
 
 
 def note(connection: sa.Connection, kind: str, name: str) -> None:
-    """It is to be erased, whatever happens from now on."""
+    """Record that it must be erased, whatever happens from now on."""
     insert_ignore(connection, _x, {"kind": kind, "name": name})
 
 
 class InArchive(msgspec.Struct, frozen=True, array_like=True):
-    """The archive of a session (seq 0), or one entry there."""
+    """The archive of a session (seq 0), or one of its entries."""
 
     session_key: str
     seq: int = 0
 
 
 def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
-    """If the session has an archive with that entry, it is to be erased there; 0: all of it."""
+    """If the session has an archive with that entry, record that the entry must be erased there; 0:
+    all of it.
+    """
     query = sa.select(_a.c.last).where(_a.c.session_key == key)
     if (connection.scalar(query) or -1) >= seq:
         note(connection, ARCHIVED, msgspec.json.encode(InArchive(key, seq)).decode())
 
 
 def noted(connection: sa.Connection, kind: str) -> list[str]:
-    """What of that kind is to be erased yet."""
+    """Pending erasures of that kind."""
     return list(connection.scalars(sa.select(_x.c.name).where(_x.c.kind == kind)))
 
 
 def done(connection: sa.Connection, kind: str, names: Sequence[str]) -> int:
-    """These are erased; returns how many were to be."""
+    """Mark these as erased; returns how many were pending."""
     rows = [{"k": kind, "n": name} for name in names]
     return connection.execute(_DONE, rows).rowcount if rows else 0
 
 
 def note_blobs(connection: sa.Connection, payloads: list[bytes | None]) -> None:
-    """The files that these name may be nobody else's."""
+    """The files that these rows name may have no other reference."""
     for digest in named(payloads):
         note(connection, BLOB, digest)
 
 
 def bare_inbound(body: bytes) -> bytes:
-    """Who, where, which message and when; nothing of what it said."""
+    """The sender, the place, the message's id and the time; nothing of its content."""
     message = msgspec.json.decode(body, type=InboundMessage)
     return msgspec.json.encode(
         InboundMessage(

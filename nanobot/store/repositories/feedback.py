@@ -1,4 +1,4 @@
-"""What people thought of answers, as it stands in the logs."""
+"""Feedback on answers, as recorded in the logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nanobot.store.unit import StoreContext
 _e = schema.entries
 _r = schema.runs
 _MOST = 1_000
-"""Verdicts of one run that are looked at: more people than that read no chat."""
+"""The most verdicts read for one run: no chat has more readers than that."""
 
 
 def judge(
@@ -42,7 +42,7 @@ def listing(connection: sa.Connection, run_id: str, limit: int) -> list[Feedback
 
 
 def _of(connection: sa.Connection, runs: Sequence[str]) -> list[FeedbackView]:
-    """Of each of the runs, the last word of every person, the latest first."""
+    """The latest verdict of each person on each of the runs, the latest first."""
     query = (
         sa.select(_e.c.session_key, _e.c.run_id, _e.c.seq, _e.c.at, _e.c.payload)
         .where(schema.FEEDBACK, _e.c.run_id.in_(runs))

@@ -1,4 +1,4 @@
-"""What takes part in the transactions of a store, handed over where the store is opened."""
+"""Participants in the transactions of a store, passed in when the store is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def store_hooks(
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None,
     brought: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks(),
 ) -> HooksOf:
-    """Background runs, with what keeps to these limits, and what plugins have brought."""
+    """Background runs, with the participants that enforce these limits and those that plugins
+    provide.
+    """
 
     def hooks(context: StoreContext) -> StoreHooks:
         parts = brought(context)

@@ -1,4 +1,4 @@
-"""Looking at a store from outside, for doctor: nothing is locked, created or changed."""
+"""Inspects a store from outside, for doctor: it locks, creates and changes nothing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _OWNED = (
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """A store that can be used. `revision` None: it is yet to be made. `current`: it needs no
-    migration. `size` in bytes, 0 where it is not a file. `jobs`: how many are active, `owned`: the
-    channels on which an owner was paired, both where the tables are those of this program."""
+    """A usable store. `revision` None: it does not exist yet. `current`: it needs no migration.
+    `size` in bytes, 0 if it is not a file. `jobs`: the number of active jobs; `owned`: the channels
+    with a paired owner. Both are set only if the tables are those of this program.
+    """
 
     where: str
     revision: str | None
@@ -35,7 +36,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(url: str) -> Inspection:
-    """Check integrity and version. Raises StoreError saying what is wrong."""
+    """Check integrity and version. Raises StoreError, which describes the problem."""
     if not url.startswith("sqlite"):
         return _postgres(url)
     path = Path(sa.make_url(url).database or "")

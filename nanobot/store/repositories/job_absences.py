@@ -1,7 +1,8 @@
-"""Times of a job that passed and were not done: those that follow each other are one row.
+"""Skipped times of a job: consecutive ones share one row.
 
-A job of every 10 seconds is due 26,000 times while a machine sleeps for three days. Its history has
-one row then, of the first of them, that says how many there were and when the last one was.
+A job that runs every 10 seconds is due 26,000 times while a machine sleeps for three days. Its
+history then has one row, for the first of them, which records how many there were and when the last
+one was.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ _LONGER = Prepared(
 
 
 class _Counted(msgspec.Struct, tag="absence"):
-    """What the row of several times holds besides its sentence."""
+    """The details of a row for several times, in addition to its sentence."""
 
     count: int
     why: str
 
 
 class Absence:
-    """The times of one job that are passed over now, until `close`."""
+    """Collects the skipped times of one job until `close`."""
 
     def __init__(self, effects: Effects, job: Job) -> None:
         self._effects = effects
@@ -53,7 +54,7 @@ class Absence:
         self._count = 0
 
     def add(self, at: float, status: str, why: str) -> None:
-        """Count a time in; a row is written once another end comes."""
+        """Count a time; a row is written when a time with another outcome comes."""
         if self._count and (status, why) != (self._status, self._why):
             self.close()
         if not self._count:
@@ -62,8 +63,9 @@ class Absence:
         self._count += 1
 
     def close(self) -> None:
-        """Write the row, or make the one before longer that ended so too: a long absence is gone
-        through in several transactions."""
+        """Write the row, or extend the previous one with the same outcome: a long absence takes
+        several transactions.
+        """
         if not self._count:
             return
         effects, identity = self._effects, self._job.id
@@ -103,13 +105,15 @@ class Absence:
 
 
 def count_of(body: bytes) -> int:
-    """How many times a row is for, by what it holds."""
+    """The number of times that a row covers, from its details."""
     counted = _counted(body)
     return 1 if counted is None else max(counted.count, 1)
 
 
 def _counted(body: bytes) -> _Counted | None:
-    """What a row of such times holds; None for one of another kind, or of an earlier version."""
+    """The details of a row of skipped times; None for another kind of row, or one from an earlier
+    version.
+    """
     with suppress(msgspec.MsgspecError, UnicodeDecodeError, TypeError):
         return msgspec.json.decode(msgspec.json.decode(body, type=str), type=_Counted)
     return None

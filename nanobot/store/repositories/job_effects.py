@@ -1,5 +1,6 @@
-"""What a transaction over jobs does to the world: messages, posts, ended runs, and who hears of it
-after the commit; and the limits of one transaction."""
+"""The effects of a transaction over jobs (messages, posts, ended runs, and who is notified after
+the commit), and the limits of one transaction.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ _SLICE_STEPS = 200
 
 
 class Slice:
-    """How much one transaction does before others have their turn: some milliseconds, and so many
-    steps where a clock stands still."""
+    """The most work of one transaction before others get a turn: a few milliseconds, and this many
+    steps in case the clock does not advance.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -41,14 +43,14 @@ class Slice:
         self._left = _SLICE_STEPS
 
     def step(self) -> bool:
-        """Whether one more step may be done; the first always may."""
+        """Whether one more step is allowed; the first always is."""
         first = self._left == _SLICE_STEPS
         self._left -= 1
         return first or (self._left >= 0 and self._clock.monotonic() < self._until)
 
 
 class Effects:
-    """What was done so far, for one job or for all of a transaction."""
+    """The effects so far, for one job or for a whole transaction."""
 
     def __init__(self, connection: sa.Connection, writer: StoreContext) -> None:
         self.connection = connection
@@ -61,8 +63,9 @@ class Effects:
 
     @contextmanager
     def contained(self, what: str) -> Iterator[tuple[Effects, Caught]]:
-        """Around what is done for one job: if it fails, nothing of it is kept, and the others go
-        on. Raises StoreError and errors of the database."""
+        """Wraps the work for one job: if it fails, its changes are rolled back and the other jobs
+        continue. Raises StoreError and errors of the database.
+        """
         own = Effects(self.connection, self.writer)
         self.connection.exec_driver_sql("SAVEPOINT job")
         with boundary(what) as caught:
@@ -79,7 +82,7 @@ class Effects:
             self._watched |= own._watched
 
     def begin(self, job: Job, scheduled_at: float, text: str, attempt: int = 1) -> None:
-        """A message for the job's session, which a run will answer."""
+        """Queue a message in the job's session, which a run will answer."""
         plan, session = job.plan, session_of(job)
         message = InboundMessage(
             address=plan.address,
@@ -108,12 +111,12 @@ class Effects:
         self.wake(session)
 
     def wake(self, session_key: str) -> None:
-        """There is something to do in that session, and its end is waited for."""
+        """Notify the session of new work, and watch for its end."""
         self.wakes.append(session_key)
         self._watched.add(session_key)
 
     def watch(self, session_key: str) -> None:
-        """The end of what runs there is waited for."""
+        """Watch for the end of the session's run."""
         self._watched.add(session_key)
 
     def post(self, job: Job, scheduled_at: float, text: str, label: Label) -> None:
@@ -131,7 +134,7 @@ class Effects:
         self.owes.append(plan.address)
 
     def call_off(self, job: Job, occurrence: Occurrence, reason: str) -> None:
-        """End what was begun for a time, whatever it is doing."""
+        """End the run for an occurrence, whatever it is doing."""
         self._drop(occurrence)
         if occurrence.run_id is not None:
             ending = Ending(state=RunState.ABORTED, error=reason)
@@ -143,7 +146,9 @@ class Effects:
         self._cancelled(occurrence, reason)
 
     def drop_waiting(self, job: Job, reason: str) -> None:
-        """What waits of a job is not done any more; what runs is, but nothing comes of it."""
+        """Cancel the pending messages of a job. An active run finishes, but its result is
+        ignored.
+        """
         for occurrence in occurrences.open_of(self.connection, job.id):
             if occurrence.run_id is None or occurrence.status == "waiting":
                 self._drop(occurrence)
@@ -164,7 +169,7 @@ class Effects:
         )
 
     def fired(self, *, next_due: float | None = None, more: bool = False) -> Fired:
-        """All of it."""
+        """Add all these effects."""
         return Fired(
             wakes=tuple(dict.fromkeys(self.wakes)),
             owes=tuple(dict.fromkeys(self.owes)),

@@ -1,4 +1,6 @@
-"""Firing jobs: every due time gets its one row, in the transaction that makes what it is for."""
+"""Fires jobs: every due time gets exactly one row, in the transaction that creates its message or
+run.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
     times = (_NEXT_DUE.scalar(connection), occurrences.next_retry(connection))
     next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
-    # Owners are told of all that was paused together.
+    # Owners get one notice for all jobs that were paused together.
     return effects.fired(next_due=next_due, more=more or job_pausing.tell(effects))
 
 
@@ -96,7 +98,7 @@ def _retry(effects: Effects, occurrence: Occurrence) -> None:
 
 
 def _do_due(effects: Effects, row: Any, slice_: Slice) -> None:
-    """The times of a job that have come, each with its row, as far as the slice goes."""
+    """Handle the due times of a job, each with its row, within the limits of the transaction."""
     job = as_job(row)
     plan = job.plan
     at: float | None = skipped_to(plan, row.next_at, effects.now)
@@ -127,14 +129,15 @@ def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence
 
 
 def _waits_for_another(effects: Effects, job: Job) -> bool:
-    """Whether what runs of a job lets nothing more be done."""
+    """Whether a running occurrence of a job blocks further ones."""
     unended = 0 if job.plan.send else len(_unended(effects.connection, job))
     return admits(job.plan, unended) == "skip"
 
 
 def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal: str = "") -> bool:
-    """Do a job for a time, as far as what runs of it lets it, unless it is refused. False: that
-    time has a row."""
+    """Fire a job for a time, if its running occurrences allow it and it is not refused. Returns
+    False if that time already has a row.
+    """
     plan = job.plan
     unended = [] if plan.send else _unended(effects.connection, job)
     verdict = "skip" if refusal else "send" if plan.send else admits(plan, len(unended))
@@ -160,7 +163,9 @@ def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal
 
 
 def _unended(connection: sa.Connection, job: Job) -> list[Occurrence]:
-    """What of a job is being done, or will be tried again; what ended may not be settled yet."""
+    """The occurrences of a job that are active or will be retried. One that has ended may not be
+    settled yet.
+    """
     rows = occurrences.open_of(connection, job.id)
     return [row for row in rows if row.end is None or repeats(job, row.end, row.attempt)]
 
@@ -193,6 +198,7 @@ def trigger(
         return "full", effects.fired()
     at = round(effects.now, 3)
     while not _do(effects, job, at, text, key, refusal):
-        # Rounded each time: two times less than a millisecond apart would share a message's key.
+        # Rounded for every due time: otherwise two times less than a millisecond apart would share
+        # a message's key.
         at = round(at + 0.001, 3)
     return "taken", effects.fired()

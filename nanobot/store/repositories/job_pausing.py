@@ -1,4 +1,4 @@
-"""Pausing: a job that cannot be done is stopped with the reason, and its owner is told once."""
+"""Pausing: a job that cannot run is stopped with the reason, and its owner is told once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _j = schema.jobs
 _AT_ONCE = 100
 _LISTED = 10
 _LOOKED_AT = 5_000
-"""The latest messages among which a chat of somebody's own is looked for."""
+"""The latest messages that are searched for a private chat of a person."""
 _LOOKED_AT_OF_OWNERS = 200
 _REASON_CHARS = 300
 
@@ -68,7 +68,7 @@ _OF_OWNERS = (
 
 
 def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
-    """Stop an active job; the time that could not be done has a row with that status."""
+    """Pause an active job. The time that it could not run at gets a row with that status."""
     _pause(effects, row.id, reason)
     if row.next_at is not None:
         occurrence = NewOccurrence(
@@ -78,7 +78,7 @@ def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
 
 
 def give_up(effects: Effects, occurrence: Occurrence, error: Exception) -> None:
-    """End a time that cannot be settled, and pause its job."""
+    """End an occurrence that cannot be settled, and pause its job."""
     reason = reason_of(error)
     values = {"status": "failed", "ended_at": effects.now, "retry_at": None, "error": reason}
     occurrences.update(effects.connection, occurrence, **values)
@@ -99,14 +99,15 @@ def _pause(effects: Effects, job_id: int, reason: str) -> None:
 
 
 def reason_of(error: Exception) -> str:
-    """An error in words for a person."""
+    """An error, worded for people."""
     text = str(error) if isinstance(error, NanobotError) else f"{type(error).__name__}: {error}"
     return text[:_REASON_CHARS]
 
 
 def tell(effects: Effects) -> bool:
-    """Tell owners of jobs that were paused; one message for all of an owner's that have the same
-    chat and reason. True: there may be more of them."""
+    """Tell owners of paused jobs, with one message for all of an owner's jobs that have the same
+    chat and reason. Returns True if there may be more.
+    """
     rows = _NOTICES.execute(effects.connection).all()
 
     def same(row: Any) -> tuple[str, str, str, str]:
@@ -152,8 +153,9 @@ def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
 
 
 def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, Address] | None:
-    """The session and the chat in which somebody is told: that of their job, else one of their
-    own, else one of an owner's of the gateway; the first that messages reach."""
+    """The session and chat for a notice: that of the job, else a private one of its owner, else a
+    private one of an owner of the gateway; the first that messages can reach.
+    """
     channel, _, sender = owner.partition(":")
     candidates = [
         *_SPOKEN.execute(connection, c=chat.channel, chat=chat.chat_id).all(),
@@ -173,5 +175,5 @@ def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, A
 
 
 def _private(rows: Sequence[Any]) -> list[Any]:
-    """Where nobody else reads along."""
+    """Whether the chat has no other readers."""
     return [row for row in rows if not msgspec.json.decode(row.body, type=InboundMessage).group]

@@ -1,4 +1,6 @@
-"""Rows of jobs, read strictly by what acts on them and leniently by what shows them."""
+"""Rows of jobs: code that acts on them reads them strictly, code that displays them reads them
+leniently.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ _JOB = Prepared(sa.select(_j).where(_j.c.id == sa.bindparam("i")))
 
 
 def plan_of(body: bytes) -> Plan:
-    """A plan as it is kept. Raises msgspec.MsgspecError."""
+    """A stored plan. Raises msgspec.MsgspecError."""
     return msgspec.json.decode(body, type=Plan)
 
 
 def as_job(row: Any) -> Job:
-    """A job that something is done with. Raises UsageError for one that cannot be read."""
+    """A job to act on. Raises UsageError if it is unreadable."""
     try:
         return _job(row, plan_of(row.body))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -35,7 +37,7 @@ def as_job(row: Any) -> Job:
 
 
 def shown_job(row: Any) -> Job:
-    """A job as far as it can be read."""
+    """A job, as far as it is readable."""
     try:
         return as_job(row)
     except UsageError:
@@ -66,7 +68,7 @@ def _job(row: Any, plan: Plan) -> Job:
 
 
 def job_of(connection: sa.Connection, job_id: int) -> Job:
-    """The job of that id, to do something with. Raises UsageError."""
+    """The job of that id, to act on. Raises UsageError."""
     row = _JOB.execute(connection, i=job_id).first()
     if row is None:
         raise UnknownId(f"there is no job #{job_id}.")

@@ -1,4 +1,4 @@
-"""Settling: what became of the runs of jobs, said in their chats or tried again."""
+"""Settles the runs of jobs: reports the outcome in their chats or retries them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def sweep(
 
 
 def _ended(effects: Effects, occurrence: Occurrence, end: str) -> None:
-    """A run has ended, or what was to become one was dropped."""
+    """Handle a run that has ended, or a message that was dropped before it became a run."""
     with effects.contained(f"job {occurrence.job_id}") as (own, caught):
         _settled(own, occurrence, end)
     if caught.error is not None:
@@ -92,7 +92,7 @@ def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
 
 
 def _answer(connection: sa.Connection, occurrence: Occurrence) -> OutboundMessage | None:
-    """What a run in a session of the job's own has answered."""
+    """The answer of a run in the job's own session."""
     if occurrence.run_id is None:
         return None
     query = sa.select(_out.c.body).where(_out.c.key == keys.answer(occurrence.run_id))

@@ -1,4 +1,4 @@
-"""Jobs over SQL: kept, listed and changed. What is done for them stands in modules of its own."""
+"""Jobs over SQL: stored, listed and changed. Modules of their own contain the execution."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ _AT_ONCE = 200
 def _listed(
     connection: sa.Connection, *, state: str, by: str, limit: int, find: str, skip: int
 ) -> tuple[list[Job], int | None]:
-    """The next jobs of a state that have the words, behind the first `skip`; how many to skip
-    then, None at the end. "others": those that are neither active nor removed."""
+    """The next jobs of a state that contain the words, after the first `skip`, and how many to skip
+    next, None at the end. "others": jobs that are neither active nor removed.
+    """
     which = schema.JOB_ACTIVE if state == "active" else _j.c.state == state
     if state == "others":
         which = _j.c.state.not_in(("active", "removed"))
@@ -58,7 +59,7 @@ def _listed(
 
 
 def _may_mention(row: Any, words: str) -> bool:
-    """Whether the words stand somewhere in a row: to read every job takes longer."""
+    """Whether the words occur anywhere in a row: decoding every job takes longer."""
     return not words or words.casefold() in f"{row.name} {row.body.decode()}".casefold()
 
 
@@ -98,7 +99,7 @@ def _add(
     key: str,
     most: int,
 ) -> Job:
-    # Two at once would each see the name free, and room for one more.
+    # Two at once would each find the name free and room for one more.
     alone(connection, "cron")
     if key:
         existing = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
@@ -168,7 +169,7 @@ def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
         del values["body"]
     was = connection.scalar(sa.select(_j.c.state).where(_j.c.id == job.id))
     if (was, job.state) == ("paused", "active"):
-        # Whoever resumes it says that its chat can be reached; if not, it is paused again.
+        # Resuming a job asserts that its chat can be reached; if not, the job is paused again.
         chats.reached(connection, job.plan.address)
     connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
     if job.state == "removed":
@@ -264,7 +265,7 @@ class SqlJobStore(SqlStore):
 
     async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
         found: list[Job] = []
-        # What is due comes by its index; a sort of all jobs would read every one of them.
+        # Due jobs come from their index; one sort of all jobs would read every one of them.
         for each in (state,) if state else ("active", "others"):
             skip: int | None = 0
             while skip is not None and len(found) < limit:

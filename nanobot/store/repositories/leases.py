@@ -1,4 +1,4 @@
-"""The leases of channels and processes over SQL: every verb one function in one transaction."""
+"""The leases of channels and processes over SQL: every verb is one function in one transaction."""
 
 from __future__ import annotations
 

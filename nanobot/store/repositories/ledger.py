@@ -1,4 +1,4 @@
-"""The ledger over SQL: reservations and what became of them."""
+"""The ledger over SQL: reservations and their settlement."""
 
 from __future__ import annotations
 
@@ -80,10 +80,12 @@ class SqlBudgetLedger:
         self._turns = BudgetTurns(clock)
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
-        """Check the limits and reserve, as one: see BudgetTurns.
+        """Check the limits and reserve, atomically: see BudgetTurns.
 
-        A call of the session that is open still was lost in a crash, and counts as it was reserved;
-        one made beside a run that ended counts as it was once its end is heard after all."""
+        An open call of the session was lost in a crash, and counts as reserved. An open call made
+        alongside a run that has ended also counts as reserved; it is corrected if its end arrives
+        after all.
+        """
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, call.call, call.profile, estimate)
@@ -112,12 +114,13 @@ class SqlBudgetLedger:
     def retry(
         self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
     ) -> None:
-        """The request that failed is settled in a row of its own; what was reserved stays for the
-        one to come. Raises OverBudget."""
+        """Settle the failed request in a row of its own; the reservation remains for the next
+        request. Raises OverBudget.
+        """
         if lane is not None:
             log.fence(connection, lane)
         row = _OPEN.execute(connection, k=run.session_key, i=run.id).first()
-        if row is None:  # a run that began meanwhile took the call after this one for lost
+        if row is None:  # a run that began in the meantime counted the call as lost
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
         if row is None:
             return
@@ -137,7 +140,7 @@ class SqlBudgetLedger:
         _count(connection, SimpleNamespace(**values), failed, cost)
 
     def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
-        """Raises OverBudget if a limit has no room for more of a call."""
+        """Raises OverBudget if a limit has no room for the rest of a call."""
         budgets = self._budgets
         who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
         limits = limits_of(budgets, who, priced=row.price_in is not None)
@@ -154,7 +157,7 @@ class SqlBudgetLedger:
     def _used(
         self, connection: sa.Connection, day: str, who: Account, root: str
     ) -> dict[Level, UsageSum]:
-        """What is used and reserved on a day, and with all that the run `root` began."""
+        """The usage and reservations of a day, and of everything that the run `root` started."""
         used = standing(connection, day, who) if self._budgets.daily else {}
         if root:
             used["run"] = UsageSum(cost=_OF_ROOT.scalar(connection, i=root) or 0.0)
@@ -173,14 +176,14 @@ class SqlBudgetLedger:
         *,
         apart: bool = False,
     ) -> dict[str, Any]:
-        """The row of a call that passes no limit, still open. Raises OverBudget."""
-        # What comes after a run may come beside the calls of the next one.
+        """The row of a call that fits within every limit and is still open. Raises OverBudget."""
+        # Calls after a run may happen alongside the calls of the next run.
         left = () if apart else _LEFT.execute(connection, k=run.session_key)
         first = beginning(connection, run)
         for row in left:
             again = row.run_id == run.id and bool(row.call) is bool(number)
             if again and row.root == first.run_id:
-                _settle(connection, row, MADE_AGAIN)  # its reservation becomes that of this call
+                _settle(connection, row, MADE_AGAIN)  # its reservation is transferred to this call
             else:
                 _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
@@ -232,7 +235,7 @@ class SqlBudgetLedger:
     def close(
         self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
     ) -> Ending:
-        """Settle all that the run has open, and warn below its answer of limits that are near."""
+        """Settle all open calls of the run, and add a warning to its answer if limits are near."""
         calls = calls or self.open_calls(connection, run)
         done = _settle_all(connection, calls, ending.bodies, ending.error or "")
         if done is None or ending.error is not None or not self._budgets.daily:
@@ -249,7 +252,7 @@ class SqlBudgetLedger:
         return msgspec.structs.replace(ending, outbound=outbound)
 
     def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
-        """Each limit that is near, once in its day and chat."""
+        """Every limit that is near, once per day and chat."""
         budgets = self._budgets
         who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
         period = budgets.period(self._clock.now())
@@ -269,7 +272,7 @@ _AFTER = "after "
 
 
 def _after(run: Run) -> str:
-    """The root of calls that come after a run."""
+    """The root of calls that follow a run."""
     return f"{_AFTER}{run.id}"
 
 
@@ -282,7 +285,7 @@ def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLim
 def _settle_all(
     connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
 ) -> Any:
-    """Settle what there is to settle; the last such call as it was reserved."""
+    """Settle the ended calls; the last call without a known usage as it was reserved."""
     last = None
     for row in calls:
         done = outcome(row.call, _reserved(row), bodies, ended)
@@ -328,7 +331,7 @@ def _cost(row: Any, done: CallOutcome) -> float:
 
 
 def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
-    """Add a call to the sums; of one that was taken for lost only the difference."""
+    """Add a call to the totals; for a call that was counted as lost, only the difference."""
     before = row if row.state in _GONE else _NOTHING_YET
     counted = [
         {
@@ -376,8 +379,9 @@ class _Settling:
         self._usage = usage
 
     def write(self, connection: sa.Connection) -> None:
-        """Once: not again if the run's end has settled it. What it took is counted also if the
-        conversation was deleted meanwhile."""
+        """Idempotent: does nothing if the end of the run has settled it. The usage is counted even
+        if the conversation has been deleted.
+        """
         usage = self._usage
         done = CallOutcome(
             state="settled" if usage.prompt_tokens else "failed",
@@ -393,4 +397,4 @@ class _Settling:
             _settle(connection, row, done)
 
     def written(self) -> None:
-        """Nobody waits for it."""
+        """Remove a reservation that no caller waits for."""

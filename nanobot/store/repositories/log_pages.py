@@ -1,4 +1,4 @@
-"""The log of a session as people read it: a page is one short transaction."""
+"""The log of a session as people read it: each page is one short transaction."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _q = schema.quarantine
 
 _ROWS = 200
 _BYTES = 512 * 1024
-"""Payloads of one page: more than that is read only where a single entry is larger."""
+"""The most payload bytes of one page; a single larger entry is still read."""
 _LINKS = 500
 _LOG = sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload, _e.c.hash)
 
 
 class Place(NamedTuple):
-    """How far the reading of a log is: the last entry read and its hash, and the log's last entry
-    when the reading began."""
+    """The position in a log: the last entry read and its hash, and the log's last entry when
+    reading began.
+    """
 
     seq: int
     link: bytes
@@ -35,7 +36,9 @@ class Place(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """How far the check of a chain is. `made_at` tells a session from a later one of its name."""
+    """The position of a chain check. `made_at` distinguishes a session from a later one with the
+    same name.
+    """
 
     made_at: float
     state: ChainState
@@ -44,8 +47,9 @@ class Walk(NamedTuple):
 def page(
     connection: sa.Connection, key: str, after: int, limit: int, place: Place | None
 ) -> tuple[list[EntryView], Place | None]:
-    """The next entries of a log (from the one after `after`, without a place), and where to
-    continue; None at the end. Raises UnknownId where the log that was being read is gone."""
+    """The next entries of a log (without a position: the entry after `after`), and where to
+    continue; None at the end. Raises UnknownId if the log being read has been removed.
+    """
     if place is None:
         until = connection.scalar(sa.select(_s.c.head_seq).where(_s.c.key == key)) or 0
     else:
@@ -69,7 +73,7 @@ def page(
 
 def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
     """An entry as people see it. Raises RowUnreadable."""
-    try:  # as it is stored
+    try:  # the stored form
         body = None if row.payload is None else _content.decode(row.payload)
     except (msgspec.DecodeError, ValueError, TypeError) as error:
         message = f"entry {row.seq} of {key} cannot be read: {error}"
@@ -80,8 +84,9 @@ def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 def walked(
     connection: sa.Connection, key: str, head: bytes | None, walk: Walk | None
 ) -> Walk | None:
-    """The check of a chain, some entries further; None where its session was removed meanwhile.
-    Raises StoreCorrupt for a chain that does not hold."""
+    """Continue the check of a chain by some entries; None if its session has been removed. Raises
+    StoreCorrupt if the chain does not hold.
+    """
     going = sa.select(schema.erasures.c.name).where(
         schema.erasures.c.kind == erasures.SESSION, schema.erasures.c.name == key
     )
@@ -93,12 +98,12 @@ def walked(
     state = ChainState(key, head) if walk is None else walk.state
     try:
         return Walk(made_at, continued(connection, state, _LINKS))
-    except TypeError:  # SQLite keeps text where bytes belong, if somebody writes some
+    except TypeError:  # SQLite stores text in a bytes column if a program writes text
         raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
 
 
 def keys(connection: sa.Connection, after: str) -> list[str]:
-    """The names of the sessions that follow one, some at a time."""
+    """The names of the next sessions, some at a time."""
     query = sa.select(_s.c.key).where(_s.c.key > after).order_by(_s.c.key).limit(_LINKS)
     return list(connection.scalars(query))
 

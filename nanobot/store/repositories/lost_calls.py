@@ -1,4 +1,6 @@
-"""Calls that a crash cut off: one that is made again takes its place, the others count."""
+"""Calls that a crash interrupted: a repeated call takes the place of the lost one, all others are
+counted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from nanobot.session.usage import CallOutcome
 from nanobot.store.database import schema
 
 MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)
-"""Of a call that was lost in a crash and is made again: it counts as a request alone."""
+"""A call that was lost in a crash and is repeated: the lost one counts only as a request."""
 
 _c = schema.model_call_costs
 _LOST = sa.select(
@@ -21,7 +23,7 @@ _LOST = sa.select(
 
 
 def with_lost(connection: sa.Connection, refused: OverBudget, day: str) -> OverBudget:
-    """The refusal with how much of the day is counted for calls that crashes cut off."""
+    """The refusal, with the part of the day's usage that is counted for calls lost in crashes."""
     calls, tokens, cost = connection.execute(_LOST, {"d": day}).one()
     if not calls:
         return refused

@@ -31,7 +31,7 @@ _VIEW = sa.select(
 _SCOPES = 50
 _UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
-"""The state of what is gone for everybody and whose line may still be in a file."""
+"""The state of a memory that is removed for all readers, but whose line may still be in a file."""
 
 _SCOPE, _ACTIVE = _m.c.scope == sa.bindparam("s"), _m.c.state == "active"
 _STANDING = Prepared(
@@ -119,7 +119,7 @@ class SqlMemoryStore(SqlStore):
         return int(identity)
 
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
-        """What keeps a memory within another transaction, also one that was rejected."""
+        """Stores a memory within another transaction, even one that was rejected."""
 
         def write(connection: sa.Connection) -> None:
             _save(connection, self.writer.clock.now(), draft)
@@ -156,7 +156,7 @@ class SqlMemoryStore(SqlStore):
         return True
 
     async def remove(self, identity: int) -> bool:
-        """Remove a memory, now from what anybody sees, soon from the files."""
+        """Remove a memory: immediately from every view, soon from the files."""
         removed = await self._removed(identity)
         self._eraser.soon()
         return removed
@@ -187,7 +187,7 @@ class SqlMemoryStore(SqlStore):
         find: str = "",
     ) -> list[MemoryView]:
         rows: list[sa.Row[*tuple[Any, ...]]] = []
-        # Each by itself is the end of an index.
+        # Each query reads only the end of an index.
         for each in (state,) if state else get_args(State):
             query = _VIEW.where(_m.c.state == each).order_by(_m.c.id.desc()).limit(limit)
             if find:
@@ -206,7 +206,7 @@ class SqlMemoryStore(SqlStore):
 
     @transaction()
     def _some_scopes(self, connection: sa.Connection, after: str | None) -> list[str]:
-        # From one to the next by the index: DISTINCT would read every memory.
+        # Step from one to the next by the index: DISTINCT would read every memory.
         scopes: list[str] = []
         while len(scopes) < _SCOPES:
             query = sa.select(sa.func.min(_m.c.scope))
@@ -254,7 +254,7 @@ class SqlMemoryStore(SqlStore):
         self, connection: sa.Connection, model: str, limit: int
     ) -> list[tuple[int, str]]:
         rows: list[tuple[int, str]] = []
-        # Each by itself is a range of an index; what has the right model is never looked at.
+        # Each query reads a range of an index; memories with the right model are never read.
         for other in (_m.c.model.is_(None), _m.c.model < model, _m.c.model > model):
             query = sa.select(_m.c.id, _m.c.text).where(_m.c.state == "active", other)
             rows += [(i, t) for i, t in connection.execute(query.limit(limit - len(rows)))]
@@ -266,7 +266,8 @@ class SqlMemoryStore(SqlStore):
 
     @transaction("memory")
     def _embed(self, connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:
-        # One after another: whoever reads up to a number must have seen all below it.
+        # One after another: a reader of everything up to a number must not miss a smaller one that
+        # commits later.
         alone(connection, "memory vectors")
         mine = sa.and_(_m.c.id.in_(vectors), _m.c.state == "active")
         scopes = dict(connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine)).all())
@@ -293,8 +294,9 @@ def _provenance(row: sa.Row[*tuple[Any, ...]]) -> Provenance:
 
 
 def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> dict[str, object]:
-    """What changes when it stands in that file. What a person lets in from outside is outside no
-    more."""
+    """The changes when a memory appears in that file. Content that a person admits from outside is
+    no longer untrusted.
+    """
     if row.state == "active":
         return {"file": file}
     origin = msgspec.structs.replace(_provenance(row), file="", tainted=False)
@@ -352,6 +354,6 @@ def _values(draft: Draft, now: float) -> dict[str, object]:
 
 
 def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:
-    """How many of them there were."""
+    """The number of them."""
     connection.execute(sa.delete(_v).where(_v.c.id.in_(ids)))
     return connection.execute(sa.delete(_m).where(_m.c.id.in_(ids))).rowcount

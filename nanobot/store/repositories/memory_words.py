@@ -1,4 +1,4 @@
-"""The index of words that memories are found by: FTS5 on SQLite, tsvector on PostgreSQL."""
+"""The full-text index of memories: FTS5 on SQLite, tsvector on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FTS = Prepared(
         "ORDER BY bm25(memories_fts), m.id DESC LIMIT :n"
     )
 )
-# How many of the words are there counts most; the length only between equals.
+# The number of matching words counts most; the length only breaks ties.
 _TSV = Prepared(
     sa.text(
         "SELECT id FROM memories, to_tsquery('simple'::regconfig, :q) AS asked "
@@ -28,7 +28,7 @@ _TSV = Prepared(
 
 
 class WordIndex:
-    """The databases keep it themselves; it is asked here."""
+    """The databases maintain it themselves; this module only queries it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

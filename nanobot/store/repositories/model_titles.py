@@ -1,4 +1,4 @@
-"""The titles that a model gives conversations: what they are made of, and how they are kept."""
+"""The titles that a model gives conversations: their source text, and how they are stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _m = schema.session_marks
 
 _e = schema.entries
 _LOOKED_AT = 500
-"""Entries of an old conversation that are looked at: its title is made of the last of them."""
+"""Entries of an old conversation to read: its title is made from the last of them."""
 
 
 class SqlTitles(SqlAfterRuns):
@@ -74,7 +74,7 @@ class SqlTitles(SqlAfterRuns):
 
 
 def _once(key: str) -> bool:
-    """Whether a single message from the shell began it, which few go on with."""
+    """Whether a single message from the shell began it. Few such conversations are continued."""
     return key.startswith(f"{TERMINAL}:") and f"-{ONCE}-" in key
 
 

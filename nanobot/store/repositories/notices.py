@@ -1,4 +1,4 @@
-"""What was said in a session beside its log: commands with their answers, and refusals."""
+"""Messages of a session that are not in its log: commands with their answers, and refusals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ _i = schema.inbound
 _o = schema.outbound
 
 LOOKED_THROUGH = 2_000
-"""Of the latest so many messages to a chat."""
+"""The number of latest messages to a chat to read."""
 _MOST_CHATS = 20
 
 
 Notice: TypeAlias = tuple[int, float, OutboundMessage, InboundMessage | None]
-"""Its number, when, what was answered, and to which message; None: to none that is left."""
+"""Its number, the time, the answer, and the message it replies to; None if that message no longer
+exists.
+"""
 
 
 class SqlNotices:
@@ -42,8 +44,9 @@ class SqlNotices:
         since: float,
         limit: int,
     ) -> list[Notice]:
-        """Those of a session to `chats` ("CHANNEL:CHAT"), the newest first. By the session alone
-        they would be looked for among all messages there ever were."""
+        """The notices of a session to `chats` ("CHANNEL:CHAT"), the newest first. By the session
+        alone, the query would read all messages ever stored.
+        """
         columns = (_o.c.id, _o.c.created_at, _o.c.body, _o.c.session_key)
         answers: dict[int, tuple[float, OutboundMessage]] = {}
         for chat in dict.fromkeys(chats[:_MOST_CHATS]):
@@ -63,7 +66,7 @@ class SqlNotices:
 
 
 def _answered(connection: sa.Connection, answer: OutboundMessage) -> InboundMessage | None:
-    """The message that was answered so."""
+    """The message that this answered."""
     prefix = keys.NOTICES.of(keys.message(answer.address, ""))
     if not answer.key.startswith(prefix):
         return None

@@ -1,4 +1,4 @@
-"""Rows of occurrences: every time that a job was due, and what became of it."""
+"""Rows of occurrences: every due time of a job, and its outcome."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OPEN = (
     .where(schema.OCCURRENCE_OPEN)
 )
 _ORDER = (_o.c.job_id, _o.c.scheduled_at)
-# As a range: for an equal id SQLite takes the primary key, and reads every time there ever was.
+# As a range: for an equal id SQLite uses the primary key, and reads every due time ever stored.
 _OF_JOB = Prepared(
     _OPEN.where(_o.c.job_id.between(sa.bindparam("i"), sa.bindparam("i"))).order_by(*_ORDER)
 )
@@ -69,7 +69,7 @@ _TO_RETRY = Prepared(
         schema.OCCURRENCE_WAITING,
         sa.or_(
             _o.c.retry_at <= sa.bindparam("now"),
-            # Further ahead than any retry: the clock was set back.
+            # Later than any retry could be: the clock was set back.
             _o.c.retry_at > sa.bindparam("now") + 2 * RETRIES.longest,
         ),
     )
@@ -92,7 +92,7 @@ _OF_CALL = Prepared(sa.select(_o.c.job_id).where(_o.c.call_key == sa.bindparam("
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """A time of a job that is not done yet, with the message and the run that it has become."""
+    """An unfinished occurrence of a job, with its message and its run."""
 
     job_id: int
     scheduled_at: float
@@ -108,22 +108,22 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> str | None:
-        """How it ended; None as long as it has not, or while it waits to be tried again."""
+        """How it ended; None while it is unfinished or waits for a retry."""
         if self.status == "waiting":
             return None
         if self.run_state is not None:
             return _ENDED.get(RunState(self.run_state))
-        # Dropped before there was a run.
+        # Dropped before it became a run.
         return "cancelled" if self.inbound_state in (None, "settled") else None
 
     @property
     def position(self) -> OpenTime:
-        """Where it stands among those that are not done."""
+        """Its place among the unfinished ones."""
         return OpenTime(self.job_id, self.scheduled_at)
 
 
 class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """A row as it is written first. `call_key` names the call that wanted it."""
+    """A row as it is first written. `call_key` names the tool call that requested it."""
 
     job_id: int
     scheduled_at: float
@@ -134,38 +134,38 @@ class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_of(connection: sa.Connection, job_id: int) -> list[Occurrence]:
-    """What is not done of a job, in order."""
+    """The unfinished occurrences of a job, in order."""
     return _read(connection, _OF_JOB, i=job_id)
 
 
 def ended_in(connection: sa.Connection, session_key: str, most: int) -> list[Occurrence]:
-    """What has ended in a session and is not settled yet."""
+    """The occurrences that ended in a session and are not settled yet."""
     return _read(connection, _ENDED_IN, k=session_key, n=most)
 
 
 def open_after(connection: sa.Connection, after: OpenTime, most: int) -> list[Occurrence]:
-    """What is not done of any job, in order."""
+    """The unfinished occurrences of all jobs, in order."""
     return _read(connection, _AFTER, i=after.job_id, at=after.scheduled_at, n=most)
 
 
 def to_retry(connection: sa.Connection, now: float, most: int) -> list[Occurrence]:
-    """What is to be tried again now."""
+    """The occurrences that are due for a retry."""
     return _read(connection, _TO_RETRY, now=now, n=most)
 
 
 def next_retry(connection: sa.Connection) -> float | None:
-    """When something is to be tried again."""
+    """The time of the next retry."""
     at: float | None = _NEXT_RETRY.scalar(connection)
     return at
 
 
 def of_call(connection: sa.Connection, call_key: str) -> bool:
-    """Whether that call has been done."""
+    """Whether that call has been performed."""
     return _OF_CALL.execute(connection, k=call_key).first() is not None
 
 
 def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
-    """Write a row; False when that time has one already."""
+    """Write a row; returns False if that time already has one."""
     values = {
         "job_id": new.job_id,
         "scheduled_at": new.scheduled_at,
@@ -180,7 +180,7 @@ def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
 
 
 def begun(connection: sa.Connection, occurrence: Occurrence) -> None:
-    """It has become a message, for the first time or once more."""
+    """It became a message, for the first time or for a retry."""
     _BEGUN.execute(
         connection,
         i=occurrence.job_id,

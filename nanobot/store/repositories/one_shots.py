@@ -1,4 +1,4 @@
-"""Conversations of one message from the shell: which of them nobody will go on with."""
+"""Conversations of a single message from the shell: which of them will not be continued."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from nanobot.session.keys import ONCE
 from nanobot.store.database import schema
 
 PATTERN = f"{TERMINAL}:%-{ONCE}-%"
-"""What their names are like, for SQL."""
+"""The SQL pattern of their names."""
 KEPT, KEPT_SECONDS = 200, 30 * 86_400.0
-"""The latest so many are kept, for so long after their last entry."""
+"""How many of the latest are kept, and how long after their last entry."""
 AT_ONCE = 100
 
 _s = schema.sessions
@@ -19,7 +19,7 @@ _r = schema.runs
 
 
 def forgettable(connection: sa.Connection, now: float) -> list[str]:
-    """Some of those to be removed: too old or too many, answered, and never gone on with."""
+    """Some of those to remove: too old or too many, answered, and never continued."""
     newest = (_s.c.updated_at.desc(), _s.c.key)
     mine = _s.c.key.like(PATTERN)
     kept = sa.select(_s.c.key).where(mine).order_by(*newest).limit(KEPT)

@@ -1,4 +1,4 @@
-"""The outbox as people see it, and what they may do with it."""
+"""The outbox as people see it, and the changes that they can make."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAID_AT = sa.select(_e.c.at).where(
     _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
 )
 _LATELY = 10_000
-"""Messages among which a receipt is looked for that has no index."""
+"""The number of messages searched for a receipt that has no index."""
 
 _INDEXED = {
     "pending": schema.OUTBOUND_OPEN,
@@ -31,13 +31,15 @@ _INDEXED = {
     "held": schema.OUTBOUND_HELD,
     "dead": schema.OUTBOUND_DEAD,
 }
-"""States of few messages: those are not looked for among all."""
+"""States with few messages: queries read these directly, and not all messages."""
 
 
 def listing(
     connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
 ) -> list[OutboundRow]:
-    """Messages by id, or by state (None: any but those that no chat is owed), newest first."""
+    """Messages by id, or by state (None: all except those that no chat is to receive), the newest
+    first.
+    """
     query = sa.select(*outbox.COLUMNS).order_by(_o.c.id.desc()).limit(limit)
     if identity is not None:
         query = query.where(_o.c.id == identity)
@@ -50,7 +52,7 @@ def listing(
 
 
 def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
-    """Those that are parts of what was sent lately."""
+    """Those that are parts of a recently sent message."""
     latest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
     query = (
         sa.select(_p.c.receipt)
@@ -65,8 +67,9 @@ def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...
 
 
 def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Address | None:
-    """A dead message becomes unsent again, with its whole time before it; its chat, or None when
-    it is not dead."""
+    """Make a dead message unsent again, with its full delivery time. Returns its chat, or None if
+    it is not dead.
+    """
     again = sa.update(_o).where(_o.c.id == number, _o.c.state == "dead")
     fresh = {"state": "pending", "not_before": 0, "settled_at": None}
     moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
@@ -79,7 +82,7 @@ def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Addre
 
 
 def unshown(connection: sa.Connection, session_key: str) -> list[int]:
-    """What a session has to say in a terminal as soon as one is there, but questions."""
+    """The messages that a session shows in a terminal as soon as one attaches, except questions."""
     waits = sa.select(_o.c.id, _o.c.body).where(
         schema.OUTBOUND_OPEN,
         _o.c.session_key == session_key,
@@ -94,7 +97,7 @@ def unshown(connection: sa.Connection, session_key: str) -> list[int]:
 
 
 def drop(connection: sa.Connection, writer: StoreContext, number: int) -> bool:
-    """Give an unsent or dead message up; False when it is neither."""
+    """Discard an unsent or dead message; returns False if it is neither."""
     gone = sa.update(_o).where(_o.c.id == number, _o.c.state.in_(("held", "pending", "dead")))
     now = writer.clock.now()
     return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1

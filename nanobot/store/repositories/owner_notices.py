@@ -1,4 +1,4 @@
-"""What owners are told in their own chats, without having asked."""
+"""Unrequested notices to owners, in their own chats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _DAY = 86_400.0
 def tell_owners(
     connection: sa.Connection, writer: StoreContext, about: str, text: str
 ) -> tuple[Address, ...]:
-    """Owe the owners a text, at most once a day about the same; returns where it is owed."""
+    """Queue a text for the owners, at most once a day about the same subject. Returns the chats it
+    is queued for.
+    """
     chats = tuple(approvals.chats_of_approvers(connection))
     name = hashlib.sha256(about.encode("utf-8", "replace")).hexdigest()[:16]
     day = int(writer.clock.now() // _DAY)

@@ -1,17 +1,17 @@
-"""The codes that strangers are told."""
+"""Pairing codes, which strangers receive."""
 
 from __future__ import annotations
 
 from nanobot.errors import NanobotError
 
 ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-"""Without what looks like something else: I, L, O, 0 and 1."""
+"""Without characters that are easily confused: I, L, O, 0 and 1."""
 
 _SIZE = 8
 
 
 def code_of(random: bytes) -> str:
-    """A code made of random bytes, in two groups."""
+    """A code from random bytes, in two groups."""
     number, letters = int.from_bytes(random, "big"), []
     for _ in range(_SIZE):
         number, index = divmod(number, len(ALPHABET))
@@ -21,7 +21,7 @@ def code_of(random: bytes) -> str:
 
 
 def spelled(code: str) -> str:
-    """A code as it is kept, from whatever a person typed. Raises NanobotError for no code."""
+    """The stored form of a code that a person typed. Raises NanobotError if it is not a code."""
     letters = [c for c in code.upper() if c.isalnum()]
     if len(letters) != _SIZE:
         raise NanobotError(f"{code[:40]!r} is no pairing code: those look like ABCD-EFGH.")

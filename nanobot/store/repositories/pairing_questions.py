@@ -1,4 +1,4 @@
-"""What owners are asked when strangers ask to be let in."""
+"""Questions to owners about strangers who ask for access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from nanobot.store.unit import StoreContext
 from nanobot.text import quoted
 
 MAX_TOLD = 3
-"""Of so many requests within VALID_SECONDS owners are told one by one; then once that more ask."""
+"""Owners are told individually about this many requests within VALID_SECONDS; then once that there
+are more.
+"""
 
 _p = schema.pairings
 
@@ -21,8 +23,9 @@ _p = schema.pairings
 def tell_owners(
     connection: sa.Connection, writer: StoreContext, request: PairingRequest, view: PairingView
 ) -> tuple[Address, ...]:
-    """Ask the owners in their own chats whether somebody is to be let in; these chats. A flood is
-    told once."""
+    """Ask the owners in their own chats whether to admit a stranger; returns these chats. A flood
+    of requests gets one notice.
+    """
     others = sa.tuple_(_p.c.channel, _p.c.sender_id) != sa.tuple_(*view.who.split(":", 1))
     recent = _p.c.asked_at > request.asked_at - VALID_SECONDS
     before = connection.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
@@ -36,7 +39,7 @@ def tell_owners(
 
 
 def _question(request: PairingRequest, view: PairingView, to: Address) -> OutboundMessage:
-    """What an owner is asked about a stranger, who chose their name."""
+    """The question to an owner about a stranger, who chose their own name."""
     name = f"`{quoted(view.name).replace('`', chr(39))}`" if view.name else "Somebody"
     return OutboundMessage(
         address=to,
@@ -52,7 +55,7 @@ def _question(request: PairingRequest, view: PairingView, to: Address) -> Outbou
 
 
 def _more_ask(request: PairingRequest, to: Address) -> OutboundMessage:
-    """What an owner is told once when many ask."""
+    """The single notice to an owner when there are many requests."""
     return OutboundMessage(
         address=to,
         text="More strangers ask to be let in: `/pair list` shows them.",

@@ -52,14 +52,14 @@ class SqlPairingStore(SqlStore):
     def ask(
         self, connection: sa.Connection, address: Address, sender: Sender
     ) -> PairingRequest | Role:
-        # Two requests at once would each see room for one more.
+        # Two requests at once would each find room for one more.
         alone(connection, "pairings")
         now, mine = self.writer.clock.now(), _of(address.channel, sender.id)
         row = connection.execute(sa.select(_p).where(mine)).first()
         if row is not None and row.state == "approved":
             return Role(row.role)
         if row is not None and row.state == "asked" and row.expires_at > now:
-            if row.chat_id != address.chat_id:  # where they asked last they look
+            if row.chat_id != address.chat_id:  # people look in the chat where they last asked
                 connection.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
             return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
         unanswered = _p.c.state == "asked"
@@ -67,7 +67,7 @@ class SqlPairingStore(SqlStore):
         of_channel = sa.and_(_p.c.channel == address.channel, unanswered)
         last = sa.select(_p.c.asked_at).where(of_channel).order_by(_p.c.asked_at.desc())
         oldest = connection.scalar(last.offset(MAX_OPEN - 1).limit(1))
-        if oldest is not None:  # whoever asks often must not shut out who asks once
+        if oldest is not None:  # frequent requests must not displace a person who asks once
             connection.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
         request = PairingRequest(
             code=_new_code(connection, self.writer), asked_at=now, expires_at=now + VALID_SECONDS

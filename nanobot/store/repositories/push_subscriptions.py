@@ -1,5 +1,6 @@
-"""The browsers that are notified, over SQL, and the key that signs what they get. Each belongs to a
-browser's login: `SqlAccessTokens` removes it with that."""
+"""Push subscriptions over SQL, and the key that signs notifications. Each subscription belongs to a
+browser's login, and `SqlAccessTokens` removes it with the login.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ _KEY = "vapid"
 
 
 class PushSubscription(msgspec.Struct, frozen=True, kw_only=True):
-    """A browser that subscribed: where its push service takes messages, and the keys to encrypt
-    them. `login` is the digest of its cookie, whose role it has; `session_key` the conversation of
-    its person. `told`: the number of the last approval that was pushed to it."""
+    """A subscribed browser: the endpoint of its push service, and the encryption keys. `login` is
+    the digest of its cookie, which determines its role; `session_key` is the conversation of its
+    person. `told`: the number of the last approval pushed to it.
+    """
 
     login: str
     endpoint: str
@@ -39,7 +41,7 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FormerSubscription(msgspec.Struct, frozen=True, kw_only=True):
-    """A subscription of which only the name and the time of its login are known."""
+    """A subscription with only its name and the time of its login."""
 
     name: str
     made_at: float
@@ -54,7 +56,7 @@ class SqlPushSubscriptions:
 
     @transaction()
     def living(self, connection: sa.Connection, now: float) -> list[PushSubscription]:
-        """Those whose login has not expired."""
+        """The subscriptions whose login has not expired."""
         query = (
             sa.select(_s, _a.c.role)
             .join(_a, _a.c.digest == _s.c.login)
@@ -65,32 +67,33 @@ class SqlPushSubscriptions:
 
     @transaction("keep_push_subscription")
     def keep(self, connection: sa.Connection, new: PushSubscription) -> None:
-        """Keep it, in the place of what this login or this endpoint had. What the same person was
-        told of in the same browser stays told, and nothing else. Raises UsageError where there are
-        too many."""
+        """Store it, replacing the subscription of this login or this endpoint. What the same person
+        was already told in the same browser stays marked as told, and nothing else. Raises
+        UsageError if there are too many.
+        """
         alone(connection, "push_subscriptions")
         _keep(connection, new)
 
     @transaction()
     def drop(self, connection: sa.Connection, endpoint: str, by: str | None = None) -> None:
-        """Nothing is pushed there any more; with `by`, only if it is theirs."""
+        """Stop pushing to it; with `by`, only if it belongs to that login."""
         query = sa.delete(_s).where(_s.c.endpoint == endpoint)
         connection.execute(query if by is None else query.where(_s.c.by == by))
 
     @transaction()
     def told(self, connection: sa.Connection, endpoint: str, number: int) -> None:
-        """It was told of the approvals up to this one."""
+        """It has been told of the approvals up to this one."""
         query = sa.update(_s).where(_s.c.endpoint == endpoint, _s.c.told < number)
         connection.execute(query.values(told=number))
 
     @transaction()
     def key(self, connection: sa.Connection) -> str | None:
-        """The key as PEM; None as long as there is none."""
+        """The key as PEM; None if there is none yet."""
         return connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY))
 
     @transaction("offer_push_key")
     def offer_key(self, connection: sa.Connection, pem: str) -> str:
-        """The key that counts: this one, unless there is one already."""
+        """The key in force: this one, unless one exists already."""
         insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
         return str(connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)))
 
@@ -98,8 +101,10 @@ class SqlPushSubscriptions:
     def bring(
         self, connection: sa.Connection, pem: str, former: Sequence[FormerSubscription]
     ) -> int:
-        """Take over a key with its subscriptions, and say how many. They work with that key alone:
-        where another one is in use they are left out, as are those whose login is gone."""
+        """Import a key with its subscriptions, and return their number. They work with that key
+        only: they are skipped if another key is in use, and so are those whose login no longer
+        exists.
+        """
         alone(connection, "push_subscriptions")
         insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
         if connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)) != pem:

@@ -1,4 +1,6 @@
-"""The Records over SQL: what people and programs read of the store, and the little they change."""
+"""The Records over SQL: what people and programs read from the store, and the few changes they
+make.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,7 @@ class SqlRecords(SqlStore):
         return calls[:limit]
 
     async def audit(self, session: str, head: str) -> list[AuditView]:
-        """Walk the chains, a session at a time: others may write in between."""
+        """Verify the chains, one session at a time, so that others may write in between."""
         sought = _bytes(head) if head else None
         walked: list[AuditView] = []
         found = False
@@ -146,20 +148,20 @@ class SqlRecords(SqlStore):
             walk = await self._walked(key, sought, None)
             while walk is not None and not walk.state.ended:
                 walk = await self._walked(key, sought, walk)
-            if walk is not None:  # else it was removed meanwhile
+            if walk is not None:  # otherwise it was removed in the meantime
                 state, found = walk.state, found or walk.state.contains_head
                 walked.append(
                     AuditView(session_key=key, entries=state.count, head=state.link.hex())
                 )
         aside = await self._put_aside(session)
-        if aside is not None:  # the log tells of it, but nobody erased it
+        if aside is not None:  # the log mentions it, but it was not erased
             raise StoreCorrupt(f"entry {aside[0]} is in quarantine: {aside[1]}")
         if head and not found:
             raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
         return walked
 
     async def _audited(self, session: str) -> AsyncIterator[str]:
-        """The sessions to walk: that one, or all. Raises UnknownId."""
+        """The sessions to verify: the given one, or all. Raises UnknownId."""
         if session:
             if await self.session(session) is None:
                 raise UnknownId(f"there is no session {session}")

@@ -1,4 +1,4 @@
-"""How far each session is in memory, over SQL."""
+"""How much of each session has been processed for memory, over SQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _o = schema.outbound
 
 _MOST_SESSIONS = 1_000
 _MOST_ENTRIES = 2_000
-"""Entries of one session that are looked at: of an older log only the end is remembered."""
+"""Entries of one session to read: only the end of an older log is remembered."""
 
 
 class SqlRemembering(SqlAfterRuns):
@@ -80,7 +80,7 @@ class SqlRemembering(SqlAfterRuns):
             if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
                 return theirs
         log.append(connection, self.writer, lane, run_id, [entry])
-        # It is not news: the session was not touched, and has nothing unread by it.
+        # Not an activity: the session is not touched, and does not become unread.
         same = sa.update(_s).where(_s.c.key == due.session_key)
         connection.execute(same.values(updated_at=session.updated_at))
         return entry

@@ -1,8 +1,8 @@
-"""Retention: old entries of the log go into files, with their chain, and out of the store.
+"""Retention: old log entries are moved with their chain from the store to files.
 
-A slice is written to its file and is on the disk before it leaves the store; a crash in between
-writes it again, and what the file has already is left out. The log says what went where, and its
-chain holds without the payloads.
+A slice is written to its file and synced before it leaves the store. After a crash in between, it
+is written again, and entries that are already in the file are skipped. The log records what was
+moved where, and its chain holds without the payloads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nanobot.supervision import Work, side_by_side
 ROWS = 100
 LOOK_SECONDS = 3_600.0
 _NOTED_SECONDS = 300.0
-"""Between two looks for what another process noted."""
+"""Delay between two checks for removals that another process noted."""
 _DAY = 86_400.0
 _PAUSE = 0.05
 
@@ -45,8 +45,9 @@ _r = schema.runs
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
-    """The oldest entries of a session: those up to `last` are to go, of which `entries` still have
-    their payload."""
+    """The oldest entries of a session: those up to `last` are to be archived, of which `entries`
+    still have their payload.
+    """
 
     session_key: str
     last: int
@@ -54,7 +55,9 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def due(connection: sa.Connection, cutoff: float, after: str) -> tuple[list[str], str | None]:
-    """Of some sessions those with entries to go; where to look on, None: that was all."""
+    """Of some sessions, those with entries to archive, and where to continue; None: that
+    was all.
+    """
     keys = list(
         connection.scalars(
             sa.select(_s.c.key).where(_s.c.key > after).order_by(_s.c.key).limit(ROWS)
@@ -70,7 +73,7 @@ def due(connection: sa.Connection, cutoff: float, after: str) -> tuple[list[str]
 
 
 def oldest(connection: sa.Connection, key: str, cutoff: float) -> Slice | None:
-    """None: nothing is to go, or something runs there."""
+    """None: there is nothing to archive, or a run is active in the session."""
     if _runs(connection, key):
         return None
     begin = connection.scalar(sa.select(_a.c.last).where(_a.c.session_key == key)) or 0
@@ -87,8 +90,10 @@ def oldest(connection: sa.Connection, key: str, cutoff: float) -> Slice | None:
 
 
 def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name: str) -> bool:
-    """These are in their file: their payloads and all copies of them go. The model sees the log
-    from the next message behind them on. False: something runs there by now."""
+    """These entries are in their file: remove their payloads and all copies of them. The model sees
+    the log from the next message after them. Returns False if a run has become active in the
+    session.
+    """
     key = part.session_key
     lane = log.lane_of(connection, key)
     if _runs(connection, key):
@@ -129,7 +134,7 @@ def _move_window(connection: sa.Connection, key: str, last: int) -> None:
 
 
 class Retention(SqlStore):
-    """Archives entries that are older than so many days (0: none)."""
+    """Archives entries that are older than this many days (0: none)."""
 
     _due = bare_verb(due)
     _oldest = bare_verb(oldest)
@@ -149,7 +154,7 @@ class Retention(SqlStore):
         self._archives = archives
 
     async def run(self) -> None:
-        """Until cancelled: archive, and take out of archives what is to be erased."""
+        """Until cancelled: archive, and erase noted entries from archives."""
         works: dict[str, Work] = {
             "retention: old entries": self._archiving,
             "retention: what is erased in archives": self._erasing,
@@ -165,7 +170,7 @@ class Retention(SqlStore):
             await self.writer.clock.sleep(LOOK_SECONDS)
 
     async def _erasing(self) -> NoReturn:
-        # Another process may have noted it, whose home has no archives.
+        # Another process, whose home has no archives, may have noted it.
         while True:
             try:
                 await self._eraser.erase_archived(self._archives)
@@ -176,7 +181,7 @@ class Retention(SqlStore):
                 await self.writer.clock.sleep(_NOTED_SECONDS)
 
     async def archive(self) -> int:
-        """Archive all that is due; returns how many entries that were. Raises StoreError."""
+        """Archive everything due; returns the number of entries. Raises StoreError."""
         cutoff, count = self.writer.clock.now() - self._days * _DAY, 0
         after: str | None = ""
         while after is not None:

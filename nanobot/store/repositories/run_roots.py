@@ -1,4 +1,4 @@
-"""Where an answer began: the run at the root of all that it started, and the job behind it."""
+"""The origin of an answer: the root run of everything it started, and the job behind it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ACCOUNT = re.compile(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
 
 
 def _first_run() -> sa.Select[*tuple[object, ...]]:
-    # Reports lead on to further runs, so a chain may be long; nothing makes it a circle.
+    # Reports lead to further runs, so a chain may be long; it cannot become a cycle.
     far: sa.ColumnElement[int] = sa.literal_column("0").label("far")
     up = sa.select(_r.c.id, _r.c.parent, far).where(_r.c.id == sa.bindparam("i"))
     all_of = up.cte("up", recursive=True)
@@ -52,7 +52,7 @@ _NAME = Prepared(sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i")))
 
 
 def beginning(connection: sa.Connection, run: Run) -> RootRun:
-    """The run that a run goes back to. Of one that was deleted only its id is known."""
+    """The root of a run. If the root was deleted, only its id is known."""
     row = _FIRST.execute(connection, i=run.id).first()
     if row is None:
         return RootRun(
@@ -69,13 +69,13 @@ def beginning(connection: sa.Connection, run: Run) -> RootRun:
 
 
 def job_name(connection: sa.Connection, account: str) -> str:
-    """What people call the job of an account; empty if it is no job's."""
+    """The display name of an account's job; empty if the account belongs to no job."""
     match = _ACCOUNT.fullmatch(account)
     return "" if match is None else _name(connection, match[1])
 
 
 def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
-    """The job whose message a run began with; empty once that was erased."""
+    """The job whose message started a run; empty if that message was erased."""
     payload = _PAYLOAD.scalar(connection, k=session_key, n=first_seq)
     body = log.body_of(session_key, first_seq, payload)
     if not isinstance(body, UserEntry):

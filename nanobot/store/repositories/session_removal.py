@@ -1,7 +1,7 @@
-"""Removing a session with all that hangs on it, some rows at a time.
+"""Removes a session with all dependent rows, some rows at a time.
 
-It is noted first (see erasures), so that what a crash interrupts is gone on with at the next start.
-At the end SQLite's write-ahead log is written back: it holds earlier pages.
+The removal is noted first (see erasures), so the next start resumes one that a crash interrupted.
+At the end SQLite's write-ahead log is written back, because it contains earlier pages.
 """
 
 from __future__ import annotations
@@ -52,24 +52,25 @@ _OF_SESSIONS = (
 
 SLICE_SECONDS = 0.005
 _JOBS = 200
-"""Jobs whose times are looked through at once."""
+"""Jobs whose occurrences are searched at once."""
 _RANGE = 500
-"""Rows of a table without an index by session that are looked through at once."""
+"""Rows of a table without an index by session that are searched at once."""
 
 _EMPTY_INBOUND = sa.update(_i).where(_i.c.id == sa.bindparam("i")).values(body=sa.bindparam("b"))
 
 
 class Place(NamedTuple):
-    """How far the removal of a session is: the step, and its last row."""
+    """The progress of a session's removal: the step, and its last row."""
 
     step: int = 0
     after: Any = 0
 
 
 def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> int:
-    """From now on the session goes, with those of background runs that it began, and nobody claims
-    it meanwhile. Returns how many entries it has. Raises UsageError for one that is not there, or
-    in which something runs."""
+    """Mark the session as being removed, with the sessions of background runs that it started; from
+    now on it cannot be claimed. Returns the number of its entries. Raises UsageError if it does not
+    exist, or if a run is active in it.
+    """
     row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
     if row is None:
         raise UnknownId(f"there is no session {key}")
@@ -90,7 +91,7 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
 
 
 def _with_children(connection: sa.Connection, key: str) -> list[str]:
-    """A session, and those of background runs that began in it or in these."""
+    """A session, and those of background runs that were started in it or in these."""
     keys = [key]
     for parent in keys:
         begun_there = sa.select(_r.c.session_key).where(
@@ -101,7 +102,7 @@ def _with_children(connection: sa.Connection, key: str) -> list[str]:
 
 
 def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | None:
-    """Remove some of a session's rows; where to go on, None once there are none."""
+    """Remove some of a session's rows; returns where to continue, None when no rows are left."""
     until = time.perf_counter() + SLICE_SECONDS
     while True:
         after = _STEPS[place.step](connection, key, place.after)
@@ -113,9 +114,11 @@ def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | 
 
 
 def end_session(connection: sa.Connection, writer: StoreContext, key: str) -> None:
-    """The session's own row goes; what was said there meanwhile begins it anew."""
+    """Remove the session's own row. If messages arrived in the meantime, the session starts anew
+    with them.
+    """
     if not done(connection, SESSION, [key]):
-        return  # somebody else was faster, and it may have begun anew
+        return  # another process was faster, and it may have started anew
     connection.execute(sa.delete(_s).where(_s.c.key == key))
     waiting = sa.select(_i.c.id).where(_i.c.session_key == key, schema.INBOUND_OPEN).limit(1)
     if connection.execute(waiting).first() is not None:
@@ -144,7 +147,7 @@ def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int
 
 
 def _inbox(connection: sa.Connection, key: str, after: Any) -> Any:
-    """Rows of the inbox stay, emptied: they are how a repeat is known."""
+    """Rows of the inbox are kept without their content: they identify repeated deliveries."""
     end = _end_of_range(connection, _i, after)
     if end is None:
         return None
@@ -197,7 +200,9 @@ def _costs(connection: sa.Connection, key: str, after: Any) -> Any:
 
 
 def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
-    """What was to be done there goes; that it was due stays, or a delivery would be new again."""
+    """Remove the content of what was due there, but keep the fact that it was due; otherwise a
+    repeated delivery would count as new.
+    """
     last = connection.scalar(sa.select(sa.func.max(_occurrences.c.job_id))) or 0
     if after >= last:
         return None

@@ -1,5 +1,6 @@
-"""The titles of sessions: the first sentence of the first message, one that a person gave, or one
-that a model made."""
+"""Session titles: the first sentence of the first message, a title set by a person, or one made by
+a model.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ _s = schema.sessions
 _m = schema.session_marks
 
 _OLD_LENGTH = 60
-"""Characters of a message that were its session's title before titles ended with the sentence."""
+"""The number of characters of a message that were its session's title before titles ended with the
+sentence.
+"""
 _NAME = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.title == "")
@@ -29,8 +32,9 @@ _NAME = Prepared(
 def begin(
     connection: sa.Connection, writer: StoreContext, admission: Admission, session: Any
 ) -> None:
-    """The session of a message exists afterwards (`session` is its row, if there was one), with a
-    title if the message can give it one: a command cannot."""
+    """Create the session of a message if necessary (`session` is its row, if it existed). The
+    message gives it a title if it can; a command cannot.
+    """
     orders = admission.answer is not None or admission.stop is not None
     text = "" if orders or admission.message.command else admission.message.text
     if session is None:
@@ -40,7 +44,7 @@ def begin(
 
 
 def forget(connection: sa.Connection, key: str, seq: int, text: str) -> None:
-    """That entry is erased: a title that was made of it goes too."""
+    """That entry is erased: remove a title that was made from it."""
     titles = {title_of(text), text[:_OLD_LENGTH]}
     first = sa.and_(_s.c.key == key, _s.c.title.in_(titles - {""}))
     connection.execute(sa.update(_s).where(first).values(title=""))

@@ -22,8 +22,8 @@ _s = schema.sessions
 _m = schema.session_marks
 _r = schema.runs
 
-# The session of a run that reports elsewhere is not for reading, nor are heartbeats and the runs of
-# the gateway's start and stop.
+# Sessions of runs that report elsewhere are not for reading, nor are heartbeats and the runs of the
+# gateway's start and stop.
 _HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
 _UNREAD = sa.and_(
     sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
@@ -43,25 +43,26 @@ _SESSIONS = sa.select(
 _NEWEST = (_s.c.updated_at.desc(), _s.c.key)
 
 _LOOKED_THROUGH = 10_000
-"""Of the latest so many sessions those are listed that have some words in them."""
+"""A search for words reads this many of the latest sessions."""
 _LOOKED_AT = 1_000
 _MOST_NAMED = 1_000
 _AT_ONCE = 50
-"""Sessions that one transaction reads whole."""
+"""Sessions that one transaction reads completely."""
 
 
 def names(
     connection: sa.Connection, which: Filter, wanted: Sequence[str], limit: int, skip: int
 ) -> list[str]:
-    """The sessions that a filter lets through, the newest first; of those `wanted` if it has words
-    in it."""
+    """The sessions that match a filter, the newest first; of those in `wanted` that contain the
+    words.
+    """
     return _names(connection, which, wanted, _NEWEST, limit, skip)
 
 
 def listed_names(
     connection: sa.Connection, which: Filter, wanted: Sequence[str], limit: int, skip: int
 ) -> list[str]:
-    """As `names`, the pinned ones first."""
+    """Like `names`, pinned sessions first."""
     return _names(connection, which, wanted, (_PINNED.desc(), *_NEWEST), limit, skip)
 
 
@@ -73,7 +74,7 @@ def _names(
     limit: int,
     skip: int,
 ) -> list[str]:
-    # The keys alone first: the rest of a session costs a look at other tables.
+    # Read the keys alone first: the rest of a session costs queries of other tables.
     named = sa.select(_s.c.key).outerjoin(_m, _m.c.session_key == _s.c.key)
     named = named.order_by(*order).limit(limit).offset(skip)
     if which.unread:
@@ -91,8 +92,9 @@ def _names(
 
 
 def with_words(connection: sa.Connection, words: str, skip: int) -> tuple[list[str], int | None]:
-    """Which of some sessions have the words in name or title, the newest first; how many to skip
-    next, None at the end."""
+    """Which of some sessions contain the words in name or title, the newest first, and how many to
+    skip next, None at the end.
+    """
     query = sa.select(_s.c.key, _s.c.title).order_by(*_NEWEST).limit(_LOOKED_AT).offset(skip)
     some = query.subquery()
     fits = [column.icontains(words, autoescape=True) for column in (some.c.key, some.c.title)]
@@ -103,7 +105,7 @@ def with_words(connection: sa.Connection, words: str, skip: int) -> tuple[list[s
 
 
 def of_keys(connection: sa.Connection, keys: Sequence[str]) -> list[SessionView]:
-    """These sessions, as far as there are any, in this order."""
+    """The ones of these sessions that exist, in this order."""
     rows = {row.key: row for row in connection.execute(_SESSIONS.where(_s.c.key.in_(keys)))}
     return [_as_session(connection, rows[key]) for key in keys if key in rows]
 
@@ -124,7 +126,7 @@ class SessionLists(SqlStore):
     async def listed(
         self, which: Filter, saying: Sequence[str], limit: int, skip: int
     ) -> list[SessionView]:
-        """See Conversations.listed. `saying`: the sessions in which the words were said."""
+        """See Conversations.listed. `saying`: the sessions that contain the words."""
         wanted = await self._wanted(which, saying)
         return await self._whole(await self._listed_names(which, wanted, limit, skip))
 
@@ -173,19 +175,19 @@ def pin(connection: sa.Connection, key: str, *, pinned: bool) -> bool:
 
 def archive(connection: sa.Connection, key: str, *, archived: bool) -> bool:
     """See Conversations.archive."""
-    log.HEAD.execute(connection, k=key)  # locked: nothing is said meanwhile
+    log.HEAD.execute(connection, k=key)  # locked: no message can arrive meanwhile
     at = connection.scalar(sa.select(_s.c.updated_at).where(_s.c.key == key))
     return at is not None and _mark(connection, key, archived_at=at if archived else None)
 
 
 def _first_words(connection: sa.Connection, key: str) -> str:
-    """The title that a session has by itself."""
+    """The default title of a session."""
     first = next(iter(log.read(connection, key, 1, 2)), None)
     return title_of(getattr(first.body, "text", "")) if first is not None else ""
 
 
 def _mark(connection: sa.Connection, key: str, **values: object) -> bool:
-    """False: there is no such session."""
+    """Returns False if there is no such session."""
     if not log.exists(connection, key):
         return False
     insert_ignore(connection, _m, {"session_key": key})

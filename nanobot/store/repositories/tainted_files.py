@@ -1,4 +1,4 @@
-"""The marks on files that hold content from outside, over SQL."""
+"""The marks on files with untrusted content, over SQL."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class SqlTaintMarks(SqlStore):
 
     @transaction()
     def any_of(self, connection: sa.Connection, marks: Sequence[str]) -> bool:
-        """Whether one of these is there."""
+        """Whether one of these exists."""
         query = sa.select(_t.c.name).where(_among(marks)).limit(1)
         return connection.execute(query).first() is not None
 
     @transaction()
     def beginning_with(self, connection: sa.Connection, prefix: str) -> list[str]:
-        """Those of a kind (with a colon behind), sorted."""
+        """The marks of a kind (with a trailing colon), sorted."""
         query = sa.select(_t.c.name).where(_t.c.kind == prefix.rstrip(":"))
         return sorted(prefix + name for name in connection.scalars(query))
 
     @transaction("taint_marked")
     def _add(self, connection: sa.Connection, marks: Sequence[str]) -> None:
-        alone(connection, "taint marks")  # two at once would each find that a mark is not there
+        alone(connection, "taint marks")  # two at once would each find that the mark is missing
         query = sa.select(_t.c.kind, _t.c.name).where(_among(marks))
         existing = {(row.kind, row.name) for row in connection.execute(query)}
         names = [name for name in map(_split, marks) if name not in existing]

@@ -1,4 +1,6 @@
-"""Background runs over SQL: made with a session of their own, counted, found, asked for again."""
+"""Background runs over SQL: created with a session of their own, counted, listed, and started once
+per key.
+"""
 
 from __future__ import annotations
 
@@ -64,21 +66,23 @@ class SqlTaskEnds:
     def stop_below(
         self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
     ) -> None:
-        """End what lives there. Who stops a conversation with all that it began has collected and
-        ended its runs before; this is for one that began just after."""
+        """End the live background runs there. Stopping a conversation with everything it started
+        has ended its runs before; this handles one that started just afterwards.
+        """
         ending = Ending(state=RunState.ABORTED, error="stopped")
         for run_id in _below(connection, session_key, sender_id):
             runs.cancel(connection, self._writer, run_id, ending, by)
 
     def waits(self, connection: sa.Connection, run: Run) -> float:
         at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
-        # Never longer than it was to wait at first, whatever became of the clock.
+        # Never longer than its original limit, whatever the clock does.
         return max(min(at - self._writer.clock.now(), at - run.created_at), 0.0)
 
     def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
-        """By a message to the model of the conversation, or by a post. Without a conversation the
-        run's own session becomes one. Cancelling is an answer by itself: the model has nothing
-        to do then."""
+        """Report by a message to the model of the conversation, or by a post. A run without a
+        conversation reports in its own session, which becomes a conversation. Cancelling is an
+        answer itself: the model has nothing to do then.
+        """
         writer = self._writer
         task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
         if task is None:
@@ -121,7 +125,7 @@ class SqlTaskEnds:
 
 
 def _promised(connection: sa.Connection, run: Run) -> bool:
-    """Whether a person, or a program of theirs, was told that this report comes."""
+    """Whether a person, or a program of theirs, was told to expect this report."""
     if run.parent_session is None:
         return False
     root = beginning(connection, run)
@@ -229,7 +233,7 @@ class SqlTasks(SqlStore):
 
     @transaction()
     def overdue(self, connection: sa.Connection) -> tuple[list[str], float | None]:
-        """The live runs past their deadline, and when the next one will be."""
+        """The live runs past their deadline, and the time of the next deadline."""
         due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
         due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
         rows = connection.execute(due).all()
@@ -239,8 +243,9 @@ class SqlTasks(SqlStore):
 
 
 def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
-    """Raises Fenced if the run that starts another was ended meanwhile: who stops a run with all
-    that it began would not stop this one."""
+    """Raises Fenced if the run that starts another has been ended: stopping a run with everything
+    it started would miss this one.
+    """
     if parent is None or not parent.run_id or parent.again:
         return
     state = connection.scalar(
@@ -280,7 +285,7 @@ def _room(connection: sa.Connection, parent: Parent | None) -> None:
 
 
 def _depth(connection: sa.Connection, parent: Parent | None) -> int:
-    """How many generations of background runs there are above a new one."""
+    """The number of generations of background runs above a new one."""
     if parent is None:
         return 0
     return connection.scalar(sa.select(_t.c.depth).where(_t.c.run_id == parent.run_id)) or 0
@@ -312,7 +317,9 @@ def _request(row: sa.Row[Any], first: Body | None) -> TaskRequest:
 
 
 def _below(connection: sa.Connection, session_key: str, sender_id: str | None) -> list[str]:
-    """The live runs that began in a session, and theirs, even of those that have ended."""
+    """The live runs that were started in a session, and their descendants, even of runs that have
+    ended.
+    """
     theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
     begun = sa.select(_r.c.id, _r.c.session_key).where(_r.c.parent_session == session_key, theirs)
     all_of = begun.cte("below", recursive=True)

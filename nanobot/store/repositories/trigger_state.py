@@ -1,4 +1,4 @@
-"""What triggers keep, over SQL."""
+"""The state of triggers, over SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SqlTriggerState(SqlStore):
     @transaction("keep")
     def keep(self, connection: sa.Connection, name: str, body: bytes) -> None:
         values = {"body": body, "changed_at": self.writer.clock.now()}
-        alone(connection, "kept")  # two at once would each find that nothing is there
+        alone(connection, "kept")  # two at once would each find that the row is missing
         there = sa.update(_k).where(_k.c.name == name).values(**values)
         if connection.execute(there).rowcount == 0:
             connection.execute(sa.insert(_k).values(name=name, **values))

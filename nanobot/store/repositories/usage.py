@@ -1,4 +1,4 @@
-"""What was used, over SQL: as the limits see it, and as people do."""
+"""Usage over SQL: for checking limits, and for display."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
 
 @cache
 def _standing(dialect: str) -> Prepared:
-    """What is settled of each account, folded and not, and every open call: in one statement, so
-    that no call is settled, nor folded, between two of them. With SQLite all is folded."""
+    """The settled usage of each account, folded and unfolded, and every open call: in one
+    statement, so that no call is settled or folded in between. With SQLite everything is folded.
+    """
     tables = (_t,) if dialect == "sqlite" else (_t, _changes)
     settled = [_of(table, level) for table in tables for level in LEVELS]
     waiting = sa.select(
@@ -58,7 +59,7 @@ def _standing(dialect: str) -> Prepared:
 
 
 def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
-    """What is used and reserved of each account on a day."""
+    """The usage and reservations of each account on a day."""
     names = who.names()
     used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
     parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}

@@ -1,8 +1,8 @@
-"""The sums of what model calls used, by day, level and name.
+"""The totals of what model calls used, by day, level and name.
 
-One SQLite thread adds to them as calls end. Over PostgreSQL a row that every turn of every process
-changes would make all of them wait for each other: there each change is a row of its own, summed
-together with the totals by whoever asks, and folded into them from time to time.
+With SQLite, one thread adds to them as calls end. With PostgreSQL, a row that every turn of every
+process changes would serialize all of them. So each change is a row of its own there. Readers sum
+these rows together with the totals, and they are folded into the totals from time to time.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _FOLD = sa.text(
 
 
 def add(connection: sa.Connection, changes: Sequence[Values]) -> None:
-    """Count these, each with its day, level, name and amounts."""
+    """Count these amounts, each with its day, level and name."""
     statement = _ADD if connection.dialect.name == "sqlite" else _APPEND
     statement.many(connection, changes)
 
 
 def fold(connection: sa.Connection) -> None:
-    """Fold what was counted into the totals, unless somebody else does."""
+    """Fold the counted amounts into the totals, unless another process is doing so."""
     if connection.dialect.name != "sqlite" and connection.scalar(_ALONE):
         connection.execute(_FOLD, {"n": _FOLDED_AT_ONCE})

@@ -1,4 +1,4 @@
-"""Views of the store for people: nothing here writes."""
+"""Views of the store for people; nothing here writes."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _t = schema.tasks
 _c = model_call_costs
 
 _MOST_ENTRIES = 5_000
-"""Entries of one run that are looked at: far more than its limits allow it to make."""
+"""Entries of one run to read: far more than the run's limits allow it to make."""
 _ABOUT = 80
 _LOOKED_THROUGH = 10_000
-"""Of the latest so many runs those are listed that have some words in them."""
+"""A search for words reads this many of the latest runs."""
 _LOOKED_AT = 500
 _AT_ONCE = 25
 """Runs that one transaction reads with their messages."""
@@ -51,7 +51,7 @@ _MOST_KEYS = 1_000
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
 MOST_RUNS = 1_000
-"""Runs that are looked through for tool calls."""
+"""Runs that are searched for tool calls."""
 RUNS_AT_ONCE = 25
 
 
@@ -87,8 +87,9 @@ def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
 
 
 def _named(column: sa.Column[Any], names: Sequence[str]) -> sa.ColumnElement[bool]:
-    """Whether a session has one of these names, or begins with one of them that ends with a colon.
-    LIKE takes "Anna" for "anna" in SQLite."""
+    """Whether a session has one of these names, or starts with one of them that ends with a colon.
+    SQLite's LIKE matches "Anna" for "anna".
+    """
     each = (
         sa.func.substr(column, 1, len(name)) == name if name.endswith(":") else column == name
         for name in names
@@ -97,8 +98,9 @@ def _named(column: sa.Column[Any], names: Sequence[str]) -> sa.ColumnElement[boo
 
 
 def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
-    """Where some of the runs of a channel were asked for, the latest first, of those before a run
-    ("": of all); and the last of them, None at the end."""
+    """The chats from which some runs of a channel were requested, the latest first, before a given
+    run ("": from the latest), and the last run read, None at the end.
+    """
     query = sa.select(_r.c.id, _r.c.channel, _r.c.chat_id, _r.c.thread_id)
     query = query.order_by(_r.c.id.desc()).limit(_CHATS_AT_ONCE)
     rows = connection.execute(query.where(_r.c.id < before) if before else query).all()
@@ -117,8 +119,9 @@ def run_names(  # noqa: PLR0913 - see Conversations.runs
     within: Sequence[str] | None,
     before: str,
 ) -> tuple[list[str], str | None]:
-    """The ids of such runs, the newest first; with words to find those among some of the runs
-    before a run ("": the newest), and the last of these, None at the end."""
+    """The ids of matching runs, the newest first. With words to search for: among a page of runs
+    before a given run ("": from the newest), and the last run of that page, None at the end.
+    """
     query = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(limit)
     following: str | None = None
     if find:
@@ -147,7 +150,7 @@ def run_names(  # noqa: PLR0913 - see Conversations.runs
 
 
 def runs_of(connection: sa.Connection, ids: Sequence[str]) -> list[RunView]:
-    """These runs, as far as there are any, in this order."""
+    """The ones of these runs that exist, in this order."""
     rows = {row.id: row for row in connection.execute(sa.select(_r).where(_r.c.id.in_(ids)))}
     return [_as_run(connection, rows[each]) for each in ids if each in rows]
 
@@ -192,7 +195,7 @@ class RunLists(SqlStore):
 
 
 def _mentions(words: str) -> sa.ColumnElement[bool]:
-    """Whether a run has these words in its session's name, its title, or what went wrong."""
+    """Whether a run has these words in its session's name, its title, or its error."""
     title = _t.c.title.icontains(words, autoescape=True)
     return sa.or_(
         _r.c.session_key.icontains(words, autoescape=True),
@@ -209,8 +212,9 @@ def _of_session(
     *,
     children: bool = False,
 ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
-    """Runs of a session (and those it started), the newest first. Each kind by its own index: all
-    in one statement would go through every run there ever was."""
+    """Runs of a session (and those it started), the newest first. Each kind uses its own index: a
+    single statement would read every run ever stored.
+    """
     own = query.where(_r.c.session_key == key)
     each = [own.where(schema.RUN_ENDED), own.where(schema.RUN_LIVE)]
     if children:
@@ -261,8 +265,9 @@ def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]
 def _of_run(
     connection: sa.Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
 ) -> Iterator[EntryView]:
-    """The run's entries (of some kinds). A session has one run at a time, so they end where the
-    next run's first message stands: only that far the log is read."""
+    """The run's entries (of some kinds). A session has one active run at a time, so its entries end
+    at the next run's first message, and the log is read only up to there.
+    """
     query = (
         sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
         .where(_e.c.session_key == row.session_key, _e.c.seq >= row.first_seq)
@@ -323,8 +328,9 @@ def as_outbox(row: OutboundRow) -> OutboxView:
 def tool_calls(
     connection: sa.Connection, session: str, name: str, before: str
 ) -> tuple[list[ToolCallView], str | None]:
-    """Calls of some runs, the latest first, of those before a run ("": of all); and the last of
-    these runs, None at the end."""
+    """Calls of a page of runs, the latest first, before a given run ("": from the latest), and the
+    last of these runs, None at the end.
+    """
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(RUNS_AT_ONCE)
     if before:
         query = query.where(_r.c.id < before)
@@ -342,7 +348,7 @@ def tool_calls(
 
 
 def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
-    """Whether its usage says so: a run that was stopped has none."""
+    """Whether its usage shows it: a run that was stopped has none."""
     if row.usage is None or row.state == RunState.ABORTED:
         return False
     return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
@@ -352,7 +358,7 @@ _OF_CALLS = ("user", "reply", "tool_result")
 
 
 def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallView]:
-    """The calls of one run: each result with the arguments that stand in the reply before it."""
+    """The calls of one run: each result with the arguments from the preceding reply."""
     requested: dict[int, list[dict[str, Any]]] = {}
     message = ""
     for entry in entries:

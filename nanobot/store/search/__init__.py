@@ -1,1 +1,1 @@
-"""Finding what was said in conversations."""
+"""Search in conversations."""

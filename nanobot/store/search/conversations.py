@@ -1,4 +1,4 @@
-"""The conversations of a store, as people find them again."""
+"""The conversations of a store, as people search for them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _HITS = 300
-"""What was said last with the words that conversations are searched for."""
+"""The latest matches for a search in conversations."""
 
 
 class SqlConversations(SqlStore):
     """See memory.conversations.Conversations: the same for SQLite and PostgreSQL. `redact` replaces
-    known secrets in what is found; `indexing` keeps up with what is said."""
+    known secrets in results; `indexing` keeps the index up to date.
+    """
 
     rename = bare_verb(session_views.rename, "rename")
     pin = bare_verb(session_views.pin, "pin")

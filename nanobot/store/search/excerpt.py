@@ -1,4 +1,4 @@
-"""The sentence of a text in which the words that were asked for stand."""
+"""Finds the sentence of a text that matches the search words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nanobot.memory.terms import without_accents
 from nanobot.store.search.query import Wanted
 
 _BEFORE, _AFTER = 120, 180
-"""Characters around the match at most: a sentence may be a page long."""
+"""The most characters around the match: a sentence may be a page long."""
 _MOST_MATCHES = 50
 _ENDS = re.compile(r"[.!?](?=\s)|[。！？\n]")
 
 
 class Excerpt(NamedTuple):
-    """A part of a text: `match` with what stands before and after it."""
+    """A part of a text: `match` with the text before and after it."""
 
     before: str
     match: str
@@ -25,8 +25,9 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(text: str, wanted: Sequence[Wanted]) -> Excerpt:
-    """The sentence with the most of the words, the first of those; the beginning of the text where
-    none of them stands as it was asked for."""
+    """The first sentence with the most matching words, or the beginning of the text if no word
+    matches literally.
+    """
     folded, places = _folded(text)
     spans = [
         (places[begin], places[end - 1] + 1)
@@ -60,7 +61,7 @@ def _matches(folded: str, patterns: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """The text without accents and capitals, and where each of its characters was."""
+    """The text without accents and in lower case, and the original position of each character."""
     if text.isascii():
         return text.lower(), range(len(text))
     parts: list[str] = []
@@ -82,6 +83,6 @@ def _sentence(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
 
 def _joined(text: str, *, cut_before: bool = False, cut_after: bool = False) -> str:
-    """The text in one line; spaces at its ends stay, as it may be one of three parts."""
+    """The text on one line. Spaces at its ends are kept, as it may be one of three parts."""
     line = re.sub(r"\s+", " ", text)
     return f"{'…' if cut_before else ''}{line}{'…' if cut_after else ''}"

@@ -1,4 +1,4 @@
-"""Indexes of FTS5: kept in few pieces by their writers, and cleaned of words that were removed."""
+"""FTS5 indexes: their writers keep them in few segments, and purge removed words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nanobot.store.database.sqlite import Database
 _CHANGES = sa.text("SELECT total_changes()")
 _MERGED_PAGES = 64
 _MERGED_PAGES_A_WRITE = 16
-"""More than a write adds, so that the index stays in few pieces, and done in a millisecond."""
+"""More than a write adds, so that the index stays in few segments, and done in a millisecond."""
 
 
 class FullText:
-    """The index of that name. PostgreSQL has none of these and tends its own."""
+    """The index of that name. PostgreSQL has none of these and maintains its own."""
 
     def __init__(self, name: str) -> None:
         index = sa.table(name, sa.column(name), sa.column("rank"))
@@ -24,15 +24,16 @@ class FullText:
         self._merge = Prepared(sa.insert(index).values(values))
 
     def tend(self, connection: sa.Connection) -> None:
-        """Rows were written: keep their index in few pieces."""
+        """Rows were written: keep their index in few segments."""
         if connection.dialect.name == "sqlite":
             self._merge.execute(connection, pages=_MERGED_PAGES_A_WRITE)
 
     async def forget(self, database: Database) -> None:
-        """Leave no word of rows that are gone. FTS5 only notes beside a word that its row is gone,
-        until all of the index is merged into one; each step takes few milliseconds."""
+        """Purge all words of removed rows. FTS5 only marks a removed row's words until the whole
+        index is merged into one segment; each step takes a few milliseconds.
+        """
         if database.dialect == "sqlite":
-            pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
+            pages = -_MERGED_PAGES  # negative: the first step includes the whole index
             while await database.transact(partial(self._step, pages=pages), "memory"):
                 pages = _MERGED_PAGES
 

@@ -1,8 +1,8 @@
-"""Indexing: what was said goes into the index of words behind the logs.
+"""Indexing: a background task adds new log entries to the full-text index.
 
-Not in the transactions that say it: a turn is to cost no more than before, and the log of a home
-that had no index is filled in by the same code. `indexed_logs` says how far each session is, so
-whatever ends the process costs nothing; what was said is found a second later.
+It does not run in the transactions that write entries: turns do not become slower, and the same
+code fills the index for a home that had none. `indexed_logs` records the progress of each session,
+so nothing is lost when the process ends; a message can be found a second after it was written.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from nanobot.supervision import Looks, Work, side_by_side
 
 _GATHER_SECONDS = 0.5
 _PAUSE_SECONDS = 0.02
-"""Between two slices, for those who wait for the store."""
+"""Pause between two slices, for other users of the store."""
 
 
 class LogIndexing(SqlStore):
-    """One for a store. `redact` replaces known secrets, which nobody is to find."""
+    """One per store. `redact` replaces known secrets, which must not be searchable."""
 
     _behind = bare_verb(log_words.behind)
     _unindexed = bare_verb(log_words.unindexed)
@@ -47,7 +47,7 @@ class LogIndexing(SqlStore):
         self._news = asyncio.Event()
 
     async def run(self, bus: Bus) -> None:
-        """Until cancelled: index what is there, then what is said."""
+        """Until cancelled: index existing entries, then new ones."""
         works: dict[str, Work] = {
             "indexing: conversations that said something": partial(self._watch, bus),
             "indexing: all conversations": partial(self._look_often, bus),
@@ -66,12 +66,12 @@ class LogIndexing(SqlStore):
                     await self.index_session(key)
 
     async def index(self) -> None:
-        """Index all that is not indexed yet. Raises StoreError."""
+        """Index everything that is not indexed yet. Raises StoreError."""
         async for key in self._all_behind():
             await self.index_session(key)
 
     async def index_session(self, key: str) -> None:
-        """Index what a session has that is not indexed yet. Raises StoreError."""
+        """Index the unindexed entries of a session. Raises StoreError."""
         while (part := await self._unindexed(key)) is not None:
             entries = await asyncio.to_thread(self._indexed, part)
             if not await self._keep(part, entries):
@@ -111,7 +111,7 @@ class LogIndexing(SqlStore):
         for seq, at, payload in part.entries:
             try:
                 text = "" if payload is None else said_in(payload)
-            except StoreCorrupt:  # `sessions audit` tells of it; the others are found
+            except StoreCorrupt:  # `sessions audit` reports it; the others can be found
                 text = ""
             if rows := rows_of(self._redact(text)):
                 indexed.append(IndexedEntry(seq, at, tuple(rows)))
@@ -119,7 +119,7 @@ class LogIndexing(SqlStore):
 
 
 def said_in(payload: bytes) -> str:
-    """What an entry says to a person, or a person in it. Raises StoreCorrupt."""
+    """The text of an entry that a person reads or wrote. Raises StoreCorrupt."""
     body = log_entries.decode(payload)
     if isinstance(body, TriageEntry):
         return body.reply

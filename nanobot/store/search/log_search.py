@@ -1,4 +1,4 @@
-"""Searching what was said: rows of the index become hits, each with its sentence."""
+"""Searches conversations: rows of the index become hits, each with its sentence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LogSearch:
         payload = bytes(row.payload)
         try:
             body = log_entries.decode(payload)
-        except RowUnreadable:  # what reads its conversation puts it into quarantine
+        except RowUnreadable:  # reading its conversation moves it to quarantine
             return None
         by = called(body.sender_name, body.sender_id) if isinstance(body, UserEntry) else ""
         found = excerpt(self._redact(said_in(payload)), wanted)

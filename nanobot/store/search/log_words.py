@@ -1,5 +1,6 @@
-"""The rows of the index of what was said: added behind the logs, searched, and removed with what
-they were made from."""
+"""The rows of the full-text index of conversations: added after the log entries, searched, and
+removed with the entries they were made from.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ _w = schema.log_words
 _done = schema.indexed_logs
 
 KINDS = ("user", "reply", "post", "summary", "triage")
-"""Entries with something in them that somebody said."""
+"""Entries that can contain text of a person or the assistant."""
 SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
-"""Sessions that are no conversations."""
+"""Sessions that are not conversations."""
 ENTRIES_AT_ONCE = 50
 _SESSIONS_AT_ONCE = 500
 _MICROSECOND = 1_000_000
@@ -54,8 +55,8 @@ _NEXT = Prepared(
 _TAKEN = Prepared(
     sa.select(_w.c.id).where(_w.c.id >= sa.bindparam("first")).order_by(_w.c.id).limit(_IDS_AT_ONCE)
 )
-# The order of the tables is fixed: the index gives rows in the order of their ids, the newest
-# first, so that a search ends with its page.
+# The join order is fixed: the index returns rows in the order of their ids, the newest first, so a
+# search stops when its page is full.
 _SQLITE = (
     "SELECT w.id, w.session_key, w.seq, e.run_id, e.at, e.payload, s.title "
     "FROM log_words_fts CROSS JOIN log_words w ON w.id = log_words_fts.rowid "
@@ -76,8 +77,9 @@ _POSTGRESQL_END = "ORDER BY w.id DESC LIMIT :n"
 
 
 class Unindexed(msgspec.Struct, frozen=True):
-    """Entries of a session, the first behind `last`: number, time, and the payload of those that
-    say something."""
+    """Entries of a session, the first after `last`: number, time, and the payload of those with
+    text.
+    """
 
     session_key: str
     last: int
@@ -93,8 +95,7 @@ class IndexedEntry(msgspec.Struct, frozen=True):
 
 
 def behind(connection: sa.Connection, after: str) -> tuple[list[str], str | None]:
-    """Of some sessions those with entries that are not indexed; where to look on, None: that was
-    all."""
+    """Of some sessions, those with unindexed entries, and where to continue; None: that was all."""
     rows = _BEHIND.execute(connection, after=after).all()
     keys = [key for key, head, last in rows if head > (last or 0) and key not in SILENT]
     return keys, rows[-1].key if len(rows) == _SESSIONS_AT_ONCE else None
@@ -110,14 +111,16 @@ def unindexed(connection: sa.Connection, key: str) -> Unindexed | None:
 
 
 def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEntry]) -> bool:
-    """Index these of them. False: another process was faster, or the session is gone."""
+    """Index these entries. Returns False if another process was faster, or the session was
+    removed.
+    """
     key = part.session_key
-    alone(connection, "log words")  # one after another: ids are given here
+    alone(connection, "log words")  # one after another: ids are assigned here
     if log.HEAD.execute(connection, k=key).first() is None:  # locked, see log.HEAD
         return False
     if (_LAST.scalar(connection, k=key) or 0) != part.last:
         return False
-    # What was erased since it was read stays out.
+    # Skip entries that were erased after they were read.
     numbers = [entry.seq for entry in entries]
     there = sa.select(_e.c.seq, _e.c.at).where(_e.c.session_key == key, _e.c.seq.in_(numbers))
     alive = {(seq, at) for seq, at in connection.execute(there.where(_e.c.payload.is_not(None)))}
@@ -138,15 +141,18 @@ def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEn
 
 
 def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> None:
-    """The words of these entries go, whose payloads went before in this transaction, which holds
-    the session."""
+    """Remove the words of these entries. This transaction, which holds the session, has already
+    removed their payloads.
+    """
     theirs = sa.and_(_w.c.session_key == key, _w.c.seq.in_(numbers))
     if connection.execute(sa.delete(_w).where(theirs)).rowcount:
         erasures.note(connection, erasures.LOG_WORDS, key)
 
 
 def remove_some(connection: sa.Connection, key: str) -> bool:
-    """Some words of a session that is removed, whose entries are gone; False: there are none."""
+    """Remove some words of a session that is being removed, whose entries are already removed.
+    Returns False when none are left.
+    """
     log.HEAD.execute(connection, k=key)
     some = sa.select(_w.c.id).where(_w.c.session_key == key).limit(erasures.ROWS)
     ids = list(connection.scalars(some))
@@ -163,8 +169,9 @@ def find(
     before: int,
     limit: int,
 ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
-    """The rows that have all of it, the newest first, of those before an id; `keys`: only in these
-    sessions."""
+    """The rows that match the whole query, the newest first, before an id; `keys`: only in these
+    sessions.
+    """
     sqlite = connection.dialect.name == "sqlite"
     places = [] if keys is None else [place(key) for key in keys]
     values: dict[str, Any] = {"before": before, "n": limit}
@@ -178,13 +185,14 @@ def find(
 
 
 def place(key: str) -> str:
-    """A term that every row of a session has, and no text: so the index alone finds the words of
-    one conversation among those of all."""
+    """A term that every row of a session has and no text contains, so that the index alone finds
+    the words of one conversation among those of all.
+    """
     return f"k{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:20]}"
 
 
 def _free(connection: sa.Connection, at: float, taken: Collection[int]) -> int:
-    """The first id that no row has, from that time on."""
+    """The first unused id, from that time on."""
     first = int(min(max(at, 0.0) * _MICROSECOND, _LARGEST_TIME))
     while True:
         there = {row.id for row in _TAKEN.execute(connection, first=first)}

@@ -1,7 +1,7 @@
-"""The words that an entry is found by, and the same words as somebody asks for them.
+"""The words by which an entry is indexed, and the same words in a search query.
 
-Unlike memories, which are found by what they are about, a conversation is found by the words that
-were used: all of them must be there, no word is left out, and a word is found by its beginning.
+Memories are found by their subject, conversations by the words that were used: all words of the
+query must occur, no word is ignored, and a word matches by its beginning.
 """
 
 from __future__ import annotations
@@ -14,40 +14,43 @@ import msgspec
 from nanobot.memory.terms import SPACELESS, stem, words_of
 
 MOST_CHARS = 200_000
-"""Characters of an entry that are indexed; nobody searches the end of a file of a million."""
+"""Characters of an entry that are indexed: nobody searches the end of a file of a million
+characters.
+"""
 _TERMS_A_ROW = 10_000
-"""PostgreSQL counts the positions of words up to 16,383 in a row."""
+"""PostgreSQL counts word positions up to 16,383 in a row."""
 _LONGEST = 60
 _MOST_WORDS = 32
 _SHORTEST_PREFIX = 3
-"""A shorter word is found as a whole only: too many begin with two letters."""
+"""A shorter word only matches as a whole: too many words start with the same two letters."""
 _END = rf"(?![^\W{SPACELESS}])"
 _BEGINNING = rf"(?<![^\W{SPACELESS}])"
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """Terms that follow each other. The last may be the beginning of one."""
+    """Consecutive terms. The last may be a prefix."""
 
     terms: tuple[str, ...]
     prefix: bool = False
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Something that an entry must have: one of some phrases. `pattern` matches it in a folded
-    text."""
+    """A condition of a search: an entry must contain one of some phrases. `pattern` matches it in a
+    folded text.
+    """
 
     phrases: tuple[Phrase, ...]
     pattern: str
 
 
 def rows_of(text: str) -> list[str]:
-    """The terms of an entry, as its rows in the index have them; none if there is no word."""
+    """The terms of an entry, split into its rows of the index; empty if it has no word."""
     terms = list(_terms(text[:MOST_CHARS]))
     return [" ".join(terms[at : at + _TERMS_A_ROW]) for at in range(0, len(terms), _TERMS_A_ROW)]
 
 
 def parsed(query: str) -> list[Wanted]:
-    """What is asked for: words, and phrases in double quotes."""
+    """The query: words, and phrases in double quotes."""
     wanted: list[Wanted] = []
     for number, part in enumerate(query.replace("“", '"').replace("”", '"').split('"')):
         if number % 2:
@@ -58,7 +61,7 @@ def parsed(query: str) -> list[Wanted]:
 
 
 def for_sqlite(wanted: Sequence[Wanted], places: Sequence[str] = ()) -> str:
-    """The expression of FTS5; `places`: only in one of these."""
+    """The expression for FTS5; `places`: only in one of these."""
     each = [[_sqlite_phrase(phrase) for phrase in one.phrases] for one in wanted]
     if places:
         each.append([f'"{place}"' for place in places])
@@ -66,7 +69,7 @@ def for_sqlite(wanted: Sequence[Wanted], places: Sequence[str] = ()) -> str:
 
 
 def for_postgresql(wanted: Sequence[Wanted]) -> str:
-    """The expression of to_tsquery."""
+    """The expression for to_tsquery."""
     each = [[_tsquery_phrase(phrase) for phrase in one.phrases] for one in wanted]
     return " & ".join(f"({' | '.join(phrases)})" for phrases in each)
 
@@ -86,7 +89,7 @@ def _word(word: str, *, spaceless: bool) -> Wanted:
     word = word[:_LONGEST]
     if len(word) < _SHORTEST_PREFIX:
         return Wanted((Phrase((word,)),), rf"{_BEGINNING}{re.escape(word)}{_END}")
-    # "meetings" finds a meeting, and "cities" a city.
+    # "meetings" matches "meeting", and "cities" matches "city".
     forms = dict.fromkeys([word, stem(word)])
     phrases = tuple(Phrase((form,), prefix=True) for form in forms)
     shapes = "|".join(re.escape(form) for form in forms)
@@ -100,7 +103,7 @@ def _phrase(text: str) -> list[Wanted]:
         if not spaceless:
             terms.append(word[:_LONGEST])
             continue
-        # Its last character is a term of its own unless another follows, as it may here.
+        # Its last character is a separate term unless another follows, as one may here.
         ends = 0 if number < len(words) - 1 or len(word) == 1 else 1
         terms += (word[at : at + 2] for at in range(len(word) - ends))
     if not terms:
