@@ -1,1 +1,1 @@
-"""What is served over HTTP: a small server, its guards, and routes that composition gives it."""
+"""The HTTP server: a small server, its guards, and the routes that composition passes in."""

@@ -1,5 +1,6 @@
-"""Who asks over HTTP, by what they show: the gateway's own token, a named one, or a browser's
-cookie, which is got for a link that works once."""
+"""Authenticates HTTP clients by their credentials: the gateway's own token, a named token, or a
+browser's cookie, which a one-time link grants.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _OWN_NAME = "owner"
 _BROWSER = "browser"
 _NAME = re.compile(r"[^\W_][\w .-]{0,39}")
 _NAMELESS = re.compile(rf"{_OWN_NAME}|{_BROWSER}( \d+)?")
-"""What the token of the gateway and the browsers of nobody in particular are called."""
+"""The names of the gateway's token, and of browsers without a named person."""
 _MOST_LINKS = 20
 _LONG = 32
 _MOST_TOKENS = 256
@@ -72,21 +73,22 @@ class Access:
         self._links: OrderedDict[str, _Link] = OrderedDict()
         self._tokens: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
 
-    # Judging
+    # Authentication
 
     async def by_token(self, shown: str) -> Principal | None:
-        """Who shows this in `Authorization: Bearer`."""
+        """The caller with this bearer token (`Authorization: Bearer`)."""
         if self.own and hmac.compare_digest(_digest(shown), _digest(self.own)):
             return Principal(name=_OWN_NAME, role=Role.OWNER, kind="token", by=OWNER_ID)
         return await self._principal(shown, "token")
 
     async def by_cookie(self, shown: str) -> Principal | None:
-        """Whose browser shows this."""
+        """The caller with this browser cookie."""
         return await self._principal(shown, "browser")
 
     def is_guessable(self, shown: str) -> bool:
-        """Whether it is short enough to be found by trying. Tokens, cookies and links are not,
-        except a token that somebody chose."""
+        """Whether it is short enough to be guessed. Tokens, cookies and links are not, except a
+        token that a person chose.
+        """
         return len(shown) < _LONG
 
     async def _principal(self, shown: str, kind: str) -> Principal | None:
@@ -126,8 +128,9 @@ class Access:
     # Browsers
 
     async def logged_in(self, shown: str) -> str | None:
-        """The cookie for what was shown, the secret of a link or a token; None if it opens
-        nothing. A link opens once."""
+        """The cookie in exchange for the secret of a link or a token; None if the secret is
+        invalid. A link works once.
+        """
         digest = _digest(shown)
         link = self._links.pop(digest, None)
         if link is not None and link.until > self._clock.monotonic():
@@ -135,13 +138,13 @@ class Access:
         principal = await self.by_token(shown)
         if principal is None:
             return None
-        # No token has such a name, and none has a conversation that is another's.
+        # Tokens cannot have such a name, and no conversation of another person does.
         own = principal.name == _OWN_NAME
         name = _browser_of("" if own else principal.name)
         return await self._browser(name, principal.role, principal.expires_at)
 
     async def logged_out(self, principal: Principal) -> None:
-        """That browser's cookie opens nothing any more."""
+        """Log the browser out: its cookie becomes invalid."""
         if principal.kind == "browser":
             await self.revoke(principal.name)
 
@@ -174,7 +177,7 @@ class Access:
         self._links[_digest(secret)] = _Link(until=until, name=name, role=role)
         while len(self._links) > _MOST_LINKS:
             self._links.popitem(last=False)
-        # Behind the #, which no browser sends and no server logs.
+        # Behind the #, which browsers do not send and servers do not log.
         return PageLink(url=f"{self.url}/#login={secret}", seconds=LINK_SECONDS)
 
     async def tokens(self) -> list[AccessView]:
@@ -203,14 +206,14 @@ class Access:
 
 
 def _check_name(name: str) -> None:
-    """Raises UsageError for what nobody can be called."""
+    """Raises UsageError for an invalid name."""
     plain = _NAME.fullmatch(name) and name == unicodedata.normalize("NFC", name).strip()
     if not plain or name == OWNER_ID or _NAMELESS.fullmatch(name):
         raise UsageError(f"{name[:60]!r} cannot be a name here: 1 to 40 letters, digits, - . _")
 
 
 def _browser_of(name: str) -> str:
-    """What the browser of somebody is called."""
+    """The name of a person's browser."""
     return f"{name}{BROWSER_OF})" if name else _BROWSER
 
 

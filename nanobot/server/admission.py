@@ -1,4 +1,4 @@
-"""Whether a request is answered: where it comes from, who asks, and how often they may."""
+"""Decides whether a request is accepted: by its origin, its credentials, and the rate limit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _MISTAKES = {"burst": 20.0, "per_second": 0.2}
 
 
 def principal_of(request: web.Request) -> Principal:
-    """Who asks, of a request that was admitted."""
+    """The caller of an admitted request."""
     return request[_PRINCIPAL]
 
 
 class Admission:
-    """The judge of requests. Whoever showed something wrong too often has to wait, though not who
-    is in already."""
+    """Admits requests. A client with too many wrong credentials has to wait, but clients that are
+    logged in do not.
+    """
 
     def __init__(self, settings: WebSettings, access: Access, clock: Clock) -> None:
         self.access = access
@@ -46,8 +47,9 @@ class Admission:
         self._mistakes = Rates(clock, **_MISTAKES)
 
     def check_origin(self, request: web.Request) -> None:
-        """Raises Problem for a request by a stranger's name, or of a stranger's page. The prefix
-        of its path is known afterwards."""
+        """Raises Problem if the Host is not accepted, or the request comes from another site's
+        page. It also determines the request's path prefix.
+        """
         headers = {name.lower(): value for name, value in request.headers.items()}
         if not host_allowed(headers.get("host", ""), self._hosts):
             text = "This name is not known here; put it into web.hosts if it should be."
@@ -57,12 +59,12 @@ class Admission:
         note_prefix(request, self.prefix, trusted=self._from_proxy(request))
 
     def client(self, request: web.Request) -> str:
-        """The address of whoever asks."""
+        """The address of the client."""
         forwarded = request.headers.get("X-Forwarded-For", "")
         return client_of(request.remote or "", forwarded, self._settings.trusted_proxies)
 
     def is_secure(self, request: web.Request) -> bool:
-        """Whether the browser's way here is encrypted, as a trusted proxy tells it."""
+        """Whether the browser's connection is encrypted, as reported by a trusted proxy."""
         if not self._from_proxy(request):
             return False
         return request.headers.get("X-Forwarded-Proto", "").lower() == "https"
@@ -71,7 +73,9 @@ class Admission:
         return (request.remote or "") in self._settings.trusted_proxies
 
     async def admit(self, request: web.Request, *, page: bool = True) -> None:
-        """Know who asks. Where a `page` may ask, it has to show that it is ours. Raises Problem."""
+        """Authenticate the caller. If a `page` may make the request, it has to prove that it is
+        ours. Raises Problem.
+        """
         principal = await self._principal(request)
         if principal is None:
             self._mistakes.take(self.client(request))
@@ -91,12 +95,14 @@ class Admission:
         request[_PRINCIPAL] = principal
 
     async def still(self, request: web.Request) -> bool:
-        """Whether who asked may still ask: their token may have been revoked, or have expired."""
+        """Whether the caller is still authorized: their token may have been revoked or have
+        expired.
+        """
         principal = await self._principal(request)
         return principal is not None and principal.role is principal_of(request).role
 
     async def log_in(self, request: web.Request, shown: str) -> str:
-        """The cookie for a link's secret or a token. Raises Problem."""
+        """The cookie in exchange for a link's secret or a token. Raises Problem."""
         if self.access.is_guessable(shown):
             self._limited(self._mistakes, self.client(request))
         cookie = await self.access.logged_in(shown) if len(shown) <= _MOST_CHARS else None
@@ -117,7 +123,8 @@ class Admission:
         if self.access.is_guessable(shown):
             self._limited(self._mistakes, self.client(request))
             return await by(shown)
-        # What nobody can guess is looked up, whatever others at this address have shown.
+        # Secrets that cannot be guessed are always checked, whatever other clients at this address
+        # have sent.
         principal = await by(shown)
         if principal is None:
             self._limited(self._mistakes, self.client(request))
@@ -131,8 +138,9 @@ class Admission:
 
 
 def _cookie(request: web.Request, name: str) -> str:
-    """Its value. Two of that name are none: one of them was put there by another server of this
-    host, whose ports share all cookies."""
+    """The cookie's value. Two cookies of that name count as none: one was set by another server of
+    this host, because all its ports share cookies.
+    """
     pairs = request.headers.get("Cookie", "").split(";")
     named = [pair.strip().partition("=") for pair in pairs]
     values = [value.strip('"') for key, _, value in named if key == name]

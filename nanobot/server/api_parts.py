@@ -1,4 +1,4 @@
-"""What the HTTP API works with."""
+"""The dependencies of the HTTP API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers over HTTP: aiohttp's router over our routes, with the guards before each."""
+"""The HTTP application: aiohttp's router over our routes, with the guards before each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to ask for. A part of `path` like `{name}` stands for any one part, `{name:.+}` for
-    all that follow; the handler finds them decoded in the request's `match_info`. `open`: nothing
-    has to be shown. `always`: answered while draining too."""
+    """A route. A part of `path` like `{name}` matches one path segment, `{name:.+}` all that
+    follow; the handler finds them decoded in the request's `match_info`. `open`: no credentials are
+    required. `always`: it is also served while draining.
+    """
 
     method: str
     path: str
@@ -36,9 +37,10 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Application:
-    """The web_server.Answering over `routes`, which answers whom `admission` lets in. Connections
-    have `idle_seconds` for the head of a request, from their start and from the answer before.
-    `ending` is set once nothing new is taken: what streams is to end then."""
+    """The web_server.Answering over `routes`, for the callers that `admission` lets in. Connections
+    have `idle_seconds` to send the head of a request, from their start or from the previous
+    response. `ending` is set when no new requests are accepted: streams should then end.
+    """
 
     def __init__(
         self,
@@ -114,13 +116,13 @@ class Application:
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:
-    """The page is at a path with a / at its end, so that what it names is below it."""
+    """The page's path ends with a /, so that relative URLs on it are below that path."""
     return web.Response(status=308, headers={**QUIET, "Location": f"{request.path}/"})
 
 
 @web.middleware
 async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Whatever is raised becomes an answer that says nothing of the inside."""
+    """Turns every exception into a response that reveals no internals."""
     with boundary("a request over HTTP"):
         try:
             return await handler(request)
@@ -129,9 +131,9 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         except web.HTTPException as refused:
             return _refused(refused, own_path(request))
         except ConnectionError:
-            raise asyncio.CancelledError from None  # nobody is there to be told
+            raise asyncio.CancelledError from None  # the client has disconnected
     if request.writer.output_size > 0:
-        raise asyncio.CancelledError  # a second answer would stand within the first
+        raise asyncio.CancelledError  # a second response would appear within the first
     problem = Problem(500, "internal", "Something went wrong here; the log says what.")
     return answer(problem.status, problem.for_path(own_path(request)), {"Connection": "close"})
 

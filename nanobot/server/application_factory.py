@@ -1,4 +1,4 @@
-"""Everything that is served over HTTP, put together when somebody first connects."""
+"""Builds everything served over HTTP, at the first connection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from nanobot.server.watching import Watching
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What is served. Without `api` only health, deliveries and the doors of channels are."""
+    """What is served. Without `api`: only health, deliveries and the endpoints of channels."""
 
     settings: WebSettings
     access: Access
@@ -60,7 +60,7 @@ async def application_of(served: Served) -> Application:
 
 
 async def routes_of(served: Served, admission: Admission) -> list[Route]:
-    """Everything there is to ask for."""
+    """All routes."""
     routes = health(served.ready, served.role)
     for path, deliveries in served.deliveries.items():
         routes += deliveries_route(path, deliveries)
@@ -78,7 +78,9 @@ async def routes_of(served: Served, admission: Admission) -> list[Route]:
 
 
 def _read(api: ApiParts) -> None:
-    """The annotations of all operations, which the first request would need at once."""
+    """Resolve the annotations of all operations, which the first request would otherwise have to
+    do.
+    """
     for operation in api.operations.listed:
         operation.parameters  # noqa: B018 - it is kept
 

@@ -1,4 +1,4 @@
-"""An ASGI application behind one route of aiohttp's."""
+"""Serves an ASGI application behind one aiohttp route."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_OURS = frozenset({"content-length", "transfer-encoding", "connection", "ser
 
 
 async def answered(app: AsgiApplication, request: web.Request, body: bytes) -> web.StreamResponse:
-    """What the application answers to a request with that body."""
+    """The application's response to a request with that body."""
     exchange = _Exchange(request, body)
     await app(_scope(request), exchange.receive, exchange.send)
     return exchange.response
@@ -49,8 +49,9 @@ def _scope(request: web.Request) -> _Message:
 
 
 class _Exchange:
-    """One request and its response. The body is there whole; nobody is told of a client that left
-    but by the next write."""
+    """One request and its response. The whole body has been received; a client that disconnects is
+    noticed only at the next write.
+    """
 
     def __init__(self, request: web.Request, body: bytes) -> None:
         self.response = web.StreamResponse(status=500, headers=QUIET)

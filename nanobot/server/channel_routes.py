@@ -1,4 +1,4 @@
-"""/channels/NAME/...: requests of the platforms whose channels take any."""
+"""/channels/NAME/...: requests from platforms, for channels that accept them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nanobot.server.application import Handler, Route
 from nanobot.server.wire import QUIET, Problem, body_of
 
 Doors: TypeAlias = Callable[[str], Door | None]
-"""The door of the channel of that name; None where no requests are taken."""
+"""The endpoint of the channel of that name; None if it accepts no requests."""
 
 MAX_BODY = 4 * 1024 * 1024
-"""Bytes of one request: Meta's reach 3 MB."""
+"""The most bytes of one request: Meta's reach 3 MB."""
 _BODY_SECONDS = 20.0
 _MOST_BODIES = 16
 _RETRY_SECONDS = 10
@@ -25,7 +25,7 @@ _CODES |= {405: "method_not_allowed", 413: "too_large", 429: "too_many", 503: "u
 
 
 def channel_routes(doors: Doors, body_seconds: float = _BODY_SECONDS) -> list[Route]:
-    """Open to everybody: the channel checks the platform's signature."""
+    """Open to all clients: the channel checks the platform's signature."""
     take = _Taking(doors, body_seconds).take
     paths = ("/channels/{name}", "/channels/{name}/{rest:.+}")
     return [
@@ -36,7 +36,9 @@ def channel_routes(doors: Doors, body_seconds: float = _BODY_SECONDS) -> list[Ro
 
 
 class _Taking:
-    """Reads requests, of which only some are held in memory at a time, and gives them to doors."""
+    """Reads requests, of which only a few are held in memory at a time, and passes them to the
+    channels' endpoints.
+    """
 
     def __init__(self, doors: Doors, body_seconds: float) -> None:
         self._doors = doors

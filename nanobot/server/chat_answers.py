@@ -1,4 +1,4 @@
-"""Runs as clients of OpenAI's API are told of them: whole, and piece by piece."""
+"""Reports runs to clients of OpenAI's API: complete, or as a stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _LIMIT = "limit_"
 
 
 class Pieces:
-    """The text of a run as it comes. A call that is made again repeats nothing that was seen."""
+    """The text of a run as it is streamed. A retried call does not repeat text that was already
+    sent.
+    """
 
     def __init__(self) -> None:
         self.all = ""
@@ -23,11 +25,11 @@ class Pieces:
         self._shown = ""
 
     def of_item(self, item: RunEvent | RunResult) -> str:
-        """What is new with an event, or with the result."""
+        """The new text of an event, or of the result."""
         return self.rest(item.message) if isinstance(item, RunResult) else self.of(item)
 
     def of(self, event: RunEvent) -> str:
-        """What is new with an event."""
+        """The new text of an event."""
         text = str(event.payload.get("text", ""))
         if event.kind is not EventKind.MODEL_DELTA or not text:
             return ""
@@ -39,7 +41,7 @@ class Pieces:
         return self._more(text)
 
     def rest(self, message: str) -> str:
-        """What of the final answer was not seen yet."""
+        """The part of the final answer that was not sent yet."""
         if self._shown and message.startswith(self._shown):
             return self._add(message[len(self._shown) :])
         gap = "\n\n" if self.all else ""
@@ -56,8 +58,9 @@ class Pieces:
 
 
 class Cut:
-    """A text up to the first of some others, piece by piece: what may be the beginning of one is
-    held back until that is known."""
+    """A text up to the first stop sequence, piece by piece. A possible beginning of a stop sequence
+    is held back until it is decided.
+    """
 
     def __init__(self, stops: Sequence[str]) -> None:
         self.done = False
@@ -65,7 +68,7 @@ class Cut:
         self._held = ""
 
     def of(self, text: str) -> str:
-        """What may be shown with some more text."""
+        """The text to send after adding some more."""
         if self.done:
             return ""
         self._held += text
@@ -76,12 +79,12 @@ class Cut:
         return shown
 
     def rest(self) -> str:
-        """What was held back, once nothing more comes."""
+        """The held-back text, when no more text follows."""
         held, self._held = self._held, ""
         return held
 
     def _safe(self) -> int:
-        """How far no stop can have begun."""
+        """The length of the text in which no stop sequence can have begun."""
         longest = max(map(len, self._stops), default=0)
         first = max(len(self._held) - longest + 1, 0)
         for at in range(first, len(self._held)):
@@ -91,19 +94,19 @@ class Cut:
 
 
 def finish_reason(result: RunResult) -> str:
-    """Why it ended, in that API's words."""
+    """The finish reason, in that API's terms."""
     return "length" if (result.error or "").startswith(_LIMIT) else "stop"
 
 
 def failed(result: RunResult) -> str:
-    """What went wrong, if there is no answer at all; "" if there is one."""
+    """The error, if there is no answer at all; otherwise ""."""
     if result.status is RunState.COMPLETED or finish_reason(result) == "length":
         return ""
     return result.message or result.error or "the run was ended"
 
 
 def chat_usage(result: RunResult) -> dict[str, int]:
-    """The tokens of it."""
+    """The token usage."""
     usage = result.usage
     return {
         "prompt_tokens": usage.prompt_tokens,
@@ -113,7 +116,7 @@ def chat_usage(result: RunResult) -> dict[str, int]:
 
 
 def completion(result: RunResult, at: float, stops: Sequence[str] = ()) -> dict[str, Any]:
-    """A whole chat completion, up to the first of the `stops`."""
+    """A complete chat completion, up to the first of the `stops`."""
     cut = Cut(stops)
     return {
         "id": f"chatcmpl-{result.run_id}",
@@ -139,7 +142,7 @@ def completion(result: RunResult, at: float, stops: Sequence[str] = ()) -> dict[
 def chunk(
     run_id: str, at: float, delta: dict[str, Any], reason: str | None = None
 ) -> dict[str, Any]:
-    """A piece of one."""
+    """One chunk of a chat completion."""
     return {
         "id": f"chatcmpl-{run_id}",
         "object": "chat.completion.chunk",
@@ -161,8 +164,9 @@ class ChatChunks:
         self._begun = False
 
     def of(self, item: RunEvent | RunResult) -> Iterator[dict[str, Any]]:
-        """What is new with an item. Nothing comes before there is a text: until then a failure may
-        be told as one."""
+        """The chunks for a new item. Nothing is sent before there is text: until then a failure can
+        still be reported as an error.
+        """
         text = self._cut.of(self._pieces.of_item(item))
         if isinstance(item, RunResult):
             text += self._cut.rest()
@@ -187,7 +191,9 @@ def response(
     result: RunResult | None,
     before: str | None = None,
 ) -> dict[str, Any]:
-    """A response, in progress without a result. `before`: the response that it goes on behind."""
+    """A response; without a result it is in progress. `before`: the previous response that it
+    continues.
+    """
     status, error, why = _status(result)
     output = [] if text is None else [_item(run_id, text, status)]
     return {
@@ -214,7 +220,7 @@ def response(
 def _status(
     result: RunResult | None,
 ) -> tuple[str, dict[str, str] | None, dict[str, str] | None]:
-    """How a response stands, what went wrong, and why it is not whole."""
+    """The status of a response, its error, and why it is incomplete."""
     if result is None:
         return "in_progress", None, None
     if why := failed(result):
@@ -250,7 +256,9 @@ def _part(text: str) -> dict[str, Any]:
 
 
 class ResponseEvents:
-    """The events of one streamed response, numbered. `before`: the one that it goes on behind."""
+    """The events of one streamed response, numbered. `before`: the previous response that it
+    continues.
+    """
 
     def __init__(self, run_id: str, at: float, before: str | None = None) -> None:
         self._run_id = run_id
@@ -260,7 +268,7 @@ class ResponseEvents:
         self._pieces = Pieces()
 
     def of(self, item: RunEvent | RunResult) -> Iterator[dict[str, Any]]:
-        """What is new with an item of the run; the first begins it."""
+        """The events for an item of the run; the first item begins the response."""
         if not self._number:
             yield from self._begin()
         result = item if isinstance(item, RunResult) else None

@@ -1,4 +1,4 @@
-"""What clients of OpenAI's API ask for, read into runs. Pure functions."""
+"""Converts requests of OpenAI's API to runs. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nanobot.ports import Ids
 from nanobot.server.wire import Problem
 
 MODEL = "nanobot"
-"""The one model there is by that API: the assistant, whichever model it asks."""
+"""The only model of that API: the assistant, whichever model it calls."""
 
 _INSTRUCTIONS = ("system", "developer")
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -70,7 +70,7 @@ class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
-    """The body as that kind of request. Raises UsageError, and Problem for another model."""
+    """Parse the body as that kind of request. Raises UsageError, and Problem for another model."""
     try:
         request = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
@@ -90,27 +90,28 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
 
 
 def no_model(name: str) -> Problem:
-    """What is raised where there is none of that name."""
+    """The error for an unknown model."""
     text = f"there is no model {name[:80]!r}; there is {MODEL!r}"
     return Problem(404, "model_not_found", text)
 
 
 def field_error(error: msgspec.ValidationError) -> str:
-    """What is wrong, behind the name of the field."""
+    """The problem, after the name of the field."""
     what, _, path = str(error).partition(" - at `$.")
     field = re.split(r"[.\[`]", path)[0]
     return f"{field}: {what}" if field else what
 
 
 def _check_format(name: str, form: Any) -> None:
-    """Raises UsageError for a form of the answer that nobody could promise."""
+    """Raises UsageError for a response format that cannot be guaranteed."""
     if form is not None and (not isinstance(form, dict) or form.get("type", "text") != "text"):
         raise UsageError(f"{name}: answers are text; ask for JSON in the message")
 
 
 def chat_run(request: ChatRequest, session: str, run_id: str, ids: Ids) -> RunInput:
-    """The run for a chat: in a session only what was said last, else a session made of all the
-    messages. Raises UsageError."""
+    """The run for a chat: in a session only the last message, otherwise a session made from all
+    messages. Raises UsageError.
+    """
     messages, instructions = _parted(request.messages)
     return RunInput(
         messages=messages[-1:] if session else messages,
@@ -121,8 +122,9 @@ def chat_run(request: ChatRequest, session: str, run_id: str, ids: Ids) -> RunIn
 
 
 def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) -> RunInput:
-    """The run for a response, in the session of the one before if there is one. Raises
-    UsageError."""
+    """The run for a response, in the session of the previous one if there is one. Raises
+    UsageError.
+    """
     items = request.input
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
     if not messages:
@@ -159,7 +161,7 @@ def _named(run_id: str, ids: Ids) -> str:
 def _parted(
     messages: Sequence[Mapping[str, Any]],
 ) -> tuple[list[Mapping[str, object]], Mapping[str, str]]:
-    """What was said, and what was told beforehand."""
+    """The last message, and the preceding instructions and messages."""
     spoken: list[Mapping[str, object]] = []
     instructions: list[str] = []
     for message in messages:
@@ -181,7 +183,7 @@ def _text(content: Any) -> str:
 
 
 def _as_chat(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item of a response's input as a message of a chat. Raises UsageError."""
+    """Convert an item of a response's input to a chat message. Raises UsageError."""
     if item.get("type", "message") != "message":
         raise UsageError(f"input: {str(item.get('type'))[:60]!r} is nothing that is taken")
     content = item.get("content")

@@ -1,4 +1,4 @@
-"""The client of the control socket: a conversation, operations, and runs of programs."""
+"""The client of the control socket: conversations, operations, and runs of programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _answers = msgspec.json.Decoder(Answer)
 
 
 class Refused(NanobotError):
-    """What a running nanobot said no to, with the exit code it named."""
+    """A refusal by a running nanobot, with the exit code that it named."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.text)
@@ -56,8 +56,9 @@ class Refused(NanobotError):
 
 
 class ControlClient:
-    """One connection. Every question raises Disconnected when it ends, and what was refused as the
-    error that it is."""
+    """One connection. Every request raises Disconnected when the connection ends; a refusal is
+    raised as its original error.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -65,7 +66,7 @@ class ControlClient:
 
     @classmethod
     async def connect(cls, path: Path) -> ControlClient | None:
-        """A connection, or None when nobody serves the socket."""
+        """A connection, or None if no process serves the socket."""
         try:
             reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
         except OSError:
@@ -75,7 +76,7 @@ class ControlClient:
     # A conversation
 
     async def attach(self, session: str) -> Hello:
-        """Begin to talk in a session."""
+        """Attach to a session."""
         return await self._answered(Attach(session), Hello)
 
     def say(
@@ -88,39 +89,45 @@ class ControlClient:
         attended: bool = True,
         outside: bool = False,
     ) -> None:
-        """Send a message, with the pictures at these paths; it is taken once per key. `files` are
-        those whose content is in it, `outside`: something in it nobody typed. `attended`: somebody
-        is there to be asked."""
+        """Send a message, with the pictures at these paths; it is accepted once per key. `files`
+        are those whose content is in the message. `outside`: it contains text that no person typed.
+        `attended`: a person is present who can be asked.
+        """
         self._send(Say(text, key, attended, images, files, outside))
 
     def abort_asked(self, run_id: str) -> None:
-        """End the run of a message that was sent here; `answers` has what came of it."""
+        """End the run of a message that was sent on this connection; `answers` yields the
+        outcome.
+        """
         self._send(AbortRun(run_id))
 
     def was_shown(self, key: str) -> None:
-        """The person has seen the message."""
+        """Report that the person has seen the message."""
         self._send(Displayed(key))
 
     async def answers(self) -> AsyncIterator[Answer]:
-        """What comes, refusals too, until the other side ends; then Disconnected."""
+        """Yield all incoming items, including refusals, until the other side closes; then raise
+        Disconnected.
+        """
         while True:
             yield await self._next()
 
     # Operations, and runs of programs
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> bytes:
-        """What an operation gave, as JSON."""
+        """The result of an operation, as JSON."""
         return bytes((await self.listing(name, arguments)).result)
 
     async def listing(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """The same, with the rows that belong into it and cannot be read."""
+        """The same, with the number of rows that belong in it but are unreadable."""
         return await self._answered(CallOperation(name, dict(arguments)), Result)
 
     async def stream(
         self, request: RunInput, *, program: bool = False
     ) -> AsyncGenerator[RunEvent | RunResult, None]:
-        """The events of a run, and its result. `program`: another program speaks,
-        and not the owner. Raises UsageError for an input that is too long."""
+        """The events of a run, and its result. `program`: another program sends it, not the owner.
+        Raises UsageError for an input that is too long.
+        """
         line = encode(StartRun(request, program))
         if len(line) > LINE_LIMIT:
             raise UsageError(f"messages: what a running nanobot takes has {LINE_LIMIT:,} bytes")
@@ -136,7 +143,7 @@ class ControlClient:
                     raise _error_of(answer)
 
     async def abort(self, run_id: str) -> bool:
-        """End a run; whether it had not ended before."""
+        """End a run; returns whether it was still active."""
         return (await self._answered(AbortRun(run_id), Aborted)).ended
 
     async def close(self) -> None:
@@ -167,7 +174,7 @@ class ControlClient:
 
 @asynccontextmanager
 async def connected(home: Path) -> AsyncIterator[ControlClient]:
-    """A client of the nanobot that serves a home. Raises NotServed when none does."""
+    """A client of the nanobot that serves a home. Raises NotServed if there is none."""
     client = await ControlClient.connect(home / "control.sock")
     if client is None:
         raise NotServed(f"no nanobot serves {home}: start one, or use Agent.open")
@@ -178,14 +185,15 @@ async def connected(home: Path) -> AsyncIterator[ControlClient]:
 
 
 async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | None:
-    """What an operation of the nanobot behind a control socket gave, as JSON; None if nobody is
-    there, or leaves. Raises what was refused."""
+    """The result of an operation of the nanobot behind a control socket, as JSON; None if no
+    process serves it, or the connection is lost. Raises refusals.
+    """
     given = await listing(path, name, arguments)
     return None if given is None else bytes(given.result)
 
 
 async def listing(path: Path, name: str, arguments: Mapping[str, Any]) -> Result | None:
-    """The same, with the rows that belong into it and cannot be read."""
+    """The same, with the number of rows that belong in it but are unreadable."""
     client = await ControlClient.connect(path)
     if client is None:
         return None

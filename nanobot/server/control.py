@@ -1,9 +1,9 @@
-"""The control socket: how a terminal, or any program of the owner, talks to a running nanobot.
+"""The control socket: how terminals and other programs of the owner talk to a running nanobot.
 
-`NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
-owner. Requests are `attach`, `say`, `shown`, `call`, `run` and `abort`; answers are `hello`,
-`taken`, `event`, `message`, `result`, `answered`, `aborted` and `refused`. Calls and runs need no
-attaching; whoever leaves while a run goes on does not end it.
+`NANOBOT_HOME/control.sock`, mode 0600, one JSON object per line in each direction. Any client that
+can open it acts as the owner. Requests are `attach`, `say`, `shown`, `call`, `run` and `abort`;
+answers are `hello`, `taken`, `event`, `message`, `result`, `answered`, `aborted` and `refused`.
+Calls and runs do not require attaching. Disconnecting does not end a run.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _requests = msgspec.json.Decoder(Request)
 
 
 class _Attached:
-    """One connection that has attached."""
+    """One attached connection."""
 
     def __init__(self, writer: asyncio.StreamWriter, session: str, chat: str) -> None:
         self.session = session
@@ -115,8 +115,9 @@ class _Attached:
 
 
 class ControlServer:
-    """Serves the control socket. `hello` is what is said to a client of a session, but for what is
-    in its log."""
+    """Serves the control socket. `hello` is sent to a client that attaches to a session, completed
+    from the session's log.
+    """
 
     def __init__(
         self,
@@ -143,8 +144,9 @@ class ControlServer:
     async def serving(
         self, run_service: RunService | None = None, received: Received | None = None
     ) -> AsyncIterator[None]:
-        """The socket is open within, also to `programs`, and to pictures if there is a place for
-        them. Raises StoreUnwritable when it cannot be made."""
+        """Open the socket within the context; for `programs` too, and for pictures if there is a
+        place for them. Raises StoreUnwritable if it cannot be created.
+        """
         self._run_service = run_service
         self._received = received
         self._path.unlink(missing_ok=True)
@@ -188,7 +190,8 @@ class ControlServer:
             await self._ask_again(attached)
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(self._tell(watching, attached), name="control: events")
-                # Within the group, which would wrap it: that a client goes away is no failure.
+                # Within the task group, which would wrap it: a client that disconnects is not a
+                # failure.
                 with suppress(ConnectionError):
                     while raw := await _read(reader):
                         await self._obey(raw, attached)
@@ -232,7 +235,7 @@ class ControlServer:
         return attached
 
     def _catch_up(self, attached: _Attached) -> None:
-        """What runs in the session, and how far its answer is."""
+        """The session's active run, and its answer so far."""
         events = self._current.of(attached.session)
         partial = self._intake.operations.engine.partial(attached.session)
         for event in events:
@@ -247,7 +250,7 @@ class ControlServer:
             attached.write(EventLine(delta))
 
     async def _ask_again(self, attached: _Attached) -> None:
-        """What waits for a decision in the session."""
+        """The pending approvals of the session."""
         records = self._intake.operations.engine.records
         waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
         for approval in waiting:
@@ -258,7 +261,7 @@ class ControlServer:
 
     @staticmethod
     async def _tell(watching: Subscription, attached: _Attached) -> None:
-        """A client that reads slowly loses old events (see Subscription) and takes no memory."""
+        """A slow client loses old events (see Subscription) and uses no extra memory."""
         with suppress(ConnectionError):
             async for event in watching:
                 attached.write(EventLine(event))
@@ -291,7 +294,7 @@ class ControlServer:
             return Refusal(str(error), code=error.exit_code)
 
     async def _call(self, request: CallOperation) -> bytes:
-        """The answer to a call as it goes over the socket."""
+        """The result of a call, as sent over the socket."""
         answer: Result | Refusal
         with boundary(f"operation {request.name}") as caught:
             try:
@@ -309,7 +312,9 @@ class ControlServer:
     async def _serve_program(
         self, request: StartRun | AbortRun, writer: asyncio.StreamWriter
     ) -> None:
-        """Perform what a program asks for; while its run goes on, nothing else is read here."""
+        """Perform a program's request. Nothing else is read from the connection while its run is
+        active.
+        """
         run_service = self._run_service
         if run_service is None:
             writer.write(encode(Refusal("this nanobot runs nothing for programs")))

@@ -1,4 +1,4 @@
-"""What goes on in each session, for who comes to watch it in the middle."""
+"""The current state of each session, for clients that start watching during a run."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from nanobot.session.runs import Run
 
 
 class CurrentRuns(Subscription):
-    """The events that say how it stands with the runs driven here: that they began, which calls
-    go on, and what they wait for. Each is taken as it is emitted, so that who subscribes right
-    after asking for them misses none."""
+    """The events that describe the runs driven here: that they began, which calls are in progress,
+    and what they wait for. Each is recorded as it is emitted, so a client that subscribes right
+    after asking for them misses none.
+    """
 
     def __init__(self) -> None:
         super().__init__(None, frozenset(EventKind))
         self._runs: dict[str, dict[str, RunEvent]] = {}
 
     def of(self, session_key: str) -> list[RunEvent]:
-        """The events of the session's run, the first of them its status; none if nothing runs."""
+        """The events of the session's run, beginning with its status; empty if no run is active."""
         return list(self._runs.get(session_key, {}).values())
 
     def all(self) -> list[RunEvent]:
         return [event for events in self._runs.values() for event in events.values()]
 
     def stopped(self, run: Run) -> None:
-        """An order ended the run, which may not be driven here."""
+        """A command ended the run, which may be driven by another process."""
         self._runs.pop(run.session_key, None)
 
     def offer(self, event: RunEvent) -> None:

@@ -1,4 +1,4 @@
-"""JSON of large results, made in pieces between which others have their turn."""
+"""JSON encoding of large results in pieces, so that other tasks get their turn in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def is_large(value: Any) -> bool:
-    """Whether encoding it in one piece would keep others waiting."""
+    """Whether encoding it in one piece would delay other tasks."""
     if isinstance(value, list | tuple):
         return len(value) > _AT_ONCE
     return _is_plain(value) and any(
@@ -30,7 +30,7 @@ async def pieces(value: Any) -> AsyncIterator[bytes]:
 
 
 async def encoded(value: Any) -> bytes:
-    """All of it."""
+    """The complete encoding."""
     if not is_large(value):
         return _encode(value)
     return b"".join([piece async for piece in pieces(value)])

@@ -1,4 +1,4 @@
-"""Watching over HTTP: server-sent events, of one session or of all."""
+"""Watching over HTTP: server-sent events of one session or of all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nanobot.server.watching import Watching
 from nanobot.server.wire import QUIET
 
 PATIENCE_SECONDS = 30.0
-"""So long one write to somebody who does not read."""
+"""The longest that one write to a client that does not read may take."""
 _HEADERS = {**QUIET, "X-Accel-Buffering": "no"}
 
 
@@ -49,7 +49,7 @@ class EventRoutes:
             await response.prepare(request)
             if request.method == "HEAD":
                 return response
-            with suppress(TimeoutError):  # somebody who does not read
+            with suppress(TimeoutError):  # the client does not read
                 async with aclosing(self._watching.follow(key, after, whose)) as items:
                     await self._write(request, response, items)
             return response

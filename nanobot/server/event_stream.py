@@ -1,4 +1,4 @@
-"""Server-sent events as the answer to one request."""
+"""Server-sent events as the response to one request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _COMMENT = b": it goes on\n\n"
 
 
 class EventStream:
-    """The answer to `request`, begun by the first event: what is refused before it can still be an
-    answer of its own. Where nothing happens for `quiet_seconds` a comment is written, so that no
-    proxy ends it, and who has gone is missed."""
+    """The response to `request`, started by the first event: a refusal before it can still be an
+    ordinary response. After `quiet_seconds` without an event a comment is written, so that proxies
+    keep the connection open and a disconnected client is noticed.
+    """
 
     def __init__(self, request: web.Request, quiet_seconds: float = QUIET_SECONDS) -> None:
         self.response = web.StreamResponse(headers=_HEADERS)
@@ -31,8 +32,9 @@ class EventStream:
         self._written = 0
 
     async def write(self, pieces: AsyncGenerator[bytes, None]) -> Problem | None:
-        """Write all of them; the refusal that ended them, if one did. Raises ConnectionError when
-        the client has gone."""
+        """Write all events; returns the refusal that ended them, if any. Raises ConnectionError if
+        the client has disconnected.
+        """
         problem: Problem | None = None
         try:
             async with asyncio.TaskGroup() as tasks:

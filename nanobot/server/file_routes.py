@@ -1,4 +1,4 @@
-"""Files over HTTP: those that go with messages, and what they are kept as."""
+"""Files over HTTP: uploads for messages, and stored files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FileRoutes:
         ]
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
-        """Keeps the body as a file called `name`; what it is, its bytes decide."""
+        """Store the body as a file called `name`; its type is determined from its bytes."""
         name = request.query.get("name", "")[:_LONGEST]
         content = await body_of(request, MAX_GIVEN, 4 * BODY_SECONDS)
         if not content:
@@ -68,7 +68,7 @@ class FileRoutes:
         kind = mime.partition("/")[0]
         kind = kind if kind in ("audio", "video") else "document"
         sent = Attachment(kind, name=safe_name(name, kind, mime), mime=mime)
-        # What an owner uploads is passed on, too.
+        # An owner's uploads are also passed on.
         kept = await self._received.keep(sent, content, self._now(), outside=True)
         if not kept.blob:
             raise problem_of(StoreUnwritable(kept.error))
@@ -83,8 +83,9 @@ class FileRoutes:
         return answer(200, file)
 
     async def _give(self, request: web.Request) -> web.StreamResponse:
-        """The content of a file by its digest, for owners, and for those who have it in a
-        conversation of theirs; only pictures are shown, all else is saved."""
+        """The content of a file by its digest, for owners, and for callers with a conversation that
+        contains it. Pictures are displayed, everything else is downloaded.
+        """
         digest, session = request.match_info["digest"], request.query.get("session", "")
         if principal_of(request).role is not Role.OWNER:
             session = allowed(session, caller_of(principal_of(request)))
@@ -100,7 +101,9 @@ class FileRoutes:
         return web.Response(body=content, content_type=kind, headers=headers)
 
     async def _open(self, request: web.Request) -> web.StreamResponse:
-        """A file of the workspace, whole, as it is when it is opened; shown as those above."""
+        """A file of the workspace, complete as of when it is opened; displayed or downloaded as
+        above.
+        """
         owners_only(request)
         path = query_of(request, FilePath).path
         await check_path(self._engine, path)
@@ -113,7 +116,7 @@ class FileRoutes:
             response.content_length = file.size
             await response.prepare(request)
             at = 0
-            while first and at < file.size:  # what grows meanwhile is left out
+            while first and at < file.size:  # leaves out bytes that are appended meanwhile
                 piece = first[: file.size - at]
                 await response.write(piece)
                 at += len(piece)
@@ -125,7 +128,9 @@ class FileRoutes:
 
 
 def _head(name: str, content: bytes) -> tuple[str, dict[str, str]]:
-    """The type and headers of a file that begins so: only pictures are shown, all else is saved."""
+    """The type and headers of a file that starts with these bytes: pictures are displayed,
+    everything else is downloaded.
+    """
     image = look(content)
     how = "attachment" if image is None else "inline"
     headers = {

@@ -1,7 +1,8 @@
-"""Who may ask by HTTP at all, by the request's head. Pure functions.
+"""Decides by a request's head whether an HTTP client may make requests at all. Pure functions.
 
-A page of a stranger can make a browser ask this machine, by a name of its own that it points here
-(DNS rebinding), or simply by its address. The first shows in Host, the second in Origin.
+A malicious page can make a browser send requests to this machine, either under a name of its own
+that it resolves to this machine (DNS rebinding) or directly by address. The first shows in Host,
+the second in Origin.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1
 
 
 def host_allowed(shown: str, hosts: Collection[str]) -> bool:
-    """Whether this server is meant by a Host header: an address (which no stranger's page can be
-    served from), localhost, or one of `hosts`; `*.example.org` there means every name below it."""
+    """Whether a Host header names this server: an address (from which no malicious page can be
+    served), localhost, or one of `hosts`; `*.example.org` matches every name below it.
+    """
     match = _HOST.fullmatch(shown)
     return match is not None and _named(match[1], hosts)
 
 
 def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
     """Whether a browser's request, if it is one, comes from a page of this server or of `hosts`.
-    `headers` have names in small letters."""
+    `headers` have lower-case names.
+    """
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
@@ -39,7 +42,7 @@ def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
     if match is None:
         return False
     same = match[1].strip("[]").lower() == name
-    # Behind a proxy Host may be without the port that the browser sees, or with the usual one.
+    # Behind a proxy, Host may lack the port that the browser sees, or have the default one.
     ports = {int(match[2])} if match[2] else {80, 443}
     if same and (port or usual) in ports:
         return True
@@ -47,8 +50,9 @@ def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
 
 
 def client_of(peer: str, forwarded_for: str, proxies: Collection[str]) -> str:
-    """Whose request it is, by address: the peer's, or as trusted proxies tell it, the last that is
-    not one of them."""
+    """The address of the client: the peer's, or the last one reported by trusted proxies that is
+    not a trusted proxy itself.
+    """
     hops = [hop.strip() for hop in forwarded_for.split(",") if hop.strip()]
     while peer in proxies and hops:
         peer = hops.pop()

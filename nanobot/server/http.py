@@ -1,4 +1,4 @@
-"""HTTP: what is served there, by the configuration."""
+"""HTTP: decides by the configuration what is served."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class HttpService(Http):
-    """What a gateway serves over HTTP: everything where `web.enabled`, else the doors of channels,
-    what takes `deliveries` (by the beginnings of their paths) and health where there are any of
-    the first two.
-    What answers is loaded when somebody first connects."""
+    """A gateway's HTTP server. With `web.enabled` it serves everything; otherwise the endpoints of
+    channels and `deliveries` (by the prefixes of their paths), and health if there are any of
+    these. The application is loaded at the first connection.
+    """
 
     def __init__(
         self,
@@ -63,26 +63,26 @@ class HttpService(Http):
 
     @property
     def url(self) -> str:
-        """Where it is; "" as long as nothing is served."""
+        """Its URL; "" while it serves nothing."""
         return "" if self._server is None else self._server.url
 
     @property
     def public_url(self) -> str:
-        """The address that people use, without a / at its end; "" while nothing is served."""
+        """The public URL, without a trailing /; "" while it serves nothing."""
         web = self._config.web
         own = self.address + web.prefix if self.url else ""
         return web.public_url.rstrip("/") or own
 
     @property
     def with_page(self) -> bool:
-        """Whether more is served than doors and deliveries."""
+        """Whether it serves more than channel endpoints and deliveries."""
         return bool(self.access.url)
 
     @asynccontextmanager
     async def serving(
         self, api: ApiParts, *, with_deliveries: bool = True, doors: Doors | None = None
     ) -> AsyncIterator[None]:
-        """Serve within, if there is something to serve. Raises ConfigError."""
+        """Serve within the context, if there is anything to serve. Raises ConfigError."""
         web = self._config.web
         deliveries = self._deliveries() if with_deliveries else {}
         if not web.enabled and not deliveries and not doors:
@@ -121,7 +121,9 @@ class HttpService(Http):
 
     @asynccontextmanager
     async def health_only(self) -> AsyncIterator[None]:
-        """Serve health within, where the configuration has a port for it. Raises ConfigError."""
+        """Serve health within the context, if the configuration has a port for it. Raises
+        ConfigError.
+        """
         web = self._config.web
         if not web.health_port:
             yield
@@ -134,7 +136,7 @@ class HttpService(Http):
             yield
 
     async def drain(self) -> None:
-        """Take nothing new; what is being answered may finish."""
+        """Accept nothing new; active requests may finish."""
         self.ready = False
         if self._watching is not None:
             self._watching.close()
@@ -168,7 +170,9 @@ class HttpService(Http):
 
     @property
     def address(self) -> str:
-        """Its address as this machine may use it: where it listens on all, this one is one."""
+        """The address for use on this machine: if the server listens on all addresses, the local
+        one.
+        """
         port = self.url.rpartition(":")[2]
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
         return f"http://{host}:{port}" if host else self.url

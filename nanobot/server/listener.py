@@ -1,8 +1,8 @@
-"""Sockets that listen, and take no more connections than there is room for.
+"""Listening sockets that accept no more connections than there is room for.
 
-asyncio's own server takes as many in one step as its backlog is long, and once the process has no
-file left it tries as often again. This one takes a few in a step, closes at once what is too many,
-and waits where there is no file.
+asyncio's own server accepts up to its whole backlog in one step, and retries as often again when
+the process has run out of file descriptors. This one accepts a few per step, closes excess
+connections at once, and waits when there is no file descriptor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from loguru import logger
 
 _BACKLOG = 1_024
-"""Connections that the system keeps until they are taken."""
+"""Connections that the system queues until they are accepted."""
 _AT_ONCE = 64
 _REQUEST_BYTES = 65_536
 _PAUSE_SECONDS = 1.0
@@ -23,8 +23,9 @@ _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class Listener:
-    """Listens on sockets that are bound. `taken` is given each connection; `full` says whether one
-    more is too many, which gets `refusal` instead."""
+    """Listens on bound sockets. `taken` receives each connection. `full` tells whether one more is
+    too many; that connection gets `refusal` instead.
+    """
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Listener:
         return int(self._sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Stop accepting."""
         for pause in self._pauses.values():
             pause.cancel()
         for each in self._sockets:
@@ -77,9 +78,9 @@ class Listener:
     def _refuse(self, connection: socket.socket) -> None:
         try:
             connection.send(self._refusal)
-            # What is not read when it closes would take the refusal away from the other side.
+            # Unread data at closing would discard the refusal before the client reads it.
             connection.recv(_REQUEST_BYTES)
-        except OSError:  # nothing came yet, or it is gone already
+        except OSError:  # no data yet, or it has disconnected already
             return
         finally:
             connection.close()

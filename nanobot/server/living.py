@@ -1,4 +1,6 @@
-"""Which other processes live, as the beats of this one show, and what is done when one does not."""
+"""Tracks by this process's heartbeats which other processes are alive, and releases what dead ones
+held.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,27 @@ from nanobot.store.database.notices import LONGEST_PAUSE, Notices
 from nanobot.supervision import Looks
 
 DOUBT_SECONDS = 2.0
-"""A process that is not connected for so long is dead. One whose connection was cut has a new one
-within half a second."""
+"""A process that has been disconnected for this long is dead. A process whose connection was cut
+reconnects within half a second.
+"""
 SETTLED_SECONDS = LONGEST_PAUSE + 7.0
-"""After a restart of the database the others get so long to come back."""
+"""After a restart of the database, other processes get this long to reconnect."""
 
 _PROCESSES = process_name("")
 
 
 class Beaten(Protocol):
-    """Called after each beat; `strangers`: a process lives that has not introduced itself."""
+    """Called after each beat; `strangers`: there is a live process that has not introduced
+    itself.
+    """
 
     def __call__(self, *, strangers: bool) -> None: ...
 
 
 class Living:
-    """A process has a lease that says so, which it renews with each beat, and a lock that ends with
-    its connection. Without the lock it is dead; without the lease it is stopped or cut off."""
+    """A live process has a lease, which it renews with each beat, and a lock that ends with its
+    connection. Without the lock it is dead; without the lease it is suspended or cut off.
+    """
 
     def __init__(
         self,
@@ -55,7 +61,7 @@ class Living:
         self._newest = (0, 0)
 
     async def follow(self, beaten: Beaten) -> None:
-        """Look at each beat, until cancelled."""
+        """Check each beat, until cancelled."""
         number = 0
         while True:
             number, _, found = await self._beats.after(number)
@@ -67,7 +73,7 @@ class Living:
                 await self._end(self._dead(found.others))
 
     def _look(self, found: Beat) -> bool:
-        """Whether one is not known."""
+        """Whether one of them is unknown."""
         came = any(new > old for new, old in zip(found.newest, self._newest, strict=True))
         self._newest = found.newest
         if came or self._notices.listening_since is None:
@@ -88,7 +94,7 @@ class Living:
         return strangers
 
     def _dead(self, others: Mapping[str, Held]) -> list[str]:
-        """The owners of processes that were not connected for long enough."""
+        """The owners of processes that have been disconnected for long enough."""
         now, since = self._clock.monotonic(), self._notices.listening_since
         doubted = {
             held.owner

@@ -1,4 +1,4 @@
-"""How a browser gets in, who it is then, and how it leaves."""
+"""How a browser logs in, identifies itself, and logs out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _cookie_path(request: web.Request) -> str:
-    """Below which paths the browser shows the cookie: other programs may share the host."""
+    """The path prefixes for which the browser sends the cookie: other programs may share
+    the host.
+    """
     return prefix_of(request) or "/"
 
 

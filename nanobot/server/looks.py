@@ -1,4 +1,4 @@
-"""When a process looks into the store for what the others left there."""
+"""When a process polls the store for what other processes left there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from nanobot.supervision import Looks
 
 
 class PeerLooks(Looks):
-    """Often while the processes tell each other something, and while nothing is heard of them
-    (`hears` says whether it is); rarely else: a beat sees whether anything new is open."""
+    """Often while the processes exchange notices, and while the connection for notices is down
+    (`hears` tells whether it is up); otherwise rarely: a beat shows whether there is new work.
+    """
 
     def __init__(self, clock: Clock, hears: Callable[[], bool]) -> None:
         super().__init__(clock, often=2.0, lasting=20.0)

@@ -34,14 +34,15 @@ _INVALID_REQUEST = -32600
 
 
 class McpRoute:
-    """POST /mcp, for owners. Each request stands for itself: there are no sessions to end and no
-    streams to follow. The library is loaded by the first."""
+    """POST /mcp, for owners. Requests are independent: there are no sessions to end and no streams
+    to follow. The first request loads the library.
+    """
 
     def __init__(self, api: ApiParts) -> None:
         self._api = api
 
     def routes(self) -> list[Route]:
-        """The one way to ask."""
+        """The only route."""
         return [Route(method="POST", path="/mcp", handler=refusing(self._serve))]
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
@@ -68,6 +69,6 @@ class McpRoute:
 
 
 def _invalid(why: str) -> web.Response:
-    """An error as that protocol has it."""
+    """An error in the form of that protocol."""
     error = {"code": _INVALID_REQUEST, "message": f"Invalid request: {why}"}
     return answer(400, {"jsonrpc": "2.0", "id": None, "error": error})

@@ -1,5 +1,6 @@
-"""What programs that speak the Model Context Protocol are offered over HTTP: the same tools as
-`nanobot mcp serve` offers, over the gateway that they ask."""
+"""The tools that MCP clients get over HTTP: the same ones as those of `nanobot mcp serve`, on the
+gateway that they call.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ from nanobot.tools.schema import parameters_of
 
 LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
 DECIDING = ("approve", "deny", "show", "answer", "stop", "runs cancel")
-# What waits for a person is not for a program, unless web.mcp_approves says so.
+# Programs cannot answer approvals, unless web.mcp_approves allows it.
 OF_PERSONS = ("approve", "show", "answer")
-# In a chat "/stop" is enough; a program reads the name without anything around it.
+# In a chat "/stop" is enough; a program gets the bare name.
 CALLED = {"stop": "sessions_stop"}
 SEND = "send_message"
 MAX_WAIT = 600.0
@@ -49,7 +50,7 @@ class SendMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OfferedTools(ABC):
-    """The tools, for owners. Whom they ask is for those to say who offer them."""
+    """The tools, for owners. The code that offers them decides which gateway they call."""
 
     def __init__(self, operations: Iterable[Operation], *, approves: bool) -> None:
         by_name = {operation.name: operation for operation in operations}
@@ -60,7 +61,7 @@ class OfferedTools(ABC):
         }
 
     def server(self) -> Server[Any]:
-        """A server of them, for any transport."""
+        """An MCP server of them, for any transport."""
         return Server(
             "nanobot",
             version=__version__,
@@ -87,7 +88,9 @@ class OfferedTools(ABC):
     async def _answered(
         self, request: types.CallToolRequestParams, observe: Callable[[RunEvent], None]
     ) -> types.CallToolResult:
-        """Do it. Whatever is refused is an answer. `observe` hears of a run what happens in it."""
+        """Perform the call. A refusal is an ordinary answer. `observe` receives the events of a
+        run.
+        """
         arguments = request.arguments or {}
         try:
             if request.name == SEND:
@@ -130,7 +133,7 @@ class OfferedTools(ABC):
 
     @abstractmethod
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
-        """What it gives."""
+        """The result."""
 
     @abstractmethod
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
@@ -171,7 +174,7 @@ def _described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool)
 
 
 def _answer(text: str, *unreadable: str, failed: bool = False) -> types.CallToolResult:
-    """What a call gave, or why it was refused; then the rows that cannot be read."""
+    """The result of a call or its refusal; then the rows that are unreadable."""
     texts = [text, "\n".join(unreadable)] if unreadable else [text]
     content = [types.TextContent(text=each) for each in texts]
     return types.CallToolResult(content=list(content), is_error=failed)

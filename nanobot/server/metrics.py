@@ -1,4 +1,4 @@
-"""/metrics: what Prometheus collects, in its text format. The families come from plugins."""
+"""/metrics: Prometheus metrics in its text format. The families come from plugins."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _buckets(name: str, pairs: tuple[tuple[str, str], ...], value: Distribution)
 
 
 def _labels(pairs: tuple[tuple[str, str], ...]) -> str:
-    """As they stand behind a name."""
+    """The labels after a name."""
     written = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
     return f"{{{written}}}" if written else ""
 

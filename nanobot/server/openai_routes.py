@@ -1,4 +1,4 @@
-"""/v1: what every client of OpenAI's API speaks, over sessions of the assistant."""
+"""/v1: OpenAI's API, over sessions of the assistant."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FAILED = {
     "ContextOverflow": (400, "context_length_exceeded"),
     "aborted": (400, "aborted"),
 }
-"""By what a run ended with. Clients ask again by themselves at 409 and from 500 on."""
+"""The status by a run's error. Clients retry 409, and 500 and above, automatically."""
 _DONE = b"data: [DONE]\n\n"
 
 
@@ -59,7 +59,7 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIRoutes:
-    """All of it, for owners: programs speak as them."""
+    """All of it, for owners: programs act as them."""
 
     def __init__(self, api: ApiParts) -> None:
         self._api = api
@@ -131,7 +131,7 @@ class OpenAIRoutes:
         return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
     async def _response(self, request: web.Request) -> web.StreamResponse:
-        """One that was made before, as far as it is."""
+        """An existing response, as complete as it is."""
         name = request.match_info["id"]
         outcome = await self._api.run_service.outcome(chat_requests.run_of(name))
         if outcome is None:
@@ -150,12 +150,12 @@ class OpenAIRoutes:
     # Both
 
     def _asked(self, request: web.Request, run: RunInput) -> _Asked:
-        """The run, which has the label of the program that asks for it."""
+        """The run, labelled with the program that requests it."""
         trusted = principal_of(request).name in self._api.trusted_programs
         return self._api.run_service.stream(run, said_by_program(run, trusted=trusted))
 
     async def _result(self, asked: _Asked) -> RunResult:
-        """The run's result. Raises Problem where there is no answer at all."""
+        """The run's result. Raises Problem if there is no answer at all."""
         async with aclosing(asked) as items:
             async for item in items:
                 if isinstance(item, RunResult):
@@ -165,8 +165,9 @@ class OpenAIRoutes:
     async def _streamed(
         self, request: web.Request, run: RunInput, pieces: AsyncGenerator[bytes, None]
     ) -> web.StreamResponse:
-        """Server-sent events. What is refused before the first of them is an answer of its own; a
-        run in a session of nobody's ends when its client leaves."""
+        """Server-sent events. A refusal before the first of them is an ordinary response; a run
+        without a named session ends when its client disconnects.
+        """
         stream = EventStream(request)
         try:
             problem = await stream.write(pieces)
@@ -249,8 +250,9 @@ def _answered(handler: Handler) -> Handler:
 
 
 def _check(result: RunResult) -> RunResult:
-    """The result. Raises Problem where there is no answer at all; whatever could be tried again
-    was, so that clients need not."""
+    """The result. Raises Problem if there is no answer at all. Retries have been made already, so
+    clients need not retry.
+    """
     why = chat_answers.failed(result)
     if not why:
         return result
@@ -274,7 +276,7 @@ def _vector(vector: Any, body: EmbeddingRequest) -> list[float] | str:
 
 
 class _Form(msgspec.Struct):
-    """A form with a recording, and the small fields beside it."""
+    """A form with a recording, and the small fields that accompany it."""
 
     name: str = ""
     audio: bytes = b""
@@ -282,7 +284,7 @@ class _Form(msgspec.Struct):
 
 
 async def _form(request: web.Request) -> _Form:
-    """What came as a form. Raises UsageError and Problem."""
+    """Parse the form. Raises UsageError and Problem."""
     form = _Form()
     try:
         async with asyncio.timeout(_AUDIO_SECONDS):

@@ -1,4 +1,4 @@
-"""The description of the HTTP API, OpenAPI 3.1, made from the same list as its routes."""
+"""The description of the HTTP API, OpenAPI 3.1, generated from the same list as its routes."""
 
 from __future__ import annotations
 
@@ -83,8 +83,9 @@ def openapi_route(
     cookie: str,
     also: Sequence[RouteDescription] = (),
 ) -> Route:
-    """GET /openapi.json: made at the first request. Its paths are below the prefix under which
-    the client asked for it."""
+    """GET /openapi.json: generated at the first request. Its paths are below the prefix under which
+    the client requested it.
+    """
     made: list[_Json] = []
     making = asyncio.Lock()
 
@@ -153,7 +154,7 @@ class _Schemas:
         self.components = {name: _tidy(schema) for name, schema in exact.items()}
 
     def of(self, kind: Any) -> _Json:
-        """That of one of the types."""
+        """The schema of one of the types."""
         return self._schemas[id(kind)]
 
     def fields(self, struct: type[msgspec.Struct]) -> Iterator[tuple[str, _Json]]:
@@ -177,7 +178,7 @@ def _taken(routes: Sequence[RouteDescription]) -> Iterator[Any]:
 
 
 def _tidy(schema: _Json) -> _Json:
-    """With the docstring of its type as a text."""
+    """With the docstring of its type as the description."""
     about = schema.get("description")
     return schema | {"description": inspect.cleandoc(about)} if about else schema
 
@@ -265,7 +266,7 @@ def _media(media: Media, schemas: _Schemas, error: str) -> _Json:
 
 
 def _event(schema: _Json, error: str) -> _Json:
-    """Each event of a stream, as OpenAPI 3.2 describes them and tools read 3.1."""
+    """Each event of a stream, as OpenAPI 3.2 describes them and 3.1 tools read them."""
     content = {"anyOf": [schema, {"$ref": _REFERENCE.format(name=error)}]}
     data = {"type": "string", "contentMediaType": JSON, "contentSchema": content}
     return {
@@ -294,7 +295,7 @@ def _refused(statuses: Sequence[int], prefix: str = "") -> _Json:
 
 
 def _refusals(schema: str, prefix: str) -> _Json:
-    """All errors, in one of the two forms that they have."""
+    """All errors, in one of their two forms."""
     content = {JSON: {"schema": {"$ref": _REFERENCE.format(name=schema)}}}
     return {
         f"{prefix}{name}": {"description": about, "content": content, **_headers(status)}

@@ -1,4 +1,6 @@
-"""The HTTP API of the operations: a route for each, made from the list as every other face is."""
+"""The HTTP API of the operations: one route each, generated from the list that all other interfaces
+use.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,9 @@ from nanobot.server.wire import Problem, answer, body_of
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0
 UNREADABLE = "Nanobot-Unreadable"
-"""How many rows belong into a list and cannot be read; `quarantine list` names them."""
+"""The number of rows that belong in a list but are unreadable; `quarantine list` names them."""
 
-# The first that fits. Anything else that an operation refuses is a matter of how things stand.
+# The first match counts. Any other refusal of an operation is a conflict with the current state.
 _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
     (NotAllowed, 403, "not_allowed"),
     (UnknownId, 404, "unknown"),
@@ -53,12 +55,12 @@ _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (
 
 
 def path_of(operation: Operation) -> str:
-    """Where it is asked for."""
+    """Its path."""
     return f"/api/{operation.name.replace(' ', '/')}"
 
 
 def problem_of(error: NanobotError) -> Problem:
-    """What a client is told of a refusal."""
+    """The description of a refusal for a client."""
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, code, str(error))
@@ -66,8 +68,9 @@ def problem_of(error: NanobotError) -> Problem:
 
 
 def caller_of(principal: Principal) -> Caller:
-    """Who asks, as operations know it: owners as at this machine, others in a chat of their own,
-    which no conversation that an owner began by a name can be. Members may begin more of them."""
+    """The caller as operations know it: owners as at this machine, others in a chat of their own,
+    which cannot be a conversation that an owner began by a name. Members may begin more of them.
+    """
     if principal.role is Role.OWNER:
         return Caller(
             role=Role.OWNER, session_key=TERMINAL_SESSION, by=principal.by, name=principal.person
@@ -84,7 +87,7 @@ def caller_of(principal: Principal) -> Caller:
 
 
 def operation_routes(operations: Dispatcher) -> list[Route]:
-    """Those that read are asked with GET and a query, the others with POST and a JSON object."""
+    """Operations that only read use GET and a query, the others POST and a JSON object."""
     return [
         Route(
             method="GET" if operation.reads else "POST",
@@ -113,7 +116,7 @@ def _performing(operations: Dispatcher, operation: Operation) -> Handler:
 
 
 def _queried(operation: Operation, request: web.Request) -> dict[str, Any]:
-    """The arguments in a query, typed. Raises UsageError."""
+    """The typed arguments in a query. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in request.query.items():
         if name in values:
@@ -124,11 +127,13 @@ def _queried(operation: Operation, request: web.Request) -> dict[str, Any]:
 
 
 async def sent(request: web.Request, limit: int = BODY_LIMIT) -> Mapping[str, Any]:
-    """The JSON object that came; nothing at all is an empty one. Raises UsageError or Problem."""
+    """The JSON object in the body; an empty body is an empty object. Raises UsageError or
+    Problem.
+    """
     raw = await body_of(request, limit, BODY_SECONDS)
     if not raw:
         return {}
-    # What a form of another site may send without being asked first is never JSON.
+    # A form on another site can send a request without a preflight, but never as JSON.
     if request.content_type != "application/json":
         raise Problem(415, "unsupported_type", "Send a JSON object as application/json.")
     try:

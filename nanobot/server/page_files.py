@@ -1,4 +1,6 @@
-"""The files of the page: one set of them under a name of its own, so that no two ever mix."""
+"""The files of the page: one set under a name of its own, so that files of two versions
+never mix.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _PAGES = {
     "/manifest.webmanifest": "manifest.webmanifest",
 }
 _DIGEST = "DIGEST"
-"""What the last two of them have in the place of the name of the files."""
+"""The placeholder for the name of the set in the last two of them."""
 _COMPRESSED = ("text/", "application/json", "application/javascript", "image/svg+xml")
 _KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".webmanifest": "application/json"}
 _FOR_GOOD = "private, max-age=31536000, immutable"
@@ -40,7 +42,9 @@ _REFERENCE = re.compile(r'\b(href|src)="([^"]+)"')
 
 
 class _File(msgspec.Struct):
-    """One file, and compressed (b"": that makes it no smaller; None: not tried yet)."""
+    """One file, and its compressed form (b"": compression does not make it smaller; None: not tried
+    yet).
+    """
 
     kind: str
     plain: bytes
@@ -48,9 +52,10 @@ class _File(msgspec.Struct):
 
 
 class PageFiles:
-    """All files of `folder` as they are now. Its pages name the others below `/page/DIGEST/`, which
-    changes with any of them and with the `version`: what has begun with one set never gets a file
-    of another, and browsers keep each for good."""
+    """All files of `folder` as they are now. Its HTML pages refer to the others below
+    `/page/DIGEST/`, which changes with any of them and with the `version`: a page never gets a file
+    of another version, and browsers can cache each file permanently.
+    """
 
     def __init__(self, folder: Path = FOLDER, version: str = __version__) -> None:
         self._files = {
@@ -63,8 +68,9 @@ class PageFiles:
         self._pages: OrderedDict[tuple[str, str], _File] = OrderedDict()
 
     def routes(self) -> list[Route]:
-        """`/` is its index.html, `/docs` its docs.html; what a phone installs is at `/` too. Every
-        other file is `/page/DIGEST/NAME`."""
+        """`/` is its index.html, `/docs` its docs.html; the files that a phone installs are at `/`
+        too. Every other file is `/page/DIGEST/NAME`.
+        """
         pages = [
             Route(method="GET", path=path, handler=self._page, open=True)
             for path, name in _PAGES.items()
@@ -74,8 +80,9 @@ class PageFiles:
         return [*pages, Route(method="GET", path=files, handler=self._give, open=True)]
 
     def _page_of(self, name: str, prefix: str) -> _File:
-        """A page that names the other files below the prefix. Without one it names them by where
-        it is itself: a proxy may have removed a prefix that nobody told."""
+        """A page with URLs of the other files below the prefix. Without a prefix, the URLs are
+        relative to the page: a proxy may have removed a prefix without reporting it.
+        """
         known = self._pages.pop((name, prefix), None)
         before = f"{prefix}/" if prefix else ""
 

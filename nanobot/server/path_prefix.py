@@ -1,4 +1,4 @@
-"""The path that a reverse proxy puts before the paths of the gateway, as in /assistant/api/me."""
+"""The path prefix that a reverse proxy adds to the gateway's paths, as in /assistant/api/me."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PREFIX = web.RequestKey("prefix", str)
 
 
 def prefix_of(request: web.Request) -> str:
-    """The prefix under which the client made this request, without a / at its end; "" if none."""
+    """The prefix under which the client made this request, without a trailing /; "" if none."""
     prefix: str = request.get(_PREFIX, "")
     return prefix
 
 
 def own_path(request: web.Request) -> str:
-    """The path of the request without the prefix, whether a proxy removed that or not."""
+    """The path of the request without the prefix, whether or not a proxy removed it."""
     prefix = prefix_of(request)
     if prefix and request.path.startswith(f"{prefix}/"):
         return request.path.removeprefix(prefix)
@@ -26,9 +26,10 @@ def own_path(request: web.Request) -> str:
 
 
 def note_prefix(request: web.Request, configured: str, *, trusted: bool) -> None:
-    """Keep the request's prefix. It is in the path, where the proxy leaves the `configured` one
-    there. A proxy that is `trusted` may have removed it: its X-Forwarded-Prefix says which one,
-    and without that header it is the configured one."""
+    """Record the request's prefix. If the proxy leaves the `configured` prefix in the path, it is
+    found there. A proxy that is `trusted` may have removed it: then X-Forwarded-Prefix names it,
+    and without that header it is the configured one.
+    """
     path, prefix = request.path, ""
     if configured and (path == configured or path.startswith(f"{configured}/")):
         prefix = configured
@@ -38,6 +39,6 @@ def note_prefix(request: web.Request, configured: str, *, trusted: bool) -> None
 
 
 def _forwarded(headers: Mapping[str, str]) -> str:
-    """What X-Forwarded-Prefix says; "" where that could lead to another place."""
+    """The value of X-Forwarded-Prefix; "" if it could lead to another place."""
     told = headers.get("X-Forwarded-Prefix", "").strip().rstrip("/")
     return told if PATH_PREFIX.fullmatch(told) else ""

@@ -1,8 +1,8 @@
-"""The other processes over one store: who they are, what they are told, and what is done here about
-what they tell.
+"""The other processes over one store: who they are, what this process tells them, and how it reacts
+to their signals.
 
-Everything is a hint: what gets lost is found in the store within seconds, by whoever looks there
-anyway. Where nothing happens nothing is told; who lives is seen in the beats.
+Every signal is a hint: the polling of the store finds a lost one within seconds. Without activity
+no signals are sent; the heartbeats show which processes are alive.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from nanobot.store.database.notices import Notices
 from nanobot.supervision import Work, begin_all
 
 AGAIN_SECONDS = 2.0
-"""Between two introductions, where somebody needs them often."""
+"""Delay between two introductions when other processes need them often."""
 DELTA_SECONDS = 0.3
-"""What a model says within so long goes out as one piece."""
+"""Model output within this time is sent as one piece."""
 
 _MOST_CHANNELS = 4_096
 _WATCHED_AT_ONCE = 40
@@ -88,7 +88,7 @@ class PeerProcesses(Peers):
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Tell and hear within."""
+        """Send and receive within the context."""
         async with asyncio.TaskGroup() as tasks:
             works: dict[str, Work] = {
                 "peers: listening": partial(
@@ -112,11 +112,11 @@ class PeerProcesses(Peers):
                     await self._beats.leave(process_name(self._notices.own))
 
     async def tell_to_look(self) -> None:
-        """A command has changed the store while it serves nobody."""
+        """A command has changed the store without serving it."""
         await self._telling.send([("", Look())])
 
     def _listening(self) -> None:
-        """What was said meanwhile was not heard."""
+        """Signals sent in the meantime were missed."""
         self._introduce()
         self.looks.stir()
         self._beats.hurry()
@@ -138,7 +138,7 @@ class PeerProcesses(Peers):
     def owed(self, address: Address) -> None:
         channel = address.channel
         if channel in self._this.speaks():
-            return  # it is sent from here, or passed on
+            return  # it is sent from here, or forwarded
         for name, peer in self.presence.alive().items():
             if peer.delivers(channel):
                 self._pass_on(name, address)
@@ -202,7 +202,7 @@ class PeerProcesses(Peers):
                 self._say(name, Emitted(brief(event), whole=False, shown=there))
 
     def _channel_of(self, event: RunEvent) -> str:
-        """The channel that a run answers to, which its first event says."""
+        """The channel that a run answers to, taken from its first event."""
         address = event.payload.get("address")
         if address is not None:
             self._channels[event.run_id] = address.channel
@@ -226,14 +226,14 @@ class PeerProcesses(Peers):
     def watched(self, session_key: str) -> bool:
         return any(True for _ in self.presence.watching(session_key))
 
-    # What is told
+    # Sending
 
     def _say(self, to: str, signal: Signal) -> None:
         self.looks.stir()
         self._telling.say(to, signal)
 
     def _put(self, key: object, to: str, signal: Signal) -> None:
-        """What waits with the same key is said anew, once."""
+        """A pending signal with the same key is replaced."""
         self.looks.stir()
         self._telling.put(key, to, signal)
 
@@ -257,7 +257,7 @@ class PeerProcesses(Peers):
                 self._followed.set()
 
     async def _clear_doubts(self) -> None:
-        """The end of a run may not have been heard: nobody is to wait for it for ever."""
+        """The end of a run may have been missed: no caller should wait for it forever."""
         while True:
             if not self.runs:
                 self._runs_known.clear()
@@ -271,7 +271,7 @@ class PeerProcesses(Peers):
                         )
 
     async def _introduce_often(self) -> None:
-        """Others forget what we watch, and earlier versions that we live."""
+        """Other processes forget what we watch, and earlier versions forget that we are alive."""
         while True:
             if not self._to_be_said_again():
                 self._followed.clear()
@@ -287,14 +287,14 @@ class PeerProcesses(Peers):
         )
 
     def _beaten(self, *, strangers: bool) -> None:
-        """The others were looked at."""
+        """The state of other processes was checked."""
         if strangers:
             self._introduce()
         elif self._this.here(self._notices.own) != self._said_here:
             self._introduce(asks=False)
 
     def _introduce(self, *, asks: bool = True) -> None:
-        """Say who we are and what is watched here, some of it at a time."""
+        """Announce who we are and what is watched here, a part at a time."""
         self._said_here = self._this.here(self._notices.own)
         self._telling.put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
         watched = [*self._bus.sessions_watched(), *self.runs.followed()]
@@ -302,7 +302,7 @@ class PeerProcesses(Peers):
             some = tuple(watched[begin : begin + _WATCHED_AT_ONCE])
             self._telling.say("", Watches(self._notices.own, some, anew=asks))
 
-    # What is heard
+    # Receiving
 
     def _hear(self, text: str) -> None:
         sender, signals = self._unpacker.unpacked(text)
@@ -333,13 +333,13 @@ class PeerProcesses(Peers):
             case Emitted():
                 self._take_event(signal)
             case Piece():
-                pass  # put together before
+                pass  # reassembled before
 
     def _take_presence(self, sender: str, signal: Here | Gone | Watches) -> None:
         before = self.presence.duties_of(sender)
         news = self.presence.take(sender, signal)
         if before - self.presence.duties_of(sender):
-            self._beats.hurry()  # a lease was given back
+            self._beats.hurry()  # a lease was released
         self._followed.set()
         for event in self._local.all() if news else ():
             if self._channels.get(event.run_id) in news:
@@ -355,7 +355,7 @@ class PeerProcesses(Peers):
                 self._tell_from_the_start(sender, session)
 
     def _tell_from_the_start(self, to: str, session_key: str) -> None:
-        """What runs in the session, and how far its answer is."""
+        """The session's active run, and its answer so far."""
         events, partial = self._local.of(session_key), self._this.partial(session_key)
         for event in events:
             self._say(to, Emitted(event, anew=True))
@@ -382,13 +382,13 @@ class PeerProcesses(Peers):
             self._runs_known.set()
             self._making.set()
         if watched and not signal.whole:
-            return  # whoever watches the session gets it whole, or finds the end in the store
+            return  # clients that watch the session get it whole, or find the end in the store
         if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):
             self._bus.emit(news, elsewhere=True)
 
 
 def _end_of(run_id: str, session_key: str, at: float) -> RunEvent:
-    """An end of which nothing is known but that it was."""
+    """The end of a run of which nothing else is known."""
     return RunEvent(
         run_id=run_id,
         session_key=session_key,

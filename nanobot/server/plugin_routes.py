@@ -1,4 +1,4 @@
-"""What plugins serve: routes below /plugins/NAME, and the scripts of their views of the page."""
+"""What plugins serve: routes below /plugins/NAME, and the scripts of their page views."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from nanobot.server.wire import QUIET, Problem
 from nanobot.text import pattern
 
 Each: TypeAlias = Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]]
-"""Calls a field of each plugin that is on, and has what it gives used."""
+"""Calls a field of each enabled plugin, and passes its result on."""
 EachAwaited: TypeAlias = Callable[
     [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
 ]
-"""As Each, where the function may be asynchronous: each has so many seconds."""
+"""Like Each, for functions that may be asynchronous: each has this many seconds."""
 
 METRICS_SECONDS = 5.0
-"""So long may a plugin look for its metrics; the others wait for it."""
+"""The time limit for a plugin to collect its metrics; the others wait for it."""
 
 _PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
@@ -42,7 +42,7 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes_of_plugins(each: Each) -> list[Route]:
-    """The routes of plugins. They are for owners, unless they say that they are `open`."""
+    """The routes of plugins. They are for owners, unless declared `open`."""
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -88,7 +88,7 @@ def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
 
 
 async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
-    """The metrics of plugins as they are now, under their whole names."""
+    """The current metrics of plugins, with their full names."""
     metrics: list[Metric] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -126,7 +126,7 @@ def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:
 
 
 def _contained(name: str, route: Route) -> Handler:
-    """The handler, whose failures are named as those of the plugin."""
+    """The handler; its failures are attributed to the plugin."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         refusals: list[Exception] = []

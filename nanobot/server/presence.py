@@ -1,4 +1,4 @@
-"""Which other processes live, and what each of them does."""
+"""Which other processes are alive, and what each of them does."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nanobot.ports import Clock
 from nanobot.server.signals import Gone, Here, Watches
 
 GONE_SECONDS = 7.0
-"""One that says that it lives is not counted on when it was not heard of for so long."""
+"""A process that announces itself is not relied on after this long without a signal."""
 UNSEEN_SECONDS = 25.0
-"""One that beats is not counted on when the store has not shown it for so long."""
+"""A process that beats is not relied on after the store has not shown it for this long."""
 
 
 class Peer:
-    """What is known of another process."""
+    """The known state of another process."""
 
     def __init__(self) -> None:
         self.here = Here("", drives=False, schedules=False, serves=())
@@ -25,19 +25,20 @@ class Peer:
 
     @property
     def patience(self) -> float:
-        """Seconds after which it is not counted on any more."""
+        """Seconds after which it is no longer relied on."""
         return UNSEEN_SECONDS if self.here.beats else GONE_SECONDS
 
     def delivers(self, channel: str) -> bool:
-        """Whether chats of a channel are served there. Terminals are by each process: by the one
-        that somebody looks at."""
+        """Whether it serves chats of a channel. Terminals are served by every process: the one that
+        the person uses.
+        """
         if channel == TERMINAL:
             return bool(self.watches)
         return channel in self.here.serves
 
 
 class Presence:
-    """The others, by what was heard of them lately."""
+    """The other processes, by their latest signals."""
 
     def __init__(self, own: str, clock: Clock) -> None:
         self._own = own
@@ -57,7 +58,7 @@ class Presence:
         return self._peers
 
     def take(self, sender: str, signal: Here | Gone | Watches) -> frozenset[str]:
-        """What one of them says of itself; the channels that it has begun to serve."""
+        """Record one's introduction; returns the channels that it has begun to serve."""
         if isinstance(signal, Gone):
             self._peers.pop(sender, None)
             return frozenset()
@@ -72,18 +73,18 @@ class Presence:
         return news
 
     def seen(self, name: str) -> bool:
-        """One of them lives, as the store shows. False: it is not known here."""
+        """The store shows that one of them is alive. Returns False if it is unknown here."""
         peer = self._peers.get(name)
         if peer is not None:
             peer.heard = self._clock.monotonic()
         return peer is not None
 
     def drop(self, name: str) -> bool:
-        """One of them is dead, or does nothing; whether it was counted on."""
+        """One of them is dead or inactive; returns whether it was relied on."""
         return self._peers.pop(name, None) is not None
 
     def duties_of(self, name: str) -> frozenset[str]:
-        """What only one process does at a time, and that one did when it was heard last."""
+        """Work that only one process does at a time, and that one did at its last signal."""
         peer = self._peers.get(name)
         if peer is None:
             return frozenset()
@@ -104,8 +105,9 @@ class Presence:
                 yield name
 
     def first_for(self, session_key: str) -> bool:
-        """Whether we, of all that drive lanes, are the one to take a lane that nobody has: each of
-        them comes to the same answer."""
+        """Whether this process is the one to claim a free lane, among all that drive lanes: each of
+        them comes to the same answer.
+        """
         rivals = (name for name, peer in self.alive().items() if peer.here.drives)
         own = _weight(self._own, session_key)
         return all(_weight(name, session_key) < own for name in rivals)

@@ -1,5 +1,6 @@
-"""The lines of the control socket: what a client may ask, and what it is told, one JSON object
-each. `nanobot.server.control` says who may ask and what becomes of it."""
+"""The lines of the control socket: the requests of a client and the answers, one JSON object each.
+`nanobot.server.control` documents access and semantics.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +13,23 @@ from nanobot.messages import Choice, OutboundKind, RunEvent
 from nanobot.session.quarantine import Quarantined
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one line: a message of a million characters, every one escaped, still fits."""
+"""The most bytes of one line: a message of a million characters, every one escaped, still fits."""
 
 
 class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
-    """Talk in this session from now on: its events, and the messages of chat `cli:NAME`."""
+    """Attach to this session: receive its events, and the messages of chat `cli:NAME`."""
 
     session: str
     name: str = ""
 
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
-    """A message. The same `key` is taken only once. `attended`: somebody is there to be asked
-    whether something may be done; if not, it has a run of its own, with `key` as its id. `images`
-    are absolute paths of pictures that go with it: whoever may open this socket may read whatever
-    this process can. `files` are those of files whose content is in the text; `outside`: there is
-    something in the text that nobody typed."""
+    """A message. The same `key` is accepted only once. `attended`: a person is present who can be
+    asked for approval; if not, the message gets a run of its own, with `key` as its id. `images`
+    are absolute paths of attached pictures: any client that may open this socket may read every
+    file that this process can. `files` are those whose content is in the text; `outside`: the text
+    contains something that no person typed.
+    """
 
     text: str
     key: str
@@ -44,7 +46,7 @@ class Displayed(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
 
 
 class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
-    """Perform an operation (see nanobot.operations). `key` comes back with what it gave."""
+    """Perform an operation (see nanobot.operations). `key` is returned with the result."""
 
     name: str
     arguments: dict[str, Any] = {}
@@ -52,23 +54,28 @@ class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Ask for a run as a program does (agent.library): its events come, then `answered`. `program`:
-    another program speaks, and not the owner."""
+    """Request a run as a program does (agent.library): its events are sent, then `answered`.
+    `program`: another program sends it, not the owner.
+    """
 
     input: RunInput
     program: bool = False
 
 
 class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
-    """End a run that a program asked for, or an attached client by a message of its own."""
+    """End a run that a program requested or, for an attached client, the run of one of its
+    messages.
+    """
 
     run_id: str
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
-    """Attached. `model` is a line on who answers, or on what is wrong. `gateway`: it serves until
-    it is stopped; a terminal only until its person leaves. `entries` of the session's log were
-    there before, the last of them written at `changed_at` (unix seconds)."""
+    """Attached. `model` is a line about the model in use, or about what is wrong. `gateway`: it
+    serves until it is stopped; otherwise a terminal serves, only until its person leaves. The
+    session's log had `entries` entries before, the last of them written at `changed_at` (unix
+    seconds).
+    """
 
     pid: int
     session: str
@@ -88,20 +95,20 @@ class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
 
 
 class PeerMessage(msgspec.Struct, frozen=True, tag="peer", tag_field="op"):
-    """What another client said in the session, and how it was taken."""
+    """A message of another client in the session, and how it was accepted."""
 
     text: str
     taken: Taken
 
 
 class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
-    """Something happened in the session's run."""
+    """An event of the session's run."""
 
     event: RunEvent
 
 
 class ShowMessage(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
-    """Something to show, and then to say so. `choices` are answers the person may give."""
+    """A message to display, to be confirmed afterwards. `choices` are possible answers."""
 
     key: str
     kind: OutboundKind
@@ -110,7 +117,7 @@ class ShowMessage(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
 
 
 class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
-    """What an operation gave. `unreadable`: rows that belong into it and cannot be read."""
+    """The result of an operation. `unreadable`: rows that belong in it but are unreadable."""
 
     name: str
     result: msgspec.Raw
@@ -132,8 +139,9 @@ class Aborted(msgspec.Struct, frozen=True, tag="aborted", tag_field="op"):
 
 
 class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
-    """The request was not understood, or could not be done. `key`: the message it was about.
-    `code` is what a command that asked for it exits with, `error` the kind of error it is."""
+    """The request was invalid, or could not be performed. `key`: the message it was about. `code`
+    is the exit code for a command that made the request, `error` the kind of error.
+    """
 
     text: str
     key: str = ""
@@ -148,5 +156,5 @@ Answer: TypeAlias = (
 
 
 def encode(answer: Request | Answer) -> bytes:
-    """One object as it goes over the socket."""
+    """One object as it is sent over the socket."""
     return msgspec.json.encode(answer) + b"\n"

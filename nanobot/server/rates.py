@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket that fills by itself."""
+"""Rate limits: token buckets that refill over time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _KEPT = 4_096
 
 
 class Rates:
-    """`burst` at once, and `per_second` in the long run, for each key by itself. Of thousands of
-    keys those that were quiet longest are forgotten."""
+    """Allows `burst` requests at once and `per_second` in the long run, for each key separately. If
+    there are thousands of keys, the least recently used are dropped.
+    """
 
     def __init__(self, clock: Clock, *, burst: float, per_second: float) -> None:
         self._clock = clock
@@ -21,7 +22,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str) -> int:
-        """Whole seconds until it may ask; 0: now."""
+        """Whole seconds until the next request is allowed; 0: now."""
         left = self._left(key)
         return 0 if left >= 1 else math.ceil((1 - left) / self._per_second)
 

@@ -1,4 +1,4 @@
-"""What is known here of runs that other processes drive, as far as they tell."""
+"""What is known here of runs that other processes drive, from their signals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from nanobot.messages import Address, EventKind, RunEvent
 from nanobot.session.entries import ReplyEntry
 
 FOLLOW_AFTER = 0.7
-"""Seconds of a run until its chat asks for what it says: an answer at once costs no notice."""
+"""Seconds of a run until its chat requests its output: a fast answer costs no notice."""
 DOUBT_AFTER = 10.0
-"""Nothing heard of a run for so long: the store is asked whether it has ended."""
+"""After this long without a signal of a run, the store is asked whether it has ended."""
 
 
 class RemoteRun:
-    """One run. `shown`: in a chat that is served here; `there`: by the process that drives it;
-    `followed`: what it says was asked for."""
+    """One run. `shown`: in a chat that is served here; `there`: shown by the process that drives
+    it; `followed`: its output was requested.
+    """
 
     def __init__(self, event: RunEvent, now: float, *, shown: bool, there: bool) -> None:
         self.there = there
@@ -30,8 +31,9 @@ class RemoteRun:
         self.text = ""
 
     def new_of(self, event: RunEvent, *, anew: bool) -> RunEvent:
-        """The delta with what of its text was not known; `anew`: it holds the text of the whole
-        call."""
+        """The delta with the part of its text that was unknown; `anew`: it contains the text of the
+        whole call.
+        """
         text = str(event.payload.get("text", ""))
         if event.model_call != self.model_call:
             self.model_call, self.text = event.model_call, ""
@@ -43,7 +45,7 @@ class RemoteRun:
 
 
 class RemoteRuns:
-    """Runs in progress elsewhere. `serves` says which channels are served here."""
+    """Active runs of other processes. `serves` tells which channels are served here."""
 
     def __init__(self, serves: Callable[[], Collection[str]]) -> None:
         self._serves = serves
@@ -53,7 +55,7 @@ class RemoteRuns:
         return bool(self._runs)
 
     def text_so_far(self, run_id: str) -> str | None:
-        """What the model has said so far in a run; None when nothing is known of it."""
+        """The model's output so far in a run; None if nothing is known of it."""
         run = self._runs.get(run_id)
         return None if run is None else run.text
 
@@ -70,7 +72,7 @@ class RemoteRuns:
         return run is not None and run.there
 
     def said_in(self, address: Address) -> str:
-        """What a run says that is shown in that chat by the process that drives it."""
+        """The output of a run that the driving process shows in that chat."""
         said = (run.text for run in self._runs.values() if run.there and run.address == address)
         return next(said, "")
 
@@ -79,11 +81,11 @@ class RemoteRuns:
         return [run.session_key for run in self._runs.values() if run.followed]
 
     def new(self) -> bool:
-        """Whether any may have to be followed soon."""
+        """Whether any of them may have to be followed soon."""
         return any(run.shown and not run.followed for run in self._runs.values())
 
     def slow(self, now: float) -> list[str]:
-        """Those that are to be followed from now on."""
+        """Those that must be followed from now on."""
         due = [
             run
             for run in self._runs.values()
@@ -94,20 +96,20 @@ class RemoteRuns:
         return [run.session_key for run in due]
 
     def doubtful(self, now: float) -> Iterator[tuple[str, str]]:
-        """Runs that nothing was heard of for long, each once in that time, with their sessions."""
+        """Runs without a signal for a long time, each once per interval, with their sessions."""
         for run_id, run in list(self._runs.items()):
             if now - run.heard >= DOUBT_AFTER:
                 run.heard = now
                 yield run_id, run.session_key
 
     def forget(self, run_id: str) -> None:
-        """It is driven here now, or by nobody."""
+        """The run is now driven here, or by no process."""
         self._runs.pop(run_id, None)
 
     def note(
         self, event: RunEvent, now: float, *, anew: bool, there: bool = False
     ) -> RunEvent | None:
-        """Take an event in; returns what of it is news here."""
+        """Record an event; returns the part of it that is new here."""
         remote = self._runs.get(event.run_id)
         state = event.payload.get("state")
         if remote is not None:

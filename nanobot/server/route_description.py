@@ -1,4 +1,4 @@
-"""How a route that is no operation is described."""
+"""How a route that is not an operation is described."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ BINARY: _Json = {"type": "string", "contentMediaType": BYTES}
 
 
 class Media(msgspec.Struct, frozen=True, kw_only=True):
-    """One form of a body: `of` a type that JSON has, or `schema`. `events`: what each event of a
-    stream is, of which OpenAPI 3.1 has no word of its own."""
+    """One form of a body: `of` a type that JSON has, or `schema`. `events`: the type of each event
+    of a stream, for which OpenAPI 3.1 has no keyword.
+    """
 
     of: Any = None
     schema: _Json | None = None
@@ -30,9 +31,11 @@ class Media(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """A route that is no operation. `answers` are the forms of its answer by media type, `takes`
-    those of its body; `query` and `headers` structs of what it takes beside; `refusals` the
-    statuses of errors, beside those that every route has. `websocket`: what is said each way."""
+    """A route that is not an operation. `answers` are the forms of its response by media type,
+    `takes` those of its body; `query` and `headers` are structs of its further inputs; `refusals`
+    are the statuses of errors, in addition to those of every route. `websocket`: the messages in
+    each direction.
+    """
 
     method: str
     path: str

@@ -1,5 +1,4 @@
-"""The routes there are whenever anything is served: health, and where other services
-deliver."""
+"""The routes of every server: health, and the deliveries of other services."""
 
 from __future__ import annotations
 
@@ -15,8 +14,9 @@ _BODY_SECONDS = 30.0
 
 
 def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
-    """/healthz: it lives. /readyz: it can be used; 503 before that, and while it stops. Both say
-    what the process does of all that a gateway does."""
+    """/healthz: the process is alive. /readyz: it is ready; 503 before that, and while it stops.
+    Both report the roles of the process.
+    """
 
     async def lives(_: web.Request) -> web.StreamResponse:
         return answer(200, {"status": "ok", "role": role})
@@ -35,7 +35,7 @@ def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
 def deliveries_route(
     path: str, deliveries: Deliveries, body_seconds: float = _BODY_SECONDS
 ) -> list[Route]:
-    """PATH/NAME, which is guarded by secrets of its own. A body has to be there in time."""
+    """PATH/NAME, which has its own secrets. A body must arrive in time."""
     handler = _taking(deliveries, body_seconds)
     return [Route(method="POST", path=f"{path}/{{name}}", handler=handler, open=True)]
 

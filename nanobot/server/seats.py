@@ -1,4 +1,4 @@
-"""Who holds the connections over HTTP, so that nobody takes them all."""
+"""Allocates HTTP connections, so that no group of clients uses them all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 
 _UNKNOWN, _OTHERS, _EACH = 0.25, 0.5, 0.25
-"""Parts of all seats: for those who have not said who they are, for all but owners together, and
-for each of these. What remains is for owners."""
+"""Fractions of all seats: for clients that are not authenticated yet, for all callers but owners
+together, and for each of these. The rest is for owners.
+"""
 
 
 class Seats:
-    """The seats of `most` connections. A connection takes one when it begins, and is known from the
-    first request that shows who asks. Of the unknown the oldest leaves where there are too many:
-    whoever has a token says so at once, and nobody else needs to stay."""
+    """The seats of `most` connections. A connection takes one when it begins, and is identified by
+    the first authenticated request. If there are too many unauthenticated connections, the oldest
+    is closed: a client with a token authenticates at once, and no other client needs to stay.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = {
@@ -33,7 +35,7 @@ class Seats:
             oldest()
 
     def know(self, connection: Hashable, name: str, *, owner: bool) -> bool:
-        """Somebody asks over a connection; whether they may hold it."""
+        """An authenticated caller uses a connection; returns whether they may keep it."""
         if self._known.get(connection) == name:
             return True
         if not owner:

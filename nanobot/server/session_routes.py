@@ -1,4 +1,4 @@
-"""Conversations over HTTP: their entries by range, and what is said in them."""
+"""Conversations over HTTP: reading ranges of entries, and sending messages."""
 
 from __future__ import annotations
 
@@ -93,8 +93,9 @@ class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conversations:
-    """What may be asked of sessions by their keys. `intake` makes the entrance for what somebody
-    says, by the gate that lets them in; `streams` tell of each message that was taken."""
+    """The routes for sessions by their keys. `intake` creates the entrance for a caller's messages,
+    by the gate that admits them; `streams` announce each accepted message.
+    """
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class Conversations:
         return answer(200, await self.say(key, caller, message))
 
     async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
-        """Take a message into a session. Raises NanobotError."""
+        """Accept a message into a session. Raises NanobotError."""
         chat = chat_of(key)
         is_owner = caller.role is Role.OWNER
         members = key.startswith(f"{WEB}:{MEMBERS_CHAT}")
@@ -158,7 +159,7 @@ class Conversations:
             text=message.text,
             sent_at=self._operations.engine.now(),
             attachments=tuple(map(_attached, message.attachments)),
-            group=is_owner and members,  # what an owner has in memory is not the member's
+            group=is_owner and members,  # an owner's memory does not belong to the member
         )
         (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)
         taken = _taken(key, name, admitted)
@@ -176,8 +177,9 @@ class Conversations:
         return taken
 
     async def _check_same(self, message: InboundMessage) -> None:
-        """Raises RunConflict where another message was taken by that name: this one is not lost
-        without a word."""
+        """Raises RunConflict if another message was accepted under that id: this one must not be
+        lost silently.
+        """
         journal = self._operations.engine.bus.journal
         earlier = await journal.outcome(message.address, message.dedupe_key)
         if earlier is None:
@@ -203,12 +205,16 @@ class Conversations:
 
 
 def session_of(request: web.Request) -> str:
-    """The session that is named in the path, which the caller may see. Raises NanobotError."""
+    """The session named in the path, which the caller must be allowed to see. Raises
+    NanobotError.
+    """
     return allowed(request.match_info["key"], caller_of(principal_of(request)))
 
 
 def allowed(key: str, caller: Caller) -> str:
-    """The session's key, if it can be one and that caller may see it. Raises NanobotError."""
+    """The session's key, if it is valid and the caller may see that session. Raises
+    NanobotError.
+    """
     if len(key) > _LONGEST_KEY or not key.isprintable():
         raise UnknownId("there is no session of such a name")
     if not caller.sees(key):
@@ -217,7 +223,7 @@ def allowed(key: str, caller: Caller) -> str:
 
 
 def owners_only(request: web.Request) -> None:
-    """Raises NotAllowed for anyone but an owner."""
+    """Raises NotAllowed unless the caller is an owner."""
     if principal_of(request).role is not Role.OWNER:
         raise NotAllowed("This is for owners only.")
 
@@ -231,7 +237,7 @@ def query_of(request: web.Request, kind: type[Any]) -> Any:
 
 
 def refusing(handler: Handler) -> Handler:
-    """The handler, whose refusals are problems."""
+    """The handler, with its refusals turned into problems."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
@@ -243,7 +249,7 @@ def refusing(handler: Handler) -> Handler:
 
 
 def _gate(caller: Caller) -> Gate:
-    """Lets in exactly who asks, as what they are."""
+    """Admits only this caller, in their role."""
     by = (caller.by,)
     return Gate(
         by if caller.role is Role.OWNER else (),
@@ -256,7 +262,7 @@ def _gate(caller: Caller) -> Gate:
 def _attached(file: SentFile) -> Attachment:
     parts = file.path.split("/")
     kept = parts[0] == FOLDER and len(parts) == 3 and ".." not in parts
-    # It stands in a line of what the model reads.
+    # It is part of a line that the model reads.
     if file.path and not (kept and file.path.isprintable()):
         raise UsageError(f"{file.path[:80]!r} is no path of an upload")
     return Attachment(

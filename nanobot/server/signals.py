@@ -1,4 +1,4 @@
-"""What the processes over one store tell each other, and how it fits into notices."""
+"""The signals between processes over one store, and how they fit into notices."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ _SHORT = 200
 
 
 class Here(msgspec.Struct, frozen=True, array_like=True, tag="h"):
-    """A process lives: whether it drives lanes and fires jobs, which channels it serves. `asks`:
-    it wants to hear the same of the others. `speaks`: the shared channels that it answers for.
-    `beats`: whether it lives is seen in the store; others say so every two seconds."""
+    """A process is alive: whether it drives lanes and fires jobs, and which channels it serves.
+    `asks`: it wants the same information from others. `speaks`: the shared channels that it answers
+    for. `beats`: the store shows whether it is alive; other processes announce it every two
+    seconds.
+    """
 
     peer: str
     drives: bool
@@ -30,23 +32,23 @@ class Here(msgspec.Struct, frozen=True, array_like=True, tag="h"):
 
 
 class Gone(msgspec.Struct, frozen=True, array_like=True, tag="g"):
-    """A process ends."""
+    """A process shuts down."""
 
     peer: str
 
 
 class Dead(msgspec.Struct, frozen=True, array_like=True, tag="d"):
-    """Another process ended without a word; what it held was freed."""
+    """Another process died; its leases were released."""
 
     peer: str
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True, tag="k"):
-    """Something was changed in the store, or could not be told: look there."""
+    """A change in the store, or signals that could not be sent: poll the store."""
 
 
 class Watches(msgspec.Struct, frozen=True, array_like=True, tag="v"):
-    """Sessions that are watched there; `anew`: what runs in them is to be told from the start."""
+    """The sessions that are watched there; `anew`: send the events of their runs from the start."""
 
     peer: str
     sessions: tuple[str, ...]
@@ -54,7 +56,7 @@ class Watches(msgspec.Struct, frozen=True, array_like=True, tag="v"):
 
 
 class Woken(msgspec.Struct, frozen=True, array_like=True, tag="w"):
-    """A lane has something to do. `free`: its sender drives no lanes."""
+    """A lane has work. `free`: the sender drives no lanes."""
 
     session_key: str
     kind: RunKind
@@ -64,20 +66,20 @@ class Woken(msgspec.Struct, frozen=True, array_like=True, tag="w"):
 
 
 class Owed(msgspec.Struct, frozen=True, array_like=True, tag="o"):
-    """A chat is owed something."""
+    """A message is queued for a chat."""
 
     channel: str
     chat_id: str
 
 
 class Stopped(msgspec.Struct, frozen=True, array_like=True, tag="s"):
-    """A run was ended over the head of whoever drives it."""
+    """A run was ended by a process that does not drive it."""
 
     run: Run
 
 
 class Slowed(msgspec.Struct, frozen=True, array_like=True, tag="l"):
-    """The platform of a channel wants its bot to be left alone for so long (0: to be slower)."""
+    """The platform of a channel demands a pause of this many seconds (0: to be slower)."""
 
     channel: str
     seconds: float
@@ -88,8 +90,9 @@ class Changed(msgspec.Struct, frozen=True, array_like=True, tag="j"):
 
 
 class Emitted(msgspec.Struct, frozen=True, array_like=True, tag="e"):
-    """A run came so far. `whole`: nothing was left out of the event; `anew`: it was told before,
-    to others; `shown`: its sender shows the run in its chat."""
+    """An event of a run. `whole`: the event is complete; `anew`: it was sent before, to others;
+    `shown`: its sender shows the run in its chat.
+    """
 
     event: RunEvent
     whole: bool = True
@@ -126,7 +129,7 @@ _signals: msgspec.json.Decoder[Signal] = msgspec.json.Decoder(Signal)
 
 
 def brief(event: RunEvent) -> RunEvent:
-    """The event as whoever does not watch its session gets it: its keys, and little of its text."""
+    """The event for processes that do not watch its session: its keys, and little of its text."""
     payload = RunPayload(**event.payload)
     if event.kind is EventKind.END:
         for name in ("text", "usage", "cost"):
@@ -139,16 +142,16 @@ def brief(event: RunEvent) -> RunEvent:
 
 
 class Packer:
-    """Packs signals into notices of a sender: as few as there may be, none too long."""
+    """Packs a sender's signals into as few notices as possible, none too long."""
 
     def __init__(self, sender: str, limit: int) -> None:
         self._sender = sender
-        # The sender, brackets, and what JSON in JSON costs.
+        # The sender, brackets, and the escapes for JSON within JSON.
         self._limit = limit - len(sender) - 16
         self._pieces = 0
 
     def packed(self, signals: Iterable[Signal]) -> Iterator[str]:
-        """The texts of the notices. What would take too many pieces is left out."""
+        """The texts of the notices. A signal that would take too many pieces is left out."""
         batch: list[msgspec.Raw] = []
         size = 0
         for data in self._fitting(signals):
@@ -169,7 +172,7 @@ class Packer:
             if len(data) <= self._limit:
                 yield data
                 continue
-            # A character is 4 bytes at most, in JSON once more as well.
+            # A character takes at most 4 bytes, and is escaped once more in the outer JSON.
             text, step = data.decode(), (self._limit - 64) // 4
             count = -(-len(text) // step)
             if count > _MOST_PARTS:
@@ -181,13 +184,15 @@ class Packer:
 
 
 class Unpacker:
-    """Reads the notices of all senders; pieces of one signal are put together."""
+    """Reads the notices of all senders and reassembles signals from their pieces."""
 
     def __init__(self) -> None:
         self._pieces: dict[str, tuple[int, list[str]]] = {}
 
     def unpacked(self, text: str) -> tuple[str, list[Signal]]:
-        """The sender and what it says. What cannot be read is left out: of a newer nanobot, say."""
+        """The sender and its signals. Unreadable signals are skipped, for example those of a newer
+        nanobot.
+        """
         try:
             sender, raw = _notices.decode(text)
         except msgspec.DecodeError:
@@ -202,11 +207,11 @@ class Unpacker:
         return sender, signals
 
     def forget(self, sender: str) -> None:
-        """Nothing more comes from there."""
+        """Forget that sender: nothing more arrives from it."""
         self._pieces.pop(sender, None)
 
     def _joined(self, sender: str, piece: Piece) -> Signal | None:
-        """The pieces of a sender come in order; one that is missing spoils the rest."""
+        """The pieces of a sender arrive in order; a missing one invalidates the rest."""
         number, parts = self._pieces.get(sender, (0, []))
         if piece.index == 0:
             number, parts = piece.number, []

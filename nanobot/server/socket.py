@@ -1,5 +1,6 @@
-"""/ws: everything over one connection. One JSON object a message each way; what is asked with a
-`key` is answered with it."""
+"""/ws: the whole API over one connection, one JSON object per message in each direction. A request
+with a `key` is answered with the same `key`.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ _requests: msgspec.json.Decoder[_Request] = msgspec.json.Decoder(_Request)
 
 
 class Socket:
-    """The route of it, over one gateway."""
+    """The route for it, over one gateway."""
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Socket:
 
 
 class _Connection:
-    """One of them."""
+    """One connection."""
 
     def __init__(self, route: Socket, request: web.Request, socket: web.WebSocketResponse) -> None:
         self._route = route
@@ -108,10 +109,11 @@ class _Connection:
         self._followed: dict[str, asyncio.Task[None]] = {}
 
     async def converse(self) -> None:
-        """Until one side leaves."""
+        """Run until one side disconnects."""
         async with asyncio.TaskGroup() as tasks:
             try:
-                # Within the group, which would wrap it: that a client goes away is no failure.
+                # Within the task group, which would wrap it: a client that disconnects is not a
+                # failure.
                 with suppress(ConnectionError):
                     async for message in self._socket:
                         if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
@@ -174,7 +176,7 @@ class _Connection:
         await self._socket.close()
 
     async def _send(self, data: bytes) -> None:
-        """Raises ConnectionError also for somebody who does not read."""
+        """Raises ConnectionError, also for a client that does not read."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._socket.send_str(data.decode())
@@ -190,7 +192,7 @@ _keys = msgspec.json.Decoder(_Keyed)
 
 
 def _key_of(data: str | bytes) -> str:
-    """What the answer is to have, also where the rest is no request; "" if there is none."""
+    """The `key` for the answer, even if the rest is not a valid request; "" if there is none."""
     try:
         return _keys.decode(data).key
     except (msgspec.DecodeError, UnicodeError, RecursionError):

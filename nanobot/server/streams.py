@@ -1,5 +1,6 @@
-"""What happens in sessions, for whoever watches them over HTTP: numbered, kept for a while, and
-read by each at their own pace."""
+"""Event streams of sessions for HTTP clients: numbered, kept for a while, and read by each client
+at its own pace.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +21,28 @@ from nanobot.session.runs import Run
 
 RING_BYTES = 256 * 1024
 KEPT_SECONDS = 120.0
-"""So long a stream that nobody watches goes on, for who lost the connection."""
+"""How long a stream without readers is kept, for clients that lost the connection."""
 
 _ALL = frozenset(EventKind)
 _WITHOUT_TOKENS = _ALL - {EventKind.MODEL_DELTA}
 
 
 Whose: TypeAlias = tuple[str, ...] | None
-"""The sessions that somebody may see; see Caller.sessions."""
+"""The sessions that a caller may see; see Caller.sessions."""
 _Key: TypeAlias = tuple[str | None, Whose]
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that happened, as JSON; `id` is where it stands in its stream."""
+    """An event as JSON; `id` is its position in its stream."""
 
     id: str
     data: bytes
 
 
 class Stream(Subscription):
-    """The events of one session (None: of all, or of those in `whose`, without those of single
-    tokens), the last 256 kB of them. Reading never waits for another reader, and takes nothing
-    away."""
+    """The last 256 kB of events of one session (None: of all, or of those in `whose`, without
+    single tokens). Reading never waits for another reader, and removes nothing.
+    """
 
     def __init__(self, session_key: str | None, whose: Whose = None) -> None:
         super().__init__(session_key, _ALL if session_key else _WITHOUT_TOKENS)
@@ -50,7 +51,7 @@ class Stream(Subscription):
         self.readers = 0
         self.closed = False
         self.settled = 0
-        """How many there were that the log may know of: all but single tokens."""
+        """The number of events that the log may know of: all but single tokens."""
         self._epoch = secrets.token_hex(4)
         self._ring: deque[Item] = deque()
         self._bytes = 0
@@ -65,13 +66,13 @@ class Stream(Subscription):
             self.settled -= 1
 
     def covers(self, session_key: str) -> bool:
-        """Whether what happens in a session belongs here."""
+        """Whether events of a session belong to this stream."""
         if self.session_key is not None:
             return session_key == self.session_key
         return self.whose is None or is_within(session_key, self.whose)
 
     def say(self, kind: str, session_key: str, content: Any) -> None:
-        """Add something that happened."""
+        """Append an event."""
         self.settled += 1
         self._head += 1
         item = self.item(kind, session_key, content, self._head)
@@ -83,7 +84,7 @@ class Stream(Subscription):
         self._news = asyncio.Event()
 
     def item(self, kind: str, session_key: str | None, content: Any, number: int) -> Item:
-        """Something as an item that stands at that number."""
+        """An event as an item with that number."""
         name = f"{self._epoch}-{number}"
         body = {"id": name, "type": kind, "session_key": session_key, kind: content}
         return Item(name, msgspec.json.encode(body))
@@ -94,14 +95,14 @@ class Stream(Subscription):
         return self._head
 
     def position(self, name: str) -> int | None:
-        """The number of the item with that id; None if what followed it is not known any more."""
+        """The number of the item with that id; None if the items after it are no longer known."""
         epoch, _, number = name.partition("-")
         if epoch != self._epoch or not number.isdecimal() or len(number) > 18:
             return None
         return int(number) if self.knows(int(number)) else None
 
     def knows(self, number: int) -> bool:
-        """Whether all that came after that item is here."""
+        """Whether all items after that one are here."""
         return self._head - len(self._ring) <= number <= self._head
 
     def since(self, number: int) -> list[Item]:
@@ -110,20 +111,19 @@ class Stream(Subscription):
         return list(islice(self._ring, max(start, 0), None))
 
     async def news(self, seconds: float) -> None:
-        """Wait until there is more, so long at most."""
+        """Wait for more items, at most this long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
 
     def close(self) -> None:
-        """Nothing more comes, and readers are to go."""
+        """The stream ends, and readers should leave."""
         self.closed = True
         self._news.set()
 
 
 class Streams:
-    """The streams that are watched, or were until a moment ago. `running` are the runs driven
-    now."""
+    """The streams that are watched, or were until recently. `running` are the runs driven now."""
 
     def __init__(self, bus: Bus, running: Callable[[], list[Run]]) -> None:
         self._bus = bus
@@ -132,8 +132,7 @@ class Streams:
         self._timers: dict[_Key, asyncio.TimerHandle] = {}
 
     def open(self, session_key: str | None, whose: Whose = None) -> Stream:
-        """The stream of a session, or of all of them that are somebody's; `leave` is to be called
-        for it once."""
+        """The stream of a session, or of all sessions of a caller; call `leave` once for it."""
         key = (session_key, whose)
         stream = self._streams.get(key)
         if stream is None:
@@ -145,7 +144,7 @@ class Streams:
         return stream
 
     def leave(self, stream: Stream) -> None:
-        """A reader has gone. While its run goes on, and for two minutes, it may come back."""
+        """A reader has left. While its run is active, and for two minutes, it may come back."""
         stream.readers -= 1
         if not stream.readers and not stream.closed:
             self._look_later(stream)
@@ -165,7 +164,7 @@ class Streams:
         self._bus.unsubscribe(stream)
 
     def say(self, kind: Literal["message", "said"], session_key: str, content: Any) -> None:
-        """Tell whoever watches a session, or all, something that is no event of a run."""
+        """Send readers of a session, or of all, something other than an event of a run."""
         for stream in self._streams.values():
             if stream.covers(session_key):
                 stream.say(kind, session_key, content)

@@ -1,4 +1,4 @@
-"""What this process tells the others: gathered for a moment, and sent together."""
+"""Signals from this process to the others: collected briefly, and sent together."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nanobot.server.signals import Packer, Signal
 from nanobot.store.database.notices import MAX_BYTES, Notices
 
 GATHER_SECONDS = 0.01
-"""What is said within so long goes out together."""
+"""Signals within this time are sent together."""
 
 _MOST_WAITING = 10_000
 
 
 class Telling:
-    """`lost`: something was not sent, because the store failed, or because there was too much."""
+    """`lost`: a signal was not sent, because the store failed or there were too many."""
 
     def __init__(self, notices: Notices, clock: Clock) -> None:
         self.lost = False
@@ -31,12 +31,12 @@ class Telling:
         self._numbers = 0
 
     def say(self, to: str, signal: Signal) -> None:
-        """To a process of that name; "": to all."""
+        """Send to the process of that name; "": to all."""
         self._numbers += 1
         self.put(self._numbers, to, signal)
 
     def put(self, key: object, to: str, signal: Signal) -> None:
-        """What waits with the same key is replaced."""
+        """A pending signal with the same key is replaced."""
         if len(self._waiting) >= _MOST_WAITING and key not in self._waiting:
             del self._waiting[next(iter(self._waiting))]
             self.lost = True
@@ -44,7 +44,7 @@ class Telling:
         self._some.set()
 
     def waiting(self, key: object) -> Signal | None:
-        """What waits with that key."""
+        """The pending signal with that key."""
         return self._waiting.get(key, ("", None))[1]
 
     async def run(self) -> None:
@@ -57,7 +57,7 @@ class Telling:
             await self.send(waiting)
 
     async def send(self, signals: list[tuple[str, Signal]]) -> None:
-        """Each to whom it is for."""
+        """Send each to its recipients."""
         by_target: dict[str, list[Signal]] = {}
         for to, signal in signals:
             by_target.setdefault(to, []).append(signal)
@@ -69,7 +69,7 @@ class Telling:
 
 
 class Pieces:
-    """Pieces of answers in the making, which are joined until they are told."""
+    """Pieces of unfinished answers, joined until they are sent."""
 
     def __init__(self) -> None:
         self._events: dict[tuple[str, int, str], RunEvent] = {}
@@ -88,12 +88,12 @@ class Pieces:
         self._events[key] = msgspec.structs.replace(event, payload=payload)
 
     def take(self, run_id: str = "") -> list[RunEvent]:
-        """Those of a run, or of all."""
+        """The pieces of a run, or of all."""
         keys = [key for key in self._events if run_id in ("", key[0])]
         return [self._events.pop(key) for key in keys]
 
 
 def whole_so_far(event: RunEvent, call: int, text: str) -> RunEvent:
-    """What a run has said so far in a call, as one piece; `event` is any of the run's."""
+    """The output of a run so far in a call, as one piece; `event` is any of the run's."""
     kind = EventKind.MODEL_DELTA
     return msgspec.structs.replace(event, kind=kind, model_call=call, payload={"text": text})

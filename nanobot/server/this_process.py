@@ -1,4 +1,4 @@
-"""What this process does and knows, as the others are told."""
+"""The activity and state of this process, as told to the others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from nanobot.session.entries import ReplyEntry
 
 class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it drives lanes and fires jobs now, which channels it serves, which shared ones it
-    answers for, whether it has a lane in hand, what a run here has said, and whether a run is over.
-    `jobs_changed` is called when jobs have changed elsewhere."""
+    answers for, whether it holds a lane, the output of a run here so far, and whether a run has
+    ended. `jobs_changed` is called when jobs have changed in another process.
+    """
 
     drives: Callable[[], bool]
     schedules: Callable[[], bool]
@@ -25,7 +26,7 @@ class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     jobs_changed: Callable[[], None]
 
     def here(self, name: str) -> Here:
-        """As it introduces itself under that name."""
+        """Its introduction under that name."""
         return Here(
             name,
             self.drives(),

@@ -1,4 +1,4 @@
-"""The token that clients show, made at the first start where none is configured."""
+"""The access token, created at the first start if none is configured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from nanobot.errors import ConfigError
 
 FILE = "web.token"
-"""In the home, for the owner of the process alone."""
+"""In the home, readable only for the owner of the process."""
 
 
 def token_of(home: Path, configured: str) -> str:
-    """The configured token, else that of the home, which is made if it is not there. It is never
-    logged. Raises ConfigError."""
+    """The configured token, otherwise the one in the home, which is created if missing. It is never
+    logged. Raises ConfigError.
+    """
     if configured:
         return configured
     path = home / FILE
@@ -38,7 +39,7 @@ def _read(path: Path) -> str | None:
 
 
 def _written(path: Path) -> str | None:
-    """Made whole or not at all: whoever starts at the same time reads the same."""
+    """Created atomically: processes that start at the same time read the same token."""
     token = secrets.token_urlsafe(32)
     fresh = path.with_name(f".{FILE}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,4 +1,4 @@
-"""Following a session, or all: what happened since, or how things stand, then what comes."""
+"""Following a session, or all: a replay of missed events or a snapshot, then new events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watching:
-    """Follows sessions over one gateway."""
+    """Follows sessions of one gateway."""
 
     def __init__(self, engine: Engine) -> None:
         self.streams = Streams(engine.bus, engine.running)
@@ -62,10 +62,11 @@ class Watching:
     async def follow(
         self, session_key: str | None, after: str = "", whose: Whose = None
     ) -> AsyncGenerator[list[Item], None]:
-        """What happened in a session (None: in all, or in those of `whose`) after the item with
-        that id, and what happens, each once. Where that is not known any more, or no id is given,
-        it begins with a snapshot. A reader who is too slow gets another one instead of what they
-        missed. An empty list comes where nothing happened for 15 s."""
+        """Past events of a session (None: of all, or of those of `whose`) after the item with that
+        id, then new ones, each once. If those are no longer known, or no id is given, it begins
+        with a snapshot. A reader that is too slow gets a new snapshot instead of the missed events.
+        An empty list is sent after 15 s without events.
+        """
         stream = self.streams.open(session_key, whose)
         try:
             position = stream.position(after)
@@ -83,7 +84,7 @@ class Watching:
             self.streams.leave(stream)
 
     async def _snapshot(self, stream: Stream) -> tuple[Item, int]:
-        """How it stands, and the number of the item up to which that is."""
+        """The snapshot, and the number of the last item that it includes."""
         content, head = None, 0
         for _ in range(_TRIES):
             settled, head = stream.settled, stream.head
@@ -92,7 +93,7 @@ class Watching:
                 head = stream.head
                 break
         if isinstance(content, Snapshot) and stream.session_key is not None:
-            # What is known here without a look at the store: as of this very moment.
+            # Known without reading the store: as of this very moment.
             content = msgspec.structs.replace(
                 content,
                 events=tuple(self._current.of(stream.session_key)),

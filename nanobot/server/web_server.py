@@ -1,4 +1,4 @@
-"""Where HTTP is listened: at once, while what answers is loaded by the first connection."""
+"""Opens the HTTP port at once, while the first connection loads the application."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ _BUSY = (
 
 
 class Answering(Protocol):
-    """What answers connections, once it is loaded."""
+    """The loaded application, which answers connections."""
 
     def __call__(self) -> asyncio.Protocol:
         """The protocol of one more connection."""
         ...
 
     def __len__(self) -> int:
-        """How many connections there are."""
+        """The number of connections."""
         ...
 
     async def finish(self, seconds: float) -> None:
-        """Take nothing new, give what is being answered that long, and end the rest."""
+        """Accept nothing new, give active requests this long, and end the rest."""
         ...
 
 
 class WebServer:
-    """Listens, and gives connections to what `load` makes, which the first of them starts; until
-    then they wait, unread. `url` is where, once it serves. `connections` are as many as there may
-    be at once (None: what the process has room for). `exact`: at no other port."""
+    """Listens, and passes connections to the result of `load`, which the first connection starts;
+    until then they wait, unread. `url` is its address, once it serves. `connections` are the most
+    at once (None: as many as the process has room for). `exact`: use no other port.
+    """
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class WebServer:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve within. Raises ConfigError where it cannot listen."""
+        """Serve within the context. Raises ConfigError if it cannot listen."""
         host = self._settings.host
         self._listening = await self._listen()
         name = f"[{host}]" if ":" in host else host
@@ -84,7 +85,7 @@ class WebServer:
                     await self.drain()
 
     async def drain(self) -> None:
-        """Take nothing new, and give what is being answered a few seconds."""
+        """Accept nothing new, and give active requests a few seconds."""
         if self._listening is not None:
             self._listening.close()
             self._listening = None
@@ -97,7 +98,7 @@ class WebServer:
 
     async def _listen(self) -> Listener:
         host, first = self._settings.host, self._settings.port
-        # Whoever is configured to ask at a port must not be led to another program's.
+        # A client that is configured for one port must not be led to another program's.
         usual = first == WEB_PORT and not self._exact
         ports = (*range(first, first + _PORTS), 0) if usual else (first,)
         for port in ports:
@@ -136,19 +137,19 @@ class WebServer:
         return _Waiting(self) if self._answering is None else self._answering()
 
     def came(self, waiting: _Waiting) -> None:
-        """A connection before anything is loaded; the first of them starts that."""
+        """A connection before anything is loaded; the first one starts the loading."""
         self._waiting.add(waiting)
         if self._loading is None and self._tasks is not None:
             self._loading = self._tasks.create_task(self._loaded(), name="web: loading")
 
     def left(self, waiting: _Waiting) -> None:
-        """Such a connection is gone."""
+        """Such a connection has closed."""
         self._waiting.discard(waiting)
 
     async def _loaded(self) -> None:
         with boundary("loading the web server"):
             self._answering = await self._load()
-        self._loading = None  # should that have failed, the next connection tries again
+        self._loading = None  # if that failed, the next connection tries again
         for waiting in list(self._waiting):
             if self._answering is None:
                 waiting.close()
@@ -158,10 +159,10 @@ class WebServer:
 
 
 class _Waiting(asyncio.Protocol):
-    """A connection that nothing answers yet. It is not read from; what arrives all the same, and
-    the end of it, is kept for the protocol that answers.
+    """A connection without a protocol yet. It is not read from; data that arrives anyway, and its
+    end, are kept for the later protocol.
 
-    Before Python 3.11.4 a transport that is paused while it is made reads nevertheless.
+    Before Python 3.11.4 a transport that is paused during its creation reads nevertheless.
     """
 
     def __init__(self, server: WebServer) -> None:
@@ -178,13 +179,13 @@ class _Waiting(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         if self._transport is not None:
-            # It takes itself for paused, so only a resumed one pauses.
+            # The transport believes it is paused, so only a resumed one can be paused.
             self._transport.resume_reading()
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
         self._ended = True
-        return True  # the transport stays open, for the answer
+        return True  # the transport stays open, for the response
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.left(self)
@@ -194,7 +195,7 @@ class _Waiting(asyncio.Protocol):
             self._transport.close()
 
     def hand_over(self, protocol: asyncio.Protocol) -> None:
-        """From now on it is that protocol's, with what was received."""
+        """Hand the connection to that protocol, with the data received so far."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -209,7 +210,7 @@ class _Waiting(asyncio.Protocol):
 
 
 def room() -> int:
-    """Connections at once: at most half of the files that the process may have open."""
+    """The most connections at once: half of the files that the process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)
 

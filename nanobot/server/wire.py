@@ -1,4 +1,4 @@
-"""The HTTP of it: errors as JSON, bodies within limits, and nothing said about the inside."""
+"""HTTP basics: errors as JSON, size limits for bodies, and no internals in responses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ QUIET = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""Headers of every answer."""
+"""Headers of every response."""
 
 
 OPENAI = "/v1/"
-"""What the paths of OpenAI's API begin with, whose errors have a form of their own."""
+"""The path prefix of OpenAI's API, whose errors have a form of their own."""
 _NAMED = re.compile(r"([a-z_]+): ")
 
 
 class Problem(Exception):
-    """A request that is refused. `message` is for the person behind the client."""
+    """A refused request. `message` is for the person behind the client."""
 
     def __init__(
         self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
@@ -43,7 +43,7 @@ class Problem(Exception):
         self.headers = headers or {}
 
     def for_path(self, path: str) -> Mapping[str, Any]:
-        """The body, in the form that clients of that path know."""
+        """The body, in the form that clients of that path expect."""
         if not path.startswith(OPENAI):
             return self.body
         detail = self.body["error"]
@@ -54,7 +54,7 @@ class Problem(Exception):
 
 
 def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A JSON answer; a large one is encoded in pieces, as it is sent."""
+    """A JSON response; a large one is encoded in pieces while it is sent."""
     return web.Response(
         status=status,
         body=pieces(body) if is_large(body) else msgspec.json.encode(body),
@@ -64,11 +64,12 @@ def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> 
 
 
 async def body_of(request: web.BaseRequest, limit: int, seconds: float) -> bytes:
-    """The bytes of a request, as they came. Raises Problem for more than `limit` of them, of which
-    no more is read, and when they are not there within that time."""
+    """The unmodified bytes of a request. Raises Problem if there are more than `limit`, without
+    reading further, and if they do not arrive within that time.
+    """
     headers = request.headers
     if headers.get("Content-Encoding", "identity").lower() != "identity":
-        # What is signed is what came; and a small body could become a huge one.
+        # Signatures cover the bytes as sent; and a small body could decompress to a huge one.
         raise Problem(415, "unsupported_encoding", "Send the body without Content-Encoding.")
     large = f"The body is larger than {limit:,} bytes."
     if (request.content_length or 0) > limit:
@@ -91,11 +92,11 @@ async def body_of(request: web.BaseRequest, limit: int, seconds: float) -> bytes
 
 
 async def asked_to_go_on(_: web.Request) -> None:
-    """An `Expect` header is answered by whoever reads the body, after the guards."""
+    """The code that reads the body answers an `Expect` header, after the guards."""
 
 
 class Connection(RequestHandler):
-    """One connection. What cannot be understood gets the same errors as everything else."""
+    """One connection. Malformed requests get the same errors as all others."""
 
     __slots__ = ("_seats",)
 
@@ -118,7 +119,7 @@ class Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """An answer to what is no request."""
+        """The response to a malformed request."""
         code, text = ("bad_request", "This is not valid HTTP.")
         if status >= 500:
             code, text = "internal", "Something went wrong here; the log says what."

@@ -1,1 +1,1 @@
-"""Web Push: what waits for a person is shown on their phone, while the page is closed."""
+"""Web Push: pending approvals and answers appear on a person's phone while the page is closed."""

@@ -1,5 +1,6 @@
 """Subscriptions of earlier versions: the files push.json and push.pem of the home, which are
-brought into the store once and then removed."""
+imported into the store once and then removed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ FILE = "push.json"
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One of push.json."""
+    """An entry of push.json."""
 
     endpoint: str
     keys: PushKeys
@@ -35,8 +36,9 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def bring_over(home: Path, store: SqlPushSubscriptions) -> None:
-    """Bring over what the home has in files. Nothing else writes them, so a crash between the
-    transaction and the removal only does the same once more. Raises StoreError."""
+    """Import the files of the home. No other code writes them, so a crash between the transaction
+    and the removal only repeats the import. Raises StoreError.
+    """
     try:
         found = await asyncio.to_thread(_read, home)
     except (OSError, ValueError, msgspec.DecodeError, ConfigError) as error:

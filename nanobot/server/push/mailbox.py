@@ -1,5 +1,6 @@
-"""What is owed to one browser, and the task that pushes it: a slow or broken push service holds up
-its own browser only."""
+"""The pending notifications of one browser, and the task that pushes them: a slow or broken push
+service delays only its own browser.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from nanobot.server.push.sender import Outcome, PushSender, Sent
 from nanobot.store.repositories.push_subscriptions import PushSubscription, SqlPushSubscriptions
 
 PAUSES = (2.0, 8.0, 30.0, 120.0, 600.0, 1_800.0)
-"""Seconds before each further try; after the last one a message is given up."""
+"""Seconds before each retry; after the last one a message is discarded."""
 _LONGEST_WAIT = 3_600.0
 _MOST_ANSWERS = 20
 _TOPIC_BYTES = 15
@@ -27,7 +28,7 @@ Payload = Mapping[str, Any]
 
 
 class Mailbox:
-    """One for a subscription. `told`: the number of the last approval that is done here."""
+    """One per subscription. `told`: the number of the last approval that is done here."""
 
     def __init__(
         self,
@@ -47,8 +48,9 @@ class Mailbox:
         self._task: asyncio.Task[None] | None = None
 
     def owe(self, approvals: Mapping[int, Payload], upto: int, answers: Iterable[str]) -> None:
-        """The approvals to push, instead of what was given before: others were decided meanwhile.
-        Those up to `upto` are done then. `answers` are sessions, in addition."""
+        """The approvals to push, replacing the previous ones: others have been decided meanwhile.
+        Those up to `upto` are then done. `answers` are sessions, to push in addition.
+        """
         self._approvals = dict(approvals)
         self._upto = max(upto, self._upto)
         for session in answers:
@@ -58,13 +60,13 @@ class Mailbox:
                 del self._answers[next(iter(self._answers))]
 
     def open(self, start: Callable[[Awaitable[None]], asyncio.Task[None]]) -> None:
-        """Push what is owed, unless that is going on already."""
+        """Push the pending notifications, unless that is in progress already."""
         idle = self._task is None or self._task.done()
         if idle and (self._approvals or self._answers or self._upto > self.told):
             self._task = start(self._pushing())
 
     def close(self) -> None:
-        """Push nothing any more."""
+        """Stop pushing."""
         if self._task is not None:
             self._task.cancel()
 
@@ -94,7 +96,7 @@ class Mailbox:
         await self._done(self._upto)
 
     async def _first(self) -> Sent:
-        """Push what comes first; it stays owed if it may be taken later."""
+        """Push the first notification; it stays pending if the push service may accept it later."""
         if self._approvals:
             number = min(self._approvals)
             payload = self._approvals[number]
@@ -117,5 +119,7 @@ class Mailbox:
 
 
 def _topic(session: str) -> str:
-    """One for each conversation, from which its name cannot be read: at most 32 characters."""
+    """One per conversation; the conversation's name cannot be read from it. At most 32
+    characters.
+    """
     return f"answer-{encoded(hashlib.sha256(session.encode()).digest()[:_TOPIC_BYTES])}"

@@ -1,5 +1,6 @@
-"""One pushed message: encrypted for the browser that subscribed (RFC 8291), and signed by the
-gateway (VAPID, RFC 8292). The library that encrypts is loaded by the first one."""
+"""One pushed message: encrypted for the subscribed browser (RFC 8291), and signed by the gateway
+(VAPID, RFC 8292). The first message loads the encryption library.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 RECORD = 4_096
 MOST_BYTES = 3_000
-"""What push services take at least."""
+"""The size that every push service accepts."""
 _POINT = 65
 _SECRET = 16
 _TOKEN_SECONDS = 12 * 3_600
@@ -45,7 +46,7 @@ _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 
 def check_keys(keys: PushKeys) -> None:
-    """Raises ValueError for keys that nothing can be encrypted for."""
+    """Raises ValueError for keys that cannot be used for encryption."""
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
     if len(decoded(keys.auth)) != _SECRET:
@@ -72,7 +73,9 @@ def encrypted(plain: bytes, keys: PushKeys) -> bytes:
 
 
 def signed(endpoint: str, key: EllipticCurvePrivateKey, subject: str, now: float) -> str:
-    """The Authorization header of a request to that push service. `subject`: whom it may ask."""
+    """The Authorization header of a request to that push service. `subject`: its contact for
+    questions.
+    """
     from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec, utils  # noqa: PLC0415
 
@@ -91,7 +94,7 @@ def signed(endpoint: str, key: EllipticCurvePrivateKey, subject: str, now: float
 
 
 def point_of(key: EllipticCurvePrivateKey) -> bytes:
-    """The public key as browsers and push services want it."""
+    """The public key in the format of browsers and push services."""
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
         Encoding,
         PublicFormat,

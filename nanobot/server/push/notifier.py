@@ -1,7 +1,9 @@
-"""Pushes what waits for a person: approvals that they may decide, and answers on the page.
+"""Pushes what a person should see: approvals that they may decide, and answers on the page.
 
-An approval is pushed to each browser, across restarts too: the store knows what waits, and each
-subscription how far it was told. An answer is pushed when its run ends; a restart may miss it."""
+An approval is pushed to each browser, even after restarts: the store knows the pending approvals,
+and each subscription records the last one pushed. An answer is pushed when its run ends; a restart
+may miss it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ Start: TypeAlias = Callable[[Awaitable[None]], "asyncio.Task[None]"]
 
 
 class _Events(Subscription):
-    """Notes that something may wait, and which answers came."""
+    """Records that approvals may be pending, and which answers arrived."""
 
     def __init__(self) -> None:
         super().__init__(None, frozenset({EventKind.APPROVAL, EventKind.END}))
@@ -48,7 +50,7 @@ class _Events(Subscription):
 
 
 class PushNotifier:
-    """Pushes to the browsers that subscribed. `details`: messages say what is asked."""
+    """Pushes to the subscribed browsers. `details`: messages contain the question."""
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class PushNotifier:
             bus.unsubscribe(events)
 
     async def _look(self, events: _Events, start: Start) -> None:
-        """Wait until something may be owed, and begin to push it."""
+        """Wait until there may be something to push, and begin to push it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 await events.some.wait()
@@ -98,7 +100,7 @@ class PushNotifier:
             mailbox.open(start)
 
     async def last_approval(self) -> int:
-        """The number of the last approval that waits; 0: none does."""
+        """The number of the last pending approval; 0 if there is none."""
         return max((each.id for each in await self._waiting()), default=0)
 
     async def _waiting(self) -> list[Approval]:
@@ -146,8 +148,9 @@ def _may_decide(subscription: PushSubscription, approval: Approval) -> bool:
 
 
 def _theirs(subscription: PushSubscription, session: str) -> bool:
-    """Whether a conversation of the page is this person's: an owner's are those of no other, and a
-    member may have several."""
+    """Whether a conversation of the page belongs to this person: an owner's belong to no other
+    person, and a member may have several.
+    """
     if subscription.role is Role.OWNER:
         return not session.startswith(f"{WEB}:{MEMBERS_CHAT}")
     own = subscription.session_key

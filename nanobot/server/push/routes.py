@@ -1,4 +1,4 @@
-"""How a browser subscribes to notifications, and ends that."""
+"""How a browser subscribes to notifications, and unsubscribes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PushRoutes:
         return answer(200, PushKey(key=encoded(point_of(key))))
 
     async def _subscribe(self, request: web.Request) -> web.StreamResponse:
-        """A browser that is logged in is pushed what its person may decide, until it logs out."""
+        """A logged-in browser receives what its person may decide, until it logs out."""
         principal = principal_of(request)
         new = _read(await sent(request, _LIMIT), NewSubscription)
         login = await self._login(principal)

@@ -31,8 +31,9 @@ _REFUSED = 300
 
 
 class Outcome(Enum):
-    """What became of a message. REFUSED: it would be refused again. GONE: the push service knows
-    the subscription no more. LATER: it may be taken later."""
+    """The outcome of a message. REFUSED: it would be refused again. GONE: the push service no
+    longer knows the subscription. LATER: it may be accepted later.
+    """
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -41,16 +42,17 @@ class Outcome(Enum):
 
 
 class Sent(NamedTuple):
-    """An outcome; where it is LATER, how many seconds the push service wants to be left alone."""
+    """An outcome; for LATER, with the seconds to wait that the push service requests."""
 
     outcome: Outcome
     wait: float = 0.0
 
 
 class PushSender:
-    """Encrypts and sends. Addresses of push services come from browsers, so only those of the
-    public internet are asked, and those that `addresses` permits besides. `subject`: whom a push
-    service may turn to."""
+    """Encrypts and sends. Browsers supply the URLs of push services, so only hosts on the public
+    internet are contacted, and those that `addresses` also permits. `subject`: the contact for a
+    push service.
+    """
 
     def __init__(self, key: SigningKey, clock: Clock, addresses: Addresses, subject: str) -> None:
         self._key = key
@@ -61,8 +63,9 @@ class PushSender:
     async def send(
         self, subscription: PushSubscription, payload: Mapping[str, Any], topic: str
     ) -> Sent:
-        """Try once. Of the messages of one topic that a browser has not fetched it gets the last
-        one. Raises StoreError."""
+        """Try once. Of several unfetched messages with one topic, a browser gets only the last.
+        Raises StoreError.
+        """
         import aiohttp  # noqa: PLC0415 - where somebody subscribed
 
         keys = PushKeys(p256dh=subscription.p256dh, auth=subscription.auth)
@@ -91,7 +94,7 @@ class PushSender:
         }
 
     async def _post(self, endpoint: str, body: bytes, headers: dict[str, str]) -> Sent:
-        """Raises ToolDenied for an address that is not of the public internet."""
+        """Raises ToolDenied for an address that is not on the public internet."""
         import aiohttp  # noqa: PLC0415
 
         from nanobot.providers.openai_errors import retry_after  # noqa: PLC0415 - for few
@@ -116,8 +119,9 @@ class PushSender:
 
 
 def fitting(payload: Mapping[str, Any]) -> bytes:
-    """As JSON of at most MOST_BYTES: what a text has too much is cut off, and what is too long all
-    the same is left out."""
+    """As JSON of at most MOST_BYTES: the excess of a text is cut off, and a message that is still
+    too long is left out.
+    """
     plain = msgspec.json.encode(payload)
     given = dict(payload)
     while len(plain) > MOST_BYTES and given.get("text"):
@@ -127,7 +131,9 @@ def fitting(payload: Mapping[str, Any]) -> bytes:
 
 
 def checked(endpoint: str, addresses: Addresses) -> URL:
-    """The URL of a push service. Raises ToolError or ToolDenied for one that is not asked."""
+    """The URL of a push service. Raises ToolError or ToolDenied for one that must not be
+    contacted.
+    """
     url = addresses.check(endpoint)
     if url.scheme != "https" and not _is_loopback(url.host):
         raise ToolDenied("a push service is asked by https only")

@@ -1,4 +1,4 @@
-"""Notifications of one gateway that serves the page."""
+"""Push notifications of one gateway that serves the page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nanobot.store.repositories.push_subscriptions import SqlPushSubscriptions
 from nanobot.tools.web.addresses import Addresses
 
 LEASE = "(notifications)"
-"""Among the leases of channels; no channel is called so."""
+"""Its name among the leases of channels; no channel can have this name."""
 _NOBODY = "mailto:nobody@example.com"
-"""Apple's push service refuses what names no host of the internet."""
+"""Apple's push service refuses a contact without a public host name."""
 
 
 class PushService:
-    """Who is pushed what. Of several processes over a store one pushes, that with the lease."""
+    """Pushes notifications. Of several processes over one store only the lease holder pushes."""
 
     def __init__(
         self, config: Config, records: Records, tokens: SqlAccessTokens, clock: Clock
@@ -49,7 +49,8 @@ class PushService:
 
     async def run(self, bus: Bus, beats: Beats | None) -> None:
         """Push until cancelled; over a shared store, which has `beats`, only while no other process
-        does."""
+        does.
+        """
         if beats is None:
             await self.notifier.run(bus)
             return

@@ -1,4 +1,4 @@
-"""The key with which this gateway signs notifications. Browsers subscribe with its public half."""
+"""The key that signs this gateway's notifications. Browsers subscribe with its public half."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 
 class SigningKey:
-    """The key that the store has, made at the first need: all processes over a store sign with it,
-    because a subscription works with one key only."""
+    """The store's key, created on first use: all processes over a store sign with it, because a
+    subscription works with one key only.
+    """
 
     def __init__(self, store: SqlPushSubscriptions) -> None:
         self._store = store
         self._key: EllipticCurvePrivateKey | None = None
 
     async def get(self) -> EllipticCurvePrivateKey:
-        """Raises ConfigError for a key that cannot be read, and StoreError."""
+        """Raises ConfigError for an unreadable key, and StoreError."""
         if self._key is None:
             pem = await self._store.key()
             if pem is None:
@@ -31,7 +32,7 @@ class SigningKey:
 
 
 def key_of(pem: str) -> EllipticCurvePrivateKey:
-    """Raises ConfigError for a text that is no such key."""
+    """Raises ConfigError for a text that is not such a key."""
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
