@@ -12,17 +12,19 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line. What it makes is for its user alone: keys and conversations."""
+    """Run the command line. Files it creates are private to its user: they hold keys and
+    conversations.
+    """
     os.umask(0o077)
     try:
         _run()
-    except KeyboardInterrupt:  # while modules are loaded: afterwards the commands see to it
+    except KeyboardInterrupt:  # while modules are loaded: afterwards the commands handle it
         raise SystemExit(_INTERRUPTED) from None
 
 
 def _run() -> None:
     if sys.argv[1:] in (["--version"], ["version"]):
-        # Scripts ask it often, and what reads commands takes a quarter of a second.
+        # Scripts run it often, and loading the command parser takes a quarter of a second.
         sys.stdout.write(f"nanobot {__version__}\n")
         return
     if os.environ.get("NO_COLOR"):
@@ -31,8 +33,8 @@ def _run() -> None:
         without_colours()
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None:
-        # It stays for weeks, and so would what reads commands: typer and, under it, pydantic are
-        # 14 MB and 0.25 s.
+        # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic
+        # are 14 MB and 0.25 s.
         from nanobot.cli.serve import gateway  # noqa: PLC0415 - loads the whole of nanobot
 
         gateway(os.environ, roles)
@@ -42,12 +44,12 @@ def _run() -> None:
     try:
         app(obj=os.environ)
     finally:
-        # At its end Python goes through all objects once more, which took 0.3 s.
+        # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()
 
 
 def _roles_of_gateway(arguments: list[str]) -> list[str] | None:
-    """The roles of a plain `nanobot gateway [--role ROLE]...`; None: some other command."""
+    """The roles of a plain `nanobot gateway [--role ROLE]...`; None: another command."""
     if arguments[:1] != ["gateway"] or len(arguments) % 2 == 0:
         return None
     pairs = list(zip(arguments[1::2], arguments[2::2], strict=True))

@@ -1,4 +1,4 @@
-"""The commands around a home: its configuration, its health, its first minutes."""
+"""Commands for a home: its configuration, its health, its setup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def add(app: typer.Typer, config: typer.Typer) -> None:
-    """Give the command line these commands, `config` those on the configuration."""
+    """Add these commands to the command line; `config` gets those for the configuration."""
     for command, lines in (
         (get, "nanobot config get agent.model"),
         (put, "nanobot config set agent.model openai/gpt-6-luna"),
@@ -36,7 +36,7 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
 
 
 def add_plugins(plugins: typer.Typer) -> None:
-    """Give the group of plugins what works without a store."""
+    """Add the commands that work without a store to the group of plugins."""
     plugins.command("new", epilog=example("nanobot plugins new tea"))(new_plugin)
 
 

@@ -1,6 +1,7 @@
-"""Performing one operation for the command line: by whoever serves this home, else over the store.
+"""Performs one operation for the command line: through the process that serves this home, otherwise
+directly over the store.
 
-The heavy part of nanobot is loaded only when nobody serves.
+The heavy part of nanobot is loaded only if no process serves.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PATIENCE_SECONDS = 5.0
 def perform(
     environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any], *, json: bool
 ) -> None:
-    """Perform it and print what it gave, as text or as one JSON document."""
+    """Perform it and print the result, as text or as one JSON document."""
     to_stderr(environ, "WARNING")
     unset: dict[str, str] = {}
     config = load(environ, unset)
@@ -51,8 +52,9 @@ def perform(
 
 
 def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
-    """A result for people: in the operation's own words, or as a table or a page; these fit a
-    terminal, and are whole in a pipe."""
+    """A result for people: in the operation's own format, or as a table or a page. These fit a
+    terminal, and are complete in a pipe.
+    """
     now = Now(time.time(), zone)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
     if operation.text is not as_text or isinstance(result, str):
@@ -71,7 +73,7 @@ async def performed(
     arguments: Mapping[str, Any],
     unset: Sequence[str] = (),
 ) -> Result:
-    """What it gave. `unset`: what the configuration refers to and this process lacks.
+    """The result. `unset`: variables that the configuration refers to and this process lacks.
 
     Raises what the operation raises, or StoreError.
     """
@@ -84,7 +86,7 @@ async def performed(
         try:
             return await _alone(config, environ, operation, arguments, unset)
         except StoreLocked:
-            # Another command has the store for a moment, or a nanobot is starting.
+            # Another command is using the store, or a nanobot is starting.
             if time.monotonic() - began > _PATIENCE_SECONDS:
                 raise
             await asyncio.sleep(0.1)
@@ -104,7 +106,7 @@ async def _alone(
         try:
             given = await operations.listing(operation.name, arguments)
         except NanobotError:
-            for sentence in unset:  # a secret that is missing may be the cause
+            for sentence in unset:  # a missing secret may be the cause
                 warn(f"nanobot: {sentence}")
             raise
         raw = msgspec.Raw(msgspec.json.encode(given.result))

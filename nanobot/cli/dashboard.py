@@ -1,4 +1,4 @@
-"""`nanobot dashboard`: the page of the gateway that runs, in the browser."""
+"""`nanobot dashboard`: open the page of the running gateway in the browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dashboard(environ: Mapping[str, str], *, show: bool, name: str = "") -> None
 
 
 def _has_windows(environ: Mapping[str, str]) -> bool:
-    """Whether a browser would be one with windows: one of text would take the terminal."""
+    """Whether a graphical browser would open: a text browser would take over the terminal."""
     if sys.platform == "darwin":
         return True
     return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""`nanobot db`: the store itself, moved, kept, checked and looked after."""
+"""`nanobot db`: move, back up, check and maintain the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Give the command line these commands."""
+    """Add these commands to the command line."""
     db.add_typer(quarantine, name="quarantine", help="Rows that could not be read: list, restore.")
     app.add_typer(
         db, name="db", help="The store: move it, back it up, restore, check and vacuum it."

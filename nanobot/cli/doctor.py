@@ -1,4 +1,4 @@
-"""`nanobot doctor` and `nanobot config check`: what does not work, line by line."""
+"""`nanobot doctor` and `nanobot config check`: one line per problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "r
 
 
 def checked(environ: Mapping[str, str], *, json: bool) -> int:
-    """`config check`: every mistake, keys that nobody knows among them; returns the exit code."""
+    """`config check`: every mistake, including unknown keys; returns the exit code."""
     to_stderr(environ, "ERROR")
     findings, _ = configuration(environ)
     _tell(findings, json=json)
@@ -29,7 +29,7 @@ def checked(environ: Mapping[str, str], *, json: bool) -> int:
 
 
 def examine(environ: Mapping[str, str], *, fix: bool, store: bool, json: bool) -> int:
-    """`doctor`: everything, with `store` each row of it; returns 1 if something is broken."""
+    """`doctor`: every check, with `store` also each row of it; returns 1 if something is broken."""
     to_stderr(environ, "ERROR")
     return asyncio.run(_examine(environ, fix=fix, store=store, json=json))
 

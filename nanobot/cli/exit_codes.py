@@ -1,4 +1,4 @@
-"""How commands end: errors of ours with their exit code and one clear line."""
+"""How commands end: our errors with their exit code and one clear line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ INTERRUPTED = 130
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Errors of ours end with their exit code and one clear line, an interrupt with 130: both raise
-    SystemExit."""
+    """Our errors end with their exit code and one clear line, an interrupt with 130: both raise
+    SystemExit.
+    """
     try:
         yield
     except NanobotError as error:
@@ -26,6 +27,6 @@ def errors() -> Iterator[None]:
         warn()
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        # Whoever read the output has left (`| head`); Python would complain when it flushes.
+        # The reader of the output has closed it (`| head`); Python would complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None

@@ -1,4 +1,4 @@
-"""The commands of the command line that are made from the list of operations."""
+"""The commands that are generated from the list of operations."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Typer]:
-    """Give the command line a command for each operation, those of several words in groups, which
-    are returned by name."""
+    """Add a command for each operation to the command line. Operations of several words are in
+    groups, which are returned by name.
+    """
     groups: dict[str, typer.Typer] = {}
     for operation in operations:
         if operation.own_command:
@@ -74,7 +75,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
 
 
 def subcommands() -> typer.Typer:
-    """A group of commands, which shows its help when none is named."""
+    """A group of commands, which shows its help if no command is named."""
     return typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -99,7 +100,7 @@ def _command(operation: Operation) -> Callable[..., None]:
                 for parameter in operation.parameters
                 if (value := _given(parameter, typed)) is not None
             }
-            for name in _on_machine(operation, arguments):  # the gateway has another folder
+            for name in _on_machine(operation, arguments):  # the gateway runs in another folder
                 arguments[name] = str(Path(arguments[name]).expanduser().absolute())
             operation.converted(arguments)
             perform(context.obj, operation, arguments, json=as_json)
@@ -122,24 +123,24 @@ def _command(operation: Operation) -> Callable[..., None]:
         inspect.Parameter(name, _KEYWORD, default=defaults[name], annotation=hint)
         for name, hint in hints.items()
     ]
-    # The command-line library reads both.
+    # The command-line library accepts both.
     vars(run)["__signature__"] = inspect.Signature(parameters)
     run.__annotations__ = hints
     return run
 
 
 def _slot(parameter: Parameter) -> str:
-    """The name within Python, which has words of its own (`from`)."""
+    """The Python name, which must avoid keywords (`from`)."""
     return f"{parameter.name}_" if keyword.iskeyword(parameter.name) else parameter.name
 
 
 def _in_words(parameter: Parameter) -> bool:
-    """Whether it may be written as several words, as in a chat, without quotes."""
+    """Whether it can be given as several words without quotes, as in a chat."""
     return parameter.positional and parameter.rest and parameter.kind is str
 
 
 def _kind(parameter: Parameter) -> Any:
-    """The type that the command line reads; None stands for what is not given."""
+    """The type that the command line parses; None if the option is missing."""
     kind: Any = list[str] if _in_words(parameter) else parameter.kind
     if parameter.choices:
         kind = Literal[parameter.choices]
@@ -147,7 +148,7 @@ def _kind(parameter: Parameter) -> Any:
 
 
 def _given(parameter: Parameter, typed: Mapping[str, Any]) -> Any:
-    """What was typed; None where nothing was."""
+    """The typed value; None if there was none."""
     value = typed[_slot(parameter)]
     if parameter.session and parameter.positional:
         option = typed[_OPTION]
@@ -177,7 +178,7 @@ def _declared(parameter: Parameter) -> Any:
 
 
 def confirmed(name: str, question: str) -> None:
-    """Ask a person. Raises UsageError where there is none, and Abort when they say no."""
+    """Ask a person. Raises UsageError without a terminal, and Abort when they say no."""
     if not sys.stdin.isatty():
         raise UsageError(f"{name} needs confirmation: add --yes")
     typer.confirm(question, abort=True)

@@ -1,4 +1,4 @@
-"""Groups of commands: what their help lists is whole, and what was typed wrong is told in words."""
+"""Groups of commands, with complete sentences in their help and clear errors for wrong input."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typer.core import TyperGroup
 
 _WHOLE = 1_000
 _LISTING = frozenset({"plugins"})
-"""The groups that list what there is where no command is named."""
+"""Groups that list their contents if no command is named."""
 _PREFIX = "Value error, "
-# How the library that reads values says it, and how people do.
+# The parsing library's wording, and a clearer one.
 _IN_WORDS = (
     ("Input should be a valid integer", "it is not a whole number."),
     ("Input should be a valid number", "it is not a number."),
@@ -20,17 +20,17 @@ _IN_WORDS = (
 
 
 class Group(TyperGroup):
-    """Commands of a common first word."""
+    """Commands with a common first word."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Each with its whole sentence, which goes on in the next line where it is long."""
+        """Each with its whole sentence, wrapped to the next line if it is long."""
         commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
         shown = [each for each in commands if not each[1].hidden]
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(_WHOLE)) for name, each in shown])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As they were typed, or the list."""
+        """The typed words, or the list."""
         named = any(not arg.startswith("-") for arg in args) or {"-h", "--help"} & {*args}
         return super().parse_args(ctx, args if named or not self._lists(ctx) else ["list", *args])
 
@@ -38,7 +38,7 @@ class Group(TyperGroup):
         return ctx.info_name in _LISTING and "list" in self.commands
 
     def invoke(self, ctx: Any) -> Any:
-        """Performs what was typed. Raises BadParameter for a wrong value."""
+        """Execute the typed command. Raises BadParameter for a wrong value."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -47,7 +47,7 @@ class Group(TyperGroup):
 
 
 def in_words(message: str) -> str:
-    """What is wrong with a value, without the words of the library that read it."""
+    """The problem with a value, without the parsing library's wording."""
     for begin, words in _IN_WORDS:
         if message.startswith(begin):
             return words

@@ -1,4 +1,4 @@
-"""Lines of the log as JSON, one object a line, with the ids that link it to a run."""
+"""Log lines as JSON, one object per line, with the ids that link it to a run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LINE = "json_line"
 
 
 def as_json(record: Record) -> str:
-    """For loguru's `format`: the place of the line within the record, and the line's end."""
+    """For loguru's `format`: the placeholder for the line within the record, and a newline."""
     record["extra"][_LINE] = line_of(record)
     return f"{{extra[{_LINE}]}}\n"
 
 
 def line_of(record: Record) -> str:
-    """A record as one line. Its message and its trace had their secrets taken out before."""
+    """A record as one line. Secrets have already been removed from its message and traceback."""
     event: dict[str, Any] = {
         "time": record["time"].astimezone(UTC).isoformat(timespec="milliseconds"),
         "level": record["level"].name.lower(),
@@ -42,12 +42,12 @@ def line_of(record: Record) -> str:
         event["stack"] = "".join(traceback.format_exception(failure.value))[-_MOST_TEXT:]
     whole = {name: _encodable(value) for name, value in event.items()}
     text = msgspec.json.encode(whole, enc_hook=str).decode("utf-8", "replace")
-    # Signs that move a terminal, or that some programs take for the end of a line.
+    # Characters that control a terminal, or that some programs treat as the end of a line.
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
 def _encodable(value: Any) -> Any:
-    """Half of a pair of surrogates has no form in UTF-8."""
+    """A lone surrogate cannot be encoded as UTF-8."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 

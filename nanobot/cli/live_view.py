@@ -1,4 +1,4 @@
-"""`nanobot top`: what the gateway of this home does, drawn anew every second or so."""
+"""`nanobot top`: the activity of this home's gateway, redrawn every second or so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log that a gateway leaves in its home: `logs/gateway.log` and the one before it."""
+"""The log file of a gateway in its home: `logs/gateway.log` and its predecessor."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LOOK_SECONDS = 0.5
 
 
 def log_file_of(home: Path) -> Path:
-    """Where it is, if there is one."""
+    """Its path, if it exists."""
     return home / "logs" / "gateway.log"
 
 
 def kept_elsewhere(environ: Mapping[str, str], file: Path) -> bool:
-    """Whether what goes to standard error is kept already: by journald, or in that very file."""
+    """Whether standard error is stored already: by journald, or in this very file."""
     if environ.get("JOURNAL_STREAM"):
         return True
     with suppress(OSError, ValueError):
@@ -30,14 +30,15 @@ def kept_elsewhere(environ: Mapping[str, str], file: Path) -> bool:
 
 
 class LogFile:
-    """Takes lines of the log. Past its size the file becomes `gateway.log.1`, in the place of the
-    one before. A disk that cannot take a line loses that line and nothing else."""
+    """Writes log lines. Beyond its size limit the file is renamed to `gateway.log.1`, replacing the
+    previous one. If the disk refuses a line, only that line is lost.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def write(self, text: str) -> None:
-        """One message, as the log has formatted it."""
+        """One message, as formatted by the log."""
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("a", encoding="utf-8", errors="replace") as out:
@@ -48,7 +49,9 @@ class LogFile:
 
 
 def last_lines(file: Path, count: int) -> list[str]:
-    """The newest lines, also of the file before. Raises OSError where neither can be read."""
+    """The newest lines, including those of the previous file. Raises OSError if neither can be
+    read.
+    """
     lines: deque[str] = deque(maxlen=count)
     with suppress(FileNotFoundError), _open(file.with_name(f"{file.name}.1")) as before:
         lines.extend(before)
@@ -60,7 +63,7 @@ def last_lines(file: Path, count: int) -> list[str]:
 def following(
     file: Path, sleep: Callable[[float], None] = time.sleep
 ) -> Generator[str, None, None]:
-    """Lines as they come, from now on, also of a file that takes this one's place."""
+    """New lines from now on, including those of a file that replaces this one."""
     reader, rest = _open(file), ""
     reader.seek(0, os.SEEK_END)
     try:

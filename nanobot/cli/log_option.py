@@ -1,4 +1,4 @@
-"""The option of the form of the log."""
+"""The option for the format of the log."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ LogFormat: TypeAlias = Annotated[
 
 
 def with_log_format(environ: Mapping[str, str], log_format: str | None) -> Mapping[str, str]:
-    """The environment with what the option says, which goes before the configuration."""
+    """The environment with the value of the option, which overrides the configuration."""
     return environ if log_format is None else {**environ, "NANOBOT_LOG_FORMAT": log_format}

@@ -1,4 +1,4 @@
-"""Where the log goes: standard error, coloured only on a terminal; secrets are never in it."""
+"""Where the log goes: standard error, coloured only on a terminal; it never contains secrets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{excep
 
 
 def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> None:
-    """Log to standard error from now on, without values of variables in traces. `log_format` ""
-    is what NANOBOT_LOG_FORMAT says."""
+    """Log to standard error from now on, without values of variables in tracebacks. With
+    `log_format` "", NANOBOT_LOG_FORMAT decides.
+    """
     logger.remove()
     least = environ.get("NANOBOT_LOG", level).upper()
     if (log_format or environ.get("NANOBOT_LOG_FORMAT", "")) == "json":
@@ -40,7 +41,7 @@ def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> N
 
 
 def to_file(environ: Mapping[str, str], level: str, write: Callable[[str], None]) -> None:
-    """Log to a file of the home too, without colours and with the day."""
+    """Also log to a file of the home, without colours and with the date."""
     least = environ.get("NANOBOT_LOG", level).upper()
     logger.add(write, level=least, format=_dated, diagnose=False, backtrace=False)
 
@@ -59,7 +60,9 @@ def _format(record: Record) -> str:
 def to_function(
     environ: Mapping[str, str], level: str, write: Callable[[str], None]
 ) -> Iterator[None]:
-    """Within, the log goes to a function (of any thread); standard error is somebody's screen."""
+    """Within the context, the log goes to a function (from any thread): standard error is a
+    person's screen.
+    """
     logger.remove()
     least = environ.get("NANOBOT_LOG", level).upper()
     logger.add(write, level=least, format="{level}: {message}", diagnose=False, backtrace=False)

@@ -1,4 +1,4 @@
-"""`nanobot logs`: what the gateway of this home has logged, from the journal or its file."""
+"""`nanobot logs`: the log of this home's gateway, from the journal or its file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from nanobot.errors import NanobotError
 
 
 def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
-    """Print the newest lines, and with `follow` those that come; returns the exit code. A service
-    that does not run gives way to the file of a gateway that was started by hand. Raises
-    NanobotError where there is no log."""
+    """Print the newest lines, and with `follow` also new ones; returns the exit code. If the
+    service is not running, use the file of a gateway that was started by hand. Raises NanobotError
+    if there is no log.
+    """
     file = log_file_of(home_of(environ))
     service = _journal(environ)
     if service is not None and (service.is_active() or not file.exists()):
@@ -40,7 +41,7 @@ def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
 
 
 def _journal(environ: Mapping[str, str]) -> Systemd | None:
-    """The service whose log systemd keeps, if it is one of this home."""
+    """The service whose log systemd stores, if it belongs to this home."""
     for manager in installed(sys.platform, environ):
         if isinstance(manager, Systemd) and str(home_of(environ)) in manager.file.read_text(
             "utf-8", "replace"

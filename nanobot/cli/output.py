@@ -1,5 +1,6 @@
-"""What the command line prints, all of it: text for people without anything that a terminal would
-obey instead of show, JSON for programs as it is. The linter lets nobody else print."""
+"""All output of the command line: text for people without anything that a terminal would execute,
+JSON for programs unchanged. The linter forbids printing anywhere else.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ import msgspec
 Style: TypeAlias = Literal["", "bold", "red", "green", "yellow", "dim"]
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
 
-# Without its end a sequence is not one: what stands behind it must not disappear.
+# Without its end it is not a sequence: the text behind it must not disappear.
 _SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
-# Controls but for tab and newline, marks that turn the direction of writing, broken surrogates.
+# Control characters except tab and newline, marks that change the writing direction, lone
+# surrogates.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-# What loguru draws with. Not among it: hidden text, and black on black.
+# The styles that loguru uses. Excluded: hidden text, and black on black.
 _COLOUR = re.compile(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
-# Within JSON the same characters, spelled out: the value stays what it is.
+# In JSON the same characters, escaped: the value stays the same.
 _UNWANTED_IN_JSON = re.compile("[\x7f-\x9f]")
 
 
@@ -28,17 +30,17 @@ class _Looks:
 
 
 def without_colours() -> None:
-    """From now on no line has a style, as NO_COLOR asks (https://no-color.org)."""
+    """From now on no line has a style, as NO_COLOR demands (https://no-color.org)."""
     _Looks.colour = False
 
 
 def harmless(text: str) -> str:
-    """The text without anything that a terminal would obey instead of show."""
+    """The text without anything that a terminal would execute."""
     return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line whose beginning has a style, where the terminal has any; `rest` is plain."""
+    """A line with a styled beginning, if the terminal has styles; `rest` is plain."""
 
     text: str
     style: Style
@@ -51,7 +53,7 @@ def say(*lines: str | Line) -> None:
 
 
 def warn(*lines: str | Line) -> None:
-    """Lines on standard error: what is no result."""
+    """Lines on standard error: everything but results."""
     _write(sys.stderr, lines or ("",))
 
 
@@ -62,14 +64,16 @@ def piece(text: str) -> None:
 
 
 def transient(text: str) -> None:
-    """A line on a terminal's standard error that the next one replaces; an empty one removes it."""
+    """A line on a terminal's standard error that the next one replaces; an empty line
+    removes it.
+    """
     width = shutil.get_terminal_size((80, 24)).columns - 1
     sys.stderr.write(f"\r\x1b[K{harmless(text)[:width]}")
     sys.stderr.flush()
 
 
 def redraw(text: str) -> None:
-    """A text in the place of the terminal's screen, cut to it."""
+    """A text that replaces the terminal's screen, cut to its size."""
     size = shutil.get_terminal_size((80, 24))
     lines = [line[: size.columns - 1] for line in harmless(text).split("\n")[: size.lines - 1]]
     sys.stdout.write("\x1b[H\x1b[J" + "\n".join(lines) + "\n")
@@ -77,7 +81,7 @@ def redraw(text: str) -> None:
 
 
 def document(value: Any) -> None:
-    """A value for programs, as one JSON document that people can read, too."""
+    """A value for programs, as one JSON document that is also readable for people."""
     raw = bytes(value) if isinstance(value, bytes | msgspec.Raw) else msgspec.json.encode(value)
     _write_json(msgspec.json.format(raw, indent=2).decode())
 
@@ -88,13 +92,13 @@ def record(value: Any) -> None:
 
 
 class LogStream:
-    """Standard error for the log. With `colour` the log's own colours stay."""
+    """Standard error for the log. With `colour` the log's own colours are kept."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
 
     def write(self, text: str) -> None:
-        """A message as the log has formatted it, all lines of it."""
+        """A message as formatted by the log, all its lines."""
         # Every second part is a colour.
         parts = _COLOUR.split(text) if self._colour else [text]
         sys.stderr.write("".join(p if n % 2 else harmless(p) for n, p in enumerate(parts)))

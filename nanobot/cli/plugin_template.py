@@ -1,4 +1,4 @@
-"""A package with a plugin, to begin with: its files, by their paths."""
+"""A starter package for a plugin: its files, by path."""
 
 from __future__ import annotations
 
@@ -136,8 +136,9 @@ _FILES: Mapping[str, str] = {
 
 
 def write_plugin(name: str, parent: Path) -> Path:
-    """Write a package for a plugin of that name into a folder of its own; returns that. Raises
-    UsageError for a name that cannot be, and for a folder that is there already."""
+    """Write a package for a plugin of that name to a new folder; returns the folder. Raises
+    UsageError for an invalid name, and if the folder exists.
+    """
     if _NAME.fullmatch(name) is None:
         raise UsageError(
             f"a plugin cannot be named {name[:60]!r}: use small letters, digits and _, 32 at most"

@@ -1,4 +1,4 @@
-"""`nanobot db quarantine`: rows that could not be read, and their way back."""
+"""`nanobot db quarantine`: unreadable rows, and how to restore them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a person in a terminal, one question at a time."""
+"""Asks a person in a terminal, one question at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nanobot.cli import output
 
 
 def say(text: str = "") -> None:
-    """A line of the conversation, broken between words where the terminal ends."""
+    """A line of the dialogue, wrapped between words at the width of the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
@@ -27,12 +27,13 @@ def say(text: str = "") -> None:
 
 
 Check: TypeAlias = Callable[[str], str]
-"""Says why an answer will not do; "" if it will."""
+"""Returns why an answer is not acceptable; "" if it is."""
 
 
 def ask(question: str, default: str = "", check: Check | None = None) -> str:
-    """A line of text; just Enter takes the default. It is asked again until `check` has nothing
-    against it. Raises EOFError at the end of input."""
+    """A line of text; Enter alone takes the default. The question is repeated until `check` accepts
+    the answer. Raises EOFError at the end of input.
+    """
     hint = f" [{default}]" if default else ""
     while True:
         text = input(output.harmless(f"{question}{hint}: ")).strip() or default
@@ -43,8 +44,9 @@ def ask(question: str, default: str = "", check: Check | None = None) -> str:
 
 
 def ask_secret(question: str, check: Check | None = None) -> str:
-    """A line that is not shown while it is typed; empty where just Enter is pressed. It is asked
-    again as by `ask`."""
+    """A line that is not echoed while it is typed; empty for Enter alone. The question is repeated
+    as by `ask`.
+    """
     while True:
         text = getpass.getpass(output.harmless(f"{question} (not shown): ")).strip()
         problem = check(text) if check and text else ""
@@ -62,8 +64,9 @@ def agree(question: str, *, default: bool = True) -> bool:
 
 
 def choose(question: str, options: Sequence[str], *, default: int = 0) -> int:
-    """One of the options, by its number; `default` is the index of the one that just Enter takes.
-    Returns its index."""
+    """One of the options, by its number; Enter alone takes `default`, an index. Returns the index
+    of the choice.
+    """
     say(question)
     for number, option in enumerate(options, 1):
         say(f"  {number:>{len(str(len(options)))}}. {option}")

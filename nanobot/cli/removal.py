@@ -1,4 +1,6 @@
-"""`nanobot uninstall`: the service and the link go; what stays is said, with how to remove it."""
+"""`nanobot uninstall`: removes the service and the link, and says what remains and how to remove
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ from nanobot.system import DISTRIBUTION, Installation
 
 
 def run(environ: Mapping[str, str], installation: Installation | None = None) -> int:
-    """Remove what was put outside of the home and the installation; returns the exit code: 1 where
-    a service could not be removed."""
+    """Remove everything outside of the home and the installation; returns the exit code: 1 if a
+    service could not be removed.
+    """
     installation = installation or Installation()
     code = 0
     for service in installed(sys.platform, environ):
@@ -39,7 +42,7 @@ def run(environ: Mapping[str, str], installation: Installation | None = None) ->
 
 
 def links(environ: Mapping[str, str], installation: Installation) -> list[Path]:
-    """The links on PATH to this installation's command, as `make install` makes them."""
+    """The links on PATH to this installation's command, as created by `make install`."""
     command = Path(installation.python).with_name("nanobot")
     found = []
     for folder in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):

@@ -1,4 +1,4 @@
-"""The gateway's log has one line for each run: where, how it ended, what it took."""
+"""Logs one line per run of the gateway: where, how it ended, and its usage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def log_runs(bus: Bus) -> None:
 
 
 def line_of(event: RunEvent) -> str:
-    """A run that ended, in a line: its chat, state, seconds, tokens and dollars; why it failed."""
+    """A finished run in one line: its chat, state, seconds, tokens and dollars; why it failed."""
     payload = event.payload
     usage = RunUsage(**payload.get("usage", {}))
     cost = payload.get("cost")

@@ -61,7 +61,7 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
 
 
 async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bool:
-    """Serve until it is told to stop; whether to start again then."""
+    """Serve until told to stop; returns whether to restart."""
     stop, again = asyncio.Event(), asyncio.Event()
 
     def restart() -> None:
@@ -95,7 +95,9 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
 
 
 async def _reached(gateway: Gateway, stop: asyncio.Event) -> bool:
-    """Wait for its database server; whether it is to serve, and was not told to stop meanwhile."""
+    """Wait for the database server; returns whether to serve, or False if told to stop in the
+    meantime.
+    """
     async with asyncio.TaskGroup() as tasks:
         both = [tasks.create_task(gateway.reached()), tasks.create_task(stop.wait())]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -105,7 +107,9 @@ async def _reached(gateway: Gateway, stop: asyncio.Event) -> bool:
 
 
 async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
-    """Say how the page is opened: with a link for who sits here, though in no log that is kept."""
+    """Say how to open the page: with a link for the person at the terminal, but never in a stored
+    log.
+    """
     await is_ready.wait()
     if not parts.http.with_page:
         return
@@ -119,13 +123,13 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
 
 def _ready(line: str) -> None:
     say(line)
-    # What stays for the life of this process is not gone through again by the garbage collector,
-    # which held everything up for 75 ms each time.
+    # Exclude objects that live as long as the process from garbage collection, which paused
+    # everything for 75 ms each time.
     gc.freeze()
 
 
 def _signalled(stop: asyncio.Event) -> None:
     if stop.is_set():
-        # The second signal forces. Everything accepted is on disk, so nothing is lost by it.
+        # The second signal forces the end. Everything accepted is on disk, so nothing is lost.
         os._exit(_FORCED)
     stop.set()

@@ -1,4 +1,4 @@
-"""`nanobot config set`: through the gateway that runs, else into the file alone."""
+"""`nanobot config set`: through the running gateway, otherwise only in the file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from nanobot.server.client import call
 
 
 def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = False) -> str:
-    """Write a key, and say when it takes effect. Raises ConfigError and UsageError, unless it is
-    forced also for a model that nobody knows."""
+    """Write a key, and say when it takes effect. Raises ConfigError and UsageError; unless forced,
+    also for an unknown model.
+    """
     socket = home_of(environ) / "control.sock"
     raw = asyncio.run(call(socket, "config set", {"key": key, "text": value, "force": force}))
     if raw is None:

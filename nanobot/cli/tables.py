@@ -11,16 +11,16 @@ from nanobot.operations.rendering import Now, grid, heading, pairs
 
 _GAP = 2
 _NARROWEST = 6
-# What people copy into the next command is cut only when nothing else is left to cut.
+# Values that people copy into the next command are cut only if nothing else is left to cut.
 _COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage", "url"})
 _PLACES = frozenset({"session_key", "address", "run"})
-# Columns that still tell something: as wide they stay while others can be cut.
+# Columns that are still useful when shortened: they keep this width while others can be cut.
 _READABLE, _TELLING = 14, 9
 _BAD = frozenset({"failed", "dead"})
 
 
 def table(rows: Sequence[Any], now: Now, *, width: int | None) -> list[Line]:
-    """The rows under their headings, no line wider than `width`; None: nothing is cut."""
+    """The rows under their headings, no line wider than `width`; None: no cuts."""
     if not rows:
         return [Line("Nothing found.", "")]
     fields, cells = grid(rows, now, whole=width is None)
@@ -33,8 +33,9 @@ def table(rows: Sequence[Any], now: Now, *, width: int | None) -> list[Line]:
 
 
 def page(result: Any, now: Now, *, width: int | None) -> str:
-    """One thing, field by field, and all of it: what is long goes on in the next line, unless
-    there is no width."""
+    """One record, field by field and complete: long values wrap to the next line, unless there is
+    no width.
+    """
     rows = pairs(result, now)
     if width is None:
         return "\n".join(f"{name}: {value}" for name, value in rows)
@@ -45,7 +46,7 @@ def page(result: Any, now: Now, *, width: int | None) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most so many columns, broken between words where that is possible."""
+    """The text in lines of at most this many columns, broken between words if possible."""
     lines, words = [""], text.split(" ")
     for word in words:
         longer = f"{lines[-1]} {word}".lstrip()
@@ -61,7 +62,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: wide characters take two."""
+    """The number of terminal columns of a text: wide characters take two."""
     return sum(_columns(character) for character in text)
 
 
@@ -85,8 +86,9 @@ def cut(text: str, width: int) -> str:
 
 
 def _fit(widths: list[int], fields: Sequence[str], width: int) -> None:
-    """Narrow the widest columns until all fit; first those that nobody copies from, then those that
-    can still be told apart when they are cut."""
+    """Narrow the widest columns until all fit: first those that people do not copy from, then those
+    that can still be distinguished when cut.
+    """
     others = frozenset(fields) - _COPIED
     steps = (
         (others, _READABLE),

@@ -1,4 +1,4 @@
-"""The first screen of help: ten commands for every day, and the names of the others."""
+"""The first screen of help: ten everyday commands, and the names of the others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FIRST = {
 
 
 class TopLevel(DefaultToAgent):
-    """The commands, the ten of every day first."""
+    """The commands, the ten everyday ones first."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Within the 24 lines of a small terminal."""
+        """Fits into the 24 lines of a small terminal."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         with formatter.section("Commands"):

@@ -1,4 +1,6 @@
-"""Words that are no command: what was meant most likely, and how to say them to the assistant."""
+"""Words that are not a command: suggests the command that was probably meant, and how to send the
+words to the assistant.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _MOST_WORDS = 3
 _NEAR = 0.6
 _MISTYPED = 0.75
 _SHOWN = 4
-# What other programs call it, by the first word.
+# The names in other programs, by the first word.
 _ELSEWHERE = {
     "ask": ("agent",),
     "auth": ("onboard", "config set"),
@@ -50,9 +52,10 @@ _ELSEWHERE = {
 
 
 def looks_like_a_command(words: Sequence[str], paths: Sequence[str]) -> bool:
-    """Whether these words are rather a command that there is not than a message: one word alone,
-    a mistyped command with its arguments, or a few words that all are those of commands. A message
-    would be paid for."""
+    """Whether these words are more likely a mistyped command than a message: a single word, a
+    mistyped command with its arguments, or a few words that all are words of commands. A message
+    would cost money.
+    """
     said = [word for word in words if not word.startswith("-")]
     first = {path.split()[0] for path in paths}
     if difflib.get_close_matches(said[0], first, 1, _MISTYPED):
@@ -64,7 +67,7 @@ def looks_like_a_command(words: Sequence[str], paths: Sequence[str]) -> bool:
 
 
 def nearest(words: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """The commands that may be meant, the likeliest first."""
+    """The commands that may be meant, the most likely first."""
     said = [word.lower() for word in words if not word.startswith("-")]
     words_known = {word for path in paths for word in path.split()}
     meant = [(difflib.get_close_matches(word, words_known, 1, _NEAR) or [word])[0] for word in said]
@@ -84,7 +87,7 @@ def _depth(path: str) -> int:
 
 
 def refusal(words: Sequence[str], paths: Sequence[str]) -> str:
-    """What is said instead of asking a model."""
+    """The reply, without calling a model."""
     what = " ".join(word for word in words if not word.startswith("-"))
     near = nearest(words, paths)
     lines = [f"No such command '{what}'."]
@@ -96,7 +99,7 @@ def refusal(words: Sequence[str], paths: Sequence[str]) -> str:
 
 
 def paths_of(commands: Mapping[str, Any], *path: str) -> Iterator[str]:
-    """The commands by their whole names, without those that are not listed."""
+    """The commands by their full names, without unlisted ones."""
     for name, command in commands.items():
         if command.hidden:
             continue

@@ -1,4 +1,4 @@
-"""`nanobot upgrade`: the newest version, by whatever installed this one."""
+"""`nanobot upgrade`: install the newest version, with the tool that installed this one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _performed(command: list[str]) -> None:
 
 
 def _report(environ: Mapping[str, str], installation: Installation, before: str) -> None:
-    """Say what is installed now, and restart the services with it."""
+    """Say which version is installed now, and restart the services with it."""
     version, commit = _version(installation), _commit(installation)
     if (version, commit) == (__version__, before):
         say(f"nanobot {_named(version, commit)} is the newest version.")
@@ -72,7 +72,7 @@ def _named(version: str, commit: str) -> str:
 
 
 def _commit(installation: Installation) -> str:
-    """The short name of a checkout's commit; "" if there is none."""
+    """The short hash of a checkout's commit; "" if there is none."""
     git = shutil.which("git")
     if installation.kind != "checkout" or git is None:
         return ""
@@ -82,7 +82,7 @@ def _commit(installation: Installation) -> str:
 
 
 def _is_served(home: Path) -> bool:
-    """Whether a process listens at the control socket of this home."""
+    """Whether a process listens on the control socket of this home."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own, suppress(OSError):
         own.connect(str(home / "control.sock"))
         return True
@@ -90,7 +90,7 @@ def _is_served(home: Path) -> bool:
 
 
 def _version(installation: Installation) -> str:
-    """Which one is installed now; "" if its Python does not say."""
+    """The installed version; "" if its Python does not say."""
     reply = [installation.python, "-c", "from nanobot import __version__; print(__version__)"]
     try:
         completed = subprocess.run(  # noqa: S603 - our own interpreter

@@ -1,4 +1,4 @@
-"""The command `agent`, and what is said without any: `nanobot "hello"`."""
+"""The command `agent`, and messages without a command: `nanobot "hello"`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from nanobot.cli.chat.sessions import Begins
 
 _OPTIONS = ("-m", "--message", "-c", "--continue", "--resume", "--new", "--session")
-"""Those of `agent` that need not be told it."""
+"""The options of `agent` that work without naming it."""
 
 
 class DefaultToAgent(Group):
-    """The commands. What is none of them, nor looks like one, is said to the agent: a single word
-    never is."""
+    """The command group. Input that neither is nor resembles a command is sent to the agent; a
+    single word never is.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and self._is_said(args[0]):
@@ -42,7 +43,7 @@ class DefaultToAgent(Group):
 
 
 def add(app: typer.Typer) -> None:
-    """Give the command line this command."""
+    """Add this command to the command line."""
     app.command(epilog=example('nanobot agent -m "What is in my workspace?"'))(agent)
 
 

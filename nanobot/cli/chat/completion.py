@@ -1,4 +1,4 @@
-"""What a line that begins with a slash may become: the operations, and what they take."""
+"""Completions for a line that begins with a slash: the operations and their arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[a-z][a-z_-]*")
 _BRACKETS = re.compile(r"[\[\]|\s]+")
 
 Arguments: TypeAlias = Mapping[str, Callable[[], Iterable[str]]]
-"""By operation, what its argument may be. Words in its `usage` are known without this."""
+"""The possible arguments by operation. Words in its `usage` are known without this."""
 
 
 LOCAL = (
@@ -27,7 +27,7 @@ LOCAL = (
     MenuCommand("quit", "leaves this terminal (Ctrl-D does, too)", "/quit"),
     MenuCommand("exit", "the same", "/exit"),
 )
-"""What only a terminal can do."""
+"""Commands that only a terminal has."""
 ALL = (
     *(MenuCommand(each.name, each.help, each.usage) for each in OPERATIONS if each.listed),
     *LOCAL,
@@ -35,7 +35,7 @@ ALL = (
 
 
 class Commands(Completer):
-    """Completes names while they are written, and arguments after them."""
+    """Completes names as they are typed, and then arguments."""
 
     def __init__(self, arguments: Arguments, commands: Sequence[MenuCommand] = ALL) -> None:
         self._commands = sorted(commands, key=lambda command: " " in command.name)
@@ -44,7 +44,7 @@ class Commands(Completer):
         self._names = WordCompleter([*helps], ignore_case=True, meta_dict=helps, sentence=True)
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
-        """None for what is no command, and none that is written already."""
+        """None if it is not a command, and none that has been typed already."""
         text = document.text_before_cursor
         if not text.startswith("/") or "\n" in text:
             return
@@ -59,8 +59,9 @@ class Commands(Completer):
 
 
 def _words(command: MenuCommand) -> dict[str, None]:
-    """What a usage such as `/stop [all] [limit=LIMIT]` says literally: capitals stand for
-    something else."""
+    """The literal words of a usage such as `/stop [all] [limit=LIMIT]`; capitals are
+    placeholders.
+    """
     words: dict[str, None] = {}
     for part in _BRACKETS.split(command.usage)[1 + command.name.count(" ") :]:
         name, equals, value = part.partition("=")
@@ -70,7 +71,7 @@ def _words(command: MenuCommand) -> dict[str, None]:
 
 
 def model_labels(config: Config) -> list[str]:
-    """What /model may be given: the models of the configuration first, then the known ones."""
+    """The arguments for /model: first the models of the configuration, then the known ones."""
     named = [config.agent.model, *config.agent.fallback_models]
     labels = ["default", *(label for label in named if "/" in label), EMBEDDED]
     for name in (*config.providers, *KNOWN_PROVIDERS):

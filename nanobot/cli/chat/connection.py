@@ -1,4 +1,6 @@
-"""Who serves a home for its terminals: a running nanobot, or this process itself."""
+"""Finds or starts the server of a home for its terminals: a running nanobot, or this process
+itself.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,10 @@ _MODEL_SECONDS = 1.0
 async def connected(
     config: Config, environ: Mapping[str, str], *, greets: bool
 ) -> AsyncIterator[ControlClient]:
-    """A client of the nanobot that serves this home; of this process if none does, which needs
-    every secret that the configuration refers to. One that `greets` may wait a moment until it is
-    known which model answers."""
+    """A client of the nanobot that serves this home. If there is none, this process serves, which
+    needs every secret that the configuration refers to. A client that `greets` may wait a moment
+    until the answering model is known.
+    """
     path = config.home / "control.sock"
     async with AsyncExitStack() as stack:
         client = await ControlClient.connect(path)
@@ -57,14 +60,14 @@ async def connected(
 
 
 async def _know_the_model(models: Models) -> None:
-    """What is wrong with it is told by the first answer, and in the log."""
+    """The first answer, and the log, report what is wrong with it."""
     with suppress(TimeoutError, NanobotError):
         async with asyncio.timeout(_MODEL_SECONDS):
             await models.pick(None)
 
 
 async def _soon(path: Path, locked: StoreLocked) -> ControlClient:
-    """Somebody holds the home but does not answer yet: it may be starting."""
+    """Another process holds the home but does not answer yet: it may be starting."""
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             while (client := await ControlClient.connect(path)) is None:  # noqa: ASYNC110

@@ -1,7 +1,7 @@
-"""The input of a conversation, at the bottom of the terminal, while everything else scrolls above.
+"""The input of a conversation, at the bottom of the terminal; everything else scrolls above it.
 
-One prompt for the whole conversation owns the screen: what is settled is put above it, what is not
-stands in it, so that nothing is ever drawn over.
+One prompt owns the screen for the whole conversation: settled lines are printed above it and
+unsettled ones are drawn inside it, so nothing is ever overwritten.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nanobot.errors import StoreUnwritable
 
 _MENU_ROWS = 6
 _FRAMES = 15
-# Terminals that know this (most do) show a change whole; others ignore it.
+# Terminals that support this (most do) show an update at once; others ignore it.
 _TOGETHER, _SHOWN = "\x1b[?2026h", "\x1b[?2026l"
 _STYLE = {
     "completion-menu": "noinherit",
@@ -42,8 +42,9 @@ _STYLE = {
 
 
 class Editor:
-    """Reads what a person types. `on_text` gets each message, `on_interrupt` each Ctrl-C; `live`
-    gives what stands above the input, for a number of rows that the input itself takes."""
+    """Reads a person's input. `on_text` receives each message, `on_interrupt` each Ctrl-C; `live`
+    returns the lines above the input, given the number of rows that the input itself takes.
+    """
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Editor:
         try:
             return await self._session.prompt_async(set_exception_handler=False)
         except EOFError:
-            # The terminal itself went away.
+            # The terminal itself has closed.
             return 0
 
     def leave(self, code: int) -> None:
@@ -97,7 +98,7 @@ class Editor:
             self._application.exit(result=code)
 
     def put(self, drawn: str) -> None:
-        """Write into the scrollback, above the input."""
+        """Write to the scrollback, above the input."""
         output, application = self._output, self._application
         if not application.is_running or application.is_done:
             output.write_raw(drawn)
@@ -106,14 +107,14 @@ class Editor:
         output.write_raw(_TOGETHER)
         application.renderer.erase()
         output.write_raw(drawn)
-        # What the layout last looked like is cached by this number.
+        # The last layout is cached by this number.
         application.render_counter += 1
         application.renderer.render(application, application.layout)
         output.write_raw(_SHOWN)
         output.flush()
 
     def refresh(self) -> None:
-        """What stands above the input has changed."""
+        """The content above the input has changed."""
         self._application.invalidate()
 
     def size(self) -> tuple[int, int]:
@@ -122,7 +123,7 @@ class Editor:
 
     @property
     def text(self) -> str:
-        """What is typed so far."""
+        """The current input."""
         return self._buffer.text
 
     @text.setter
@@ -130,14 +131,14 @@ class Editor:
         self._buffer.reset(Document(text))
 
     def _prompt(self) -> ANSI:
-        """Asked for several times a frame, and drawn once."""
+        """Called several times per frame, but rendered once."""
         frame = self._application.render_counter
         if self._above[0] != frame:
             self._above = frame, ANSI(f"{self._live(self._rows())}{self._mark}")
         return self._above[1]
 
     def _rows(self) -> int:
-        """How many rows the input and its menu take."""
+        """The number of rows of the input and its menu."""
         columns, rows = self.size()
         typed = sum(1 + (len(line) + 2) // columns for line in self._buffer.text.split("\n"))
         menu = _MENU_ROWS if self._buffer.complete_state else 0
@@ -154,7 +155,7 @@ class Editor:
         return keys
 
     def _entered(self, event: KeyPressEvent) -> None:
-        """Send; but a backslash at the end of the line says that more lines follow."""
+        """Send the message; a backslash at the end of the line continues it on the next."""
         buffer = event.current_buffer
         if buffer.document.current_line_before_cursor.endswith("\\"):
             buffer.delete_before_cursor()
@@ -175,7 +176,7 @@ class _Completer(Completer):
         self._paths = PathCompleter(expanduser=True)
 
     def begins(self, document: Document) -> bool:
-        """Whether there is something to complete without being asked."""
+        """Whether to show completions without being asked."""
         return document.text.startswith("/") or _word(document).startswith("@")
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
@@ -188,7 +189,7 @@ class _Completer(Completer):
 
 
 def _with_slash(path: Completion) -> Completion:
-    """A folder with the slash that it is shown with, so that Tab goes on within it."""
+    """A folder with its trailing slash, so that Tab continues inside it."""
     if not path.display_text.endswith("/"):
         return path
     return Completion(f"{path.text}/", path.start_position, path.display)
@@ -199,7 +200,7 @@ def _word(document: Document) -> str:
 
 
 def _private(history: Path) -> str:
-    """The file of what was typed, which only its owner may read."""
+    """The history of input, which only its owner may read."""
     try:
         os.close(os.open(history, os.O_CREAT | os.O_WRONLY, 0o600))
         history.chmod(0o600)

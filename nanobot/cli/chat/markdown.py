@@ -1,4 +1,4 @@
-"""Markdown as a terminal shows it: drawn with rich, settled block by block while it is written."""
+"""Markdown in a terminal: rendered with rich, and settled block by block as it is streamed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.theme import Theme
 
 from nanobot.cli.output import harmless
 
-# Readable on dark and on light terminals alike: no background, only the terminal's own colours.
+# Readable on dark and light terminals: no background, only the terminal's own colours.
 _THEME = Theme(
     {
         "markdown.code": "cyan",
@@ -34,8 +34,9 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 
 
 def parse(text: str) -> list[Token]:
-    """The tokens of a text, as people write in chats: a new line is a new line, and HTML is text
-    like any other, for a terminal cannot show it."""
+    """The tokens of a text as written in chats: a line break is a line break, and HTML is plain
+    text, because a terminal cannot render it.
+    """
     tokens = _PARSER.parse(text)
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag  # which rich would center
@@ -46,7 +47,7 @@ def parse(text: str) -> list[Token]:
 
 
 def settled(text: str) -> int:
-    """How much of a text that is still being written will look the same whatever comes after.
+    """How much of an unfinished text will look the same whatever follows.
 
     That is everything before its last block: a paragraph, a list, a table, a code block.
     """
@@ -70,7 +71,7 @@ def ending(text: str, lines: int) -> str:
 
 
 class _Code(CodeBlock):
-    """Without the blank lines that rich puts around it."""
+    """Without the blank lines that rich adds around it."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = Syntax(str(self.text).rstrip(), self.lexer_name, theme="ansi_dark", word_wrap=True)
@@ -78,7 +79,7 @@ class _Code(CodeBlock):
 
 
 class _Table(TableElement):
-    """Without the blank lines that are its edges."""
+    """Without the blank lines at its edges."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for part in super().__rich_console__(console, options):
@@ -96,7 +97,7 @@ class _Markdown(Markdown):
 
 
 class Ink:
-    """Draws for a terminal: text with its control sequences, or without any if colour is off."""
+    """Renders for a terminal: text with control sequences, or without them if colour is off."""
 
     def __init__(self, *, colour: bool) -> None:
         self._console = Console(
@@ -113,13 +114,13 @@ class Ink:
         )
 
     def markdown(self, text: str, width: int) -> str:
-        """A whole text, ended by a new line; no blank lines around it."""
+        """A whole text with a trailing newline; no blank lines around it."""
         document = _Markdown("", hyperlinks=False)
         document.parsed = parse(harmless(text).expandtabs(4))
         return self._draw(document, width).strip("\n") + "\n"
 
     def text(self, text: str, width: int, style: str = "", *, mark: str = "") -> str:
-        """Plain text behind a mark, wrapped beside it."""
+        """Plain text behind a mark, wrapped with a hanging indent."""
         words = Text(harmless(text).expandtabs(4), style=style, overflow="fold")
         if not mark:
             return self._draw(words, width)

@@ -1,5 +1,6 @@
-"""Files in what a person types: `@PATH`, `/image PATH [text]`, or a picture's path on a line of its
-own, as terminals paste a file that is dropped on them."""
+"""Files in a person's input: `@PATH`, `/image PATH [text]`, or a picture's path on a line of its
+own, as terminals paste a dropped file.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ _MENTION = re.compile(r"(?<!\S)@(\S+)")
 _MOST_BYTES = 200_000
 _MOST_NAMES = 5_000
 _SHOWN = 200
-# In quotation marks, or with its blanks escaped: terminals do one or the other.
+# In quotation marks, or with escaped blanks: terminals do one or the other.
 _WORD = re.compile(r"""'(?P<raw>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>(?:[^\s\\]|\\.)+)""")
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """What is said, and the absolute paths of the pictures that go with it. `note` says what of it
-    could not be taken along. `files` are those whose content is in the text."""
+    """The message, and the absolute paths of its pictures. `note` says which files could not be
+    included. `files` are those whose content is in the text.
+    """
 
     text: str
     images: tuple[str, ...] = ()
@@ -35,9 +37,9 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 def typed(text: str) -> Typed:
-    """The pictures that a message names, taken out of its text, and the texts that it names, put
-    behind it. `/image` without a path names an empty one, which is refused like any file that is
-    not there."""
+    """Take the pictures that a message names out of its text, and append the text files that it
+    names. `/image` without a path names an empty one, which is refused like any missing file.
+    """
     command, _, rest = text.strip().partition(" ")
     if command == _COMMAND:
         path, remaining = _first(rest.strip())
@@ -50,8 +52,9 @@ def typed(text: str) -> Typed:
 
 
 def _with_mentioned(message: Typed) -> Typed:
-    """The message with the files that it names as `@PATH`. What is no file is a word, which is
-    noted if it looks like a path or nearly names a file."""
+    """The message with the files that it names as `@PATH`. A name without a file is left as a word;
+    there is a note if it looks like a path or closely resembles a file name.
+    """
     images, parts, notes, room = list(message.images), [message.text], [], _MOST_BYTES
     files: list[str] = []
     for word in dict.fromkeys(_MENTION.findall(message.text)):
@@ -72,7 +75,9 @@ def _with_mentioned(message: Typed) -> Typed:
 
 
 def _not_there(word: str) -> list[str]:
-    """The note on an `@WORD` that names no file; none for what is most likely a name."""
+    """The note about an `@WORD` that names no file; none for a word that is probably a person's
+    name.
+    """
     word = word.rstrip(".,;:!?)")
     path = Path(absolute(word))
     with suppress(OSError, ValueError):
@@ -90,7 +95,7 @@ def _not_there(word: str) -> list[str]:
 
 
 def _content(file: str, room: int) -> tuple[bytes, str]:
-    """At most `room` bytes of a text, and what is to be said of it."""
+    """At most `room` bytes of a text, and a note about the rest."""
     try:
         with Path(file).open("rb") as opened:
             content = opened.read(room + 1)
@@ -104,7 +109,7 @@ def _content(file: str, room: int) -> tuple[bytes, str]:
 
 
 def _file(path: str) -> str:
-    """The file of that name; empty if there is none."""
+    """The file of that name; empty if it does not exist."""
     with suppress(OSError, ValueError):  # too long for a name, or with what no name holds
         name = absolute(path)
         return name if Path(name).is_file() else ""
@@ -112,10 +117,10 @@ def _file(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """The path as another process understands it."""
+    """The path in a form that another process understands."""
     if path.startswith("file://"):
         path = unquote(urlsplit(path).path)
-    with suppress(RuntimeError, ValueError):  # ~somebody who does not exist, or could not
+    with suppress(RuntimeError, ValueError):  # ~user does not exist, or cannot be resolved
         path = str(Path(path).expanduser().absolute())
     return path.encode("utf-8", "replace").decode()
 
@@ -132,7 +137,7 @@ def _first(text: str) -> tuple[str, str]:
 
 
 def _dropped(line: str) -> str:
-    """The picture that this line is the path of; empty if it is none."""
+    """The picture that this line is the path of; empty if it is not one."""
     word, rest = _first(line.strip())
     path = line.strip() if rest else word
     begins = path.startswith(("/", "~/", "./", "../", "file:///"))
@@ -142,8 +147,9 @@ def _dropped(line: str) -> str:
 
 
 def say_typed(client: ControlClient, text: str, key: str) -> str:
-    """Send a message as it was typed, with the files that it names; returns what of them could not
-    be taken along."""
+    """Send a message as typed, with the files that it names; returns a note about files that could
+    not be included.
+    """
     message = typed(text)
     client.say(message.text, key, images=message.images, files=message.files)
     return message.note

@@ -1,4 +1,4 @@
-"""One message, its answer, and the end: `nanobot agent -m`."""
+"""One message, its answer, and exit: `nanobot agent -m`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _FRAME_SECONDS = 1.0
 
 
 class OneMessage(msgspec.Struct, frozen=True):
-    """One thing to say, with the pictures at these absolute paths. `files` are those whose content
-    is in the text; `outside`: something in it was piped in, and typed by nobody."""
+    """One message, with the pictures at these absolute paths. `files` are those whose content is in
+    the text; `outside`: part of it was piped in, not typed by a person.
+    """
 
     text: str
     images: tuple[str, ...] = ()
@@ -32,8 +33,9 @@ class OneMessage(msgspec.Struct, frozen=True):
 
 
 class OneAnswer:
-    """The answer to one message, which has a run of its own. Standard output gets that alone;
-    standard error hears what goes on meanwhile, and how much else the session had waiting."""
+    """The answer to one message, which has a run of its own. Standard output gets only the answer;
+    standard error gets progress, and the number of other pending messages of the session.
+    """
 
     def __init__(self, client: ControlClient, *, json: bool) -> None:
         self._client = client
@@ -47,8 +49,9 @@ class OneAnswer:
         self._exit_code: int | None = None
 
     async def to(self, message: OneMessage) -> int:
-        """Say it, show what comes, return the exit code. A signal ends the run, a second one does
-        not wait for that."""
+        """Send it, show the output, return the exit code. The first signal ends the run, the second
+        one exits without waiting for that.
+        """
         self._client.say(
             message.text,
             self._key,
@@ -120,7 +123,7 @@ class OneAnswer:
                 pass
 
     def _message(self, message: ShowMessage) -> None:
-        """Our own, or one that waited here before us."""
+        """Our own message, or one that was pending here before."""
         self._client.was_shown(message.key)
         command = message.key.endswith(f":{self._key}")
         if not command and message.key != keys.answer(self._key):
@@ -145,7 +148,7 @@ class OneAnswer:
 
 
 _NO_ANSWER = (ConfigError.exit_code, ModelError.exit_code)
-"""What is said then is why there is no answer: it goes to standard error."""
+"""This message explains why there is no answer: it goes to standard error."""
 
 
 def _exit_code(payload: RunPayload) -> int:

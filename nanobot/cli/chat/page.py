@@ -1,5 +1,6 @@
-"""The page of a conversation in a terminal: what is settled goes into the scrollback, what is not
-stands above the input."""
+"""The page of a conversation in a terminal: settled lines go to the scrollback, unsettled ones are
+above the input.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from nanobot.cli.chat.transcript import Transcript
 from nanobot.messages import Choice
 
 _SAID_LINES = 12
-"""Lines of one's own message that are repeated; a pasted file is known to who pasted it."""
+"""The most lines of one's own message to echo; a person who pasted a file knows its content."""
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPARE_ROWS = 6
 
@@ -19,9 +20,9 @@ Size = Callable[[], tuple[int, int]]
 
 
 class TerminalPage:
-    """The page of a Transcript in a terminal; `put` writes into the scrollback.
+    """The page of a Transcript in a terminal; `put` writes to the scrollback.
 
-    No line is as wide as the terminal, so that none wraps when it is narrowed by one.
+    Every line is narrower than the terminal, so that none wraps when it is narrowed by one column.
     """
 
     def __init__(self, ink: Ink, put: Callable[[str], None], size: Size) -> None:
@@ -30,10 +31,10 @@ class TerminalPage:
         self._size = size
         self._last = ""
 
-    # What is kept
+    # Settled lines
 
     def said(self, text: str) -> None:
-        """What a person said, the beginning of it if it is long."""
+        """A person's message; only the beginning if it is long."""
         lines = text.split("\n")
         if len(lines) > _SAID_LINES:
             lines[_SAID_LINES:] = [f"... ({len(lines) - _SAID_LINES} more lines)"]
@@ -43,7 +44,7 @@ class TerminalPage:
         self._keep("answer", self._ink.markdown(text, self._width))
 
     def choices(self, choices: tuple[Choice, ...]) -> None:
-        """One line each, numbered from 1, and how to choose."""
+        """One line per choice, numbered from 1, and how to choose."""
         drawn = [
             self._ink.text(choice.label, self._width, mark=f" {number}. ")
             for number, choice in enumerate(choices, 1)
@@ -52,7 +53,7 @@ class TerminalPage:
         self._keep("choices", "".join([*drawn, how]))
 
     def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None:
-        """One line: a mark, the call, how long it took, and what went wrong."""
+        """One line: a mark, the call, its duration, and its error."""
         mark, style = ("✓", "green") if ok else ("✗", "red")
         took = "" if ms is None else f"{ms / 1000:.1f} s"
         if ms is None:
@@ -60,7 +61,7 @@ class TerminalPage:
         why = "" if ok or not text else text.splitlines()[0]
         tail = "  ".join(["", *filter(None, (took, why))])
         name, _, arguments = call.partition(" ")
-        # The time must be seen, so it is the arguments that give way.
+        # The duration must be visible, so the arguments are shortened.
         room = max(self._width - len(name) - len(took or why) - 8, 8)
         if len(arguments) > room:
             arguments = arguments[: room - 1] + "…"
@@ -68,7 +69,7 @@ class TerminalPage:
         self._keep("call", self._ink.line(parts, self._width))
 
     def note(self, text: str) -> None:
-        """A line of the program itself."""
+        """A line from the program itself."""
         self._keep("note", self._ink.text(text, self._width, "dim"))
 
     def fits(self, text: str) -> bool:
@@ -77,10 +78,10 @@ class TerminalPage:
             return False
         return self._ink.markdown(text, self._width).count("\n") <= room
 
-    # What changes
+    # Changing lines
 
     def live(self, transcript: Transcript, notice: str, moment: float, rows_below: int) -> str:
-        """What stands above the input: the unfinished answer, what waits, what is going on."""
+        """The lines above the input: the unfinished answer, pending messages, progress."""
         width = self._width
         below = [
             self._ink.line([(f"> {text}", "dim"), ("  (waiting)", "dim")], width)
@@ -95,8 +96,8 @@ class TerminalPage:
             mark = _SPINNER[int(moment * 8) % len(_SPINNER)]
             parts = [(mark, "cyan"), (f" {status} · Ctrl-C stops", "dim")]
             below.append(self._ink.line(parts, width))
-        # The top row stays free: some terminals (tmux) keep in their scrollback what is erased
-        # from there on.
+        # The top row stays empty: some terminals (tmux) copy to their scrollback what is erased
+        # from that row on.
         room = max(self._size()[1] - len(below) - rows_below - 1, 1)
         return "".join([*self._unfinished(transcript.tail, room), *below])
 
@@ -108,7 +109,7 @@ class TerminalPage:
             lines.insert(0, "\n")
         return lines[-room:]
 
-    # Distances
+    # Spacing
 
     @property
     def _width(self) -> int:
@@ -120,7 +121,7 @@ class TerminalPage:
         self._put("\n" + drawn if gap else drawn)
 
     def _gap(self, kind: str) -> bool:
-        """Whether a blank line stands before it: before what is said, and between unlike things."""
+        """Whether it follows a blank line: before messages, and between different kinds."""
         if not self._last:
             return False
         if kind == "said" or kind == self._last == "answer":

@@ -1,4 +1,4 @@
-"""What comes by standard input when it is no terminal: the message, or what it is about."""
+"""Standard input, if it is not a terminal: the message, or its context."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from os import fstat
 from nanobot.cli.output import warn
 
 MOST_BYTES = 200_000
-"""What of it a message takes along."""
+"""The most bytes that a message includes."""
 _QUIET_SECONDS, _PATIENCE_SECONDS = 3.0, 10.0
 
 
 def piped(message: str | None) -> str | None:
-    """The message with what was piped in behind it; None where there is neither. What is too much
-    is left out, which the message says, and so does a line on standard error."""
+    """The message followed by the piped input; None if there is neither. Excess input is left out;
+    the message says so, and so does a line on standard error.
+    """
     if sys.stdin is None:  # closed
         return message or ""
     if sys.stdin.isatty() or (message is not None and not _something_comes()):
@@ -33,7 +34,7 @@ def piped(message: str | None) -> str | None:
 
 
 def _something_comes() -> bool:
-    """Whether there is anything to wait for. A pipe that somebody forgot to close says nothing."""
+    """Whether there is input to wait for. A pipe that was left open sends nothing."""
     descriptor = sys.stdin.fileno()
     mode = fstat(descriptor).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):

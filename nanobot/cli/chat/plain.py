@@ -1,4 +1,6 @@
-"""A conversation line by line, where no cursor can be moved: plain text, or JSON for programs."""
+"""A conversation line by line, for output without cursor control: plain text, or JSON for
+programs.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ from nanobot.system import RandomIds
 
 _ARGUMENTS_CHARS = 500
 LEAVING = ("exit", "quit", "/exit", "/quit")
-"""What a person types who wants to leave."""
+"""The words with which a person leaves."""
 
 
 def call_line(payload: RunPayload) -> str:
-    """A tool call as people see it: its name and arguments, without JSON where that is possible."""
+    """A tool call as people see it: its name and arguments, without JSON if possible."""
     arguments = payload.get("arguments", "")
     try:
         values = msgspec.json.decode(arguments, type=dict[str, Any])
@@ -36,7 +38,7 @@ def call_line(payload: RunPayload) -> str:
 
 
 def trouble(event: RunEvent) -> str:
-    """What went wrong with a model that is asked again; empty for every other event."""
+    """The error of a model call that is retried; empty for every other event."""
     if event.payload.get("state") not in ("retrying", "fallback"):
         return ""
     other = event.payload.get("model")
@@ -44,15 +46,16 @@ def trouble(event: RunEvent) -> str:
 
 
 def with_choices(message: ShowMessage) -> str:
-    """The message with its choices, numbered."""
+    """The message with its numbered choices."""
     lines = [f"{number}. {choice.label}" for number, choice in enumerate(message.choices, 1)]
     return "\n".join([message.text, *lines])
 
 
 def record_message(message: ShowMessage, *, earlier: bool) -> None:
-    """A message that no run of now says, as a line of kind `message` with `key`, `why` (reply,
-    notice, approval or post), `text`, `choices` and `earlier`: whether it answers something from
-    before. What a run says is in its events."""
+    """A message that is not part of a current run, as a line of kind `message` with `key`, `why`
+    (reply, notice, approval or post), `text`, `choices` and `earlier`: whether it answers something
+    from before. The output of a run is in its events.
+    """
     if message.key.startswith("notice:") or earlier:
         line = msgspec.to_builtins(message) | {"kind": "message", "why": message.kind}
         del line["op"]
@@ -60,7 +63,7 @@ def record_message(message: ShowMessage, *, earlier: bool) -> None:
 
 
 class PlainConversation:
-    """What is typed, a line a message (more where lines end with a backslash), and what comes."""
+    """The input, one message per line (more if lines end with a backslash), and the output."""
 
     def __init__(self, client: ControlClient, *, json: bool) -> None:
         self._client = client
@@ -72,8 +75,9 @@ class PlainConversation:
         self._call = ("", 0)
 
     async def run(self) -> int:
-        """Talk until end of input; returns the exit code. Ctrl-C stops the run; with none running,
-        it leaves."""
+        """Talk until end of input; returns the exit code. Ctrl-C stops the run; if none is active,
+        it leaves.
+        """
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted)
         lines = _stdin_lines()
         async with asyncio.TaskGroup() as tasks:
@@ -130,7 +134,7 @@ class PlainConversation:
                 self._prompt()
 
     def _event(self, event: RunEvent) -> None:
-        """Deltas are shown as they come; a call that starts again starts on a new line."""
+        """Deltas are shown as they arrive; a retried call starts on a new line."""
         if event.kind is EventKind.MODEL_DELTA:
             if (event.run_id, event.model_call) != self._call:
                 self._end_stream()
@@ -147,7 +151,7 @@ class PlainConversation:
             warn(f"[{line}]")
 
     def _message(self, message: ShowMessage, *, earlier: bool) -> None:
-        """The whole text, or what of it has not been streamed."""
+        """The whole text, or the part that has not been streamed."""
         if self._json:
             record_message(message, earlier=earlier)
             return
@@ -167,7 +171,7 @@ class PlainConversation:
 
 
 def _stdin_lines() -> asyncio.StreamReader:
-    """What is typed; a terminal gives whole lines."""
+    """The input; a terminal delivers whole lines."""
     loop, lines, descriptor = asyncio.get_running_loop(), asyncio.StreamReader(), sys.stdin.fileno()
 
     def read() -> None:

@@ -35,7 +35,7 @@ _LOST = "(not connected; sent when it is back)"
 
 
 class Repl:
-    """One conversation, over as many connections as it takes."""
+    """One conversation, over as many connections as necessary."""
 
     def __init__(self, config: Config, environ: Mapping[str, str], session: str) -> None:
         colour = not environ.get("NO_COLOR")
@@ -62,10 +62,11 @@ class Repl:
         self._seen = asyncio.Event()
 
     async def run(self, client: ControlClient) -> int:
-        """Talk until the person leaves; returns the exit code. Raises NanobotError when the
-        session is refused."""
+        """Talk until the person leaves; returns the exit code. Raises NanobotError if the session
+        is refused.
+        """
         earlier = []
-        with suppress(NanobotError):  # a session that is not there yet
+        with suppress(NanobotError):  # a session that does not exist yet
             earlier = await last_lines(client, self._session)
         self._hello = await client.attach(self._session)
         page = await page_line(client, self._hello)
@@ -99,14 +100,14 @@ class Repl:
             self._page.note(f"{what}: `{command}` shows it.")
 
     async def _acknowledge(self) -> None:
-        """Take what is on its way, or the next to come would be told again what stands here."""
+        """Process pending items, or the next client would receive again what is shown here."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS):
                 while self._client is not None and self._transcript.unacknowledged:
                     self._seen.clear()
                     await self._seen.wait()
 
-    # What the person does
+    # Input
 
     def _entered(self, text: str) -> None:
         self._armed = ""
@@ -116,14 +117,14 @@ class Repl:
             self._say(self._chosen(text))
 
     def _chosen(self, text: str) -> str:
-        """A number stands for the choice that was offered under it."""
+        """A number selects the choice that was offered under it."""
         choices, number = self._transcript.choices, text.strip()
         if number.isdecimal() and 1 <= int(number) <= len(choices):
             return choices[int(number) - 1].say
         return text
 
     def _interrupted(self) -> None:
-        """Stops what runs; with nothing running it clears the line, and twice leaves."""
+        """Stop the active run; without one, clear the line, and leave when pressed twice."""
         if self._stopping or (self._armed and not self._editor.text):
             self._editor.leave(INTERRUPTED)
         elif self._transcript.busy and self._client is not None:
@@ -144,7 +145,7 @@ class Repl:
         if self._client is not None and (note := say_typed(self._client, text, key)):
             self._page.note(note)
 
-    # What comes
+    # Output
 
     async def _converse(self, client: ControlClient) -> None:
         await self._follow(client)
@@ -157,7 +158,7 @@ class Repl:
                     await self._follow(client)
 
     async def _follow(self, client: ControlClient) -> None:
-        """See what comes until the connection ends."""
+        """Process incoming items until the connection ends."""
         self._client = client
         for key, text in self._transcript.unsent.items():
             self._send(key, text)
@@ -174,8 +175,9 @@ class Repl:
             )
 
     async def _again(self, stack: AsyncExitStack) -> ControlClient:
-        """A connection to whoever serves the home next. A gateway is waited for; after a terminal
-        that only served while its person was there, this one does."""
+        """Connect to the next process that serves the home. Wait for a gateway to return; after a
+        terminal that served only while its person was present, this process serves.
+        """
         path = self._config.home / "control.sock"
         while self._hello is None or self._hello.gateway:
             client = await ControlClient.connect(path)
@@ -207,7 +209,7 @@ class Repl:
             self._stopping = False
         self._editor.refresh()
 
-    # What moves
+    # Animation
 
     def _live(self, rows: int) -> str:
         lost = _LOST if self._client is None and self._transcript.unsent else ""

@@ -1,4 +1,4 @@
-"""Which conversation a terminal is in: each folder has its own, beside the one that goes on."""
+"""Which conversation a terminal is in: each folder has its own, in addition to the main one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _LOOKED_AT, _OFFERED = 500, 9
 _LAST_ENTRIES, _LINE = 40, 70
 
 Begins: TypeAlias = Literal["usual", "new", "once", "last", "chosen"]
-"""The conversation that always goes on; a new one of this folder; a new one for one message; its
-last one; one of them that the person chooses."""
+"""The main conversation; a new one of this folder; a new one for one message; the folder's last
+one; one of them that the person chooses.
+"""
 
 
 async def session_for(client: ControlClient, begins: Begins, folder: Path, zone: str) -> str:
-    """The session to talk in. Raises UsageError where there is nothing to choose from."""
+    """The session to talk in. Raises UsageError if there is nothing to choose from."""
     if begins == "usual":
         return TERMINAL_SESSION
     if begins in ("new", "once"):
@@ -46,13 +47,13 @@ async def session_for(client: ControlClient, begins: Begins, folder: Path, zone:
 
 
 def new_session(folder: Path, *, once: bool = False) -> str:
-    """A name that nobody else has; `once`: lists leave the session out."""
+    """A unique name; `once`: lists leave the session out."""
     moment = f"{int(time.time()):x}{secrets.token_hex(2)}"
     return f"{_prefix(folder)}{f'{ONCE}-' if once else ''}{moment}"
 
 
 def greeting(hello: Hello, version: str, zone: str) -> list[str]:
-    """Who answers, which conversation this is, and how to begin another one."""
+    """The model that answers, the current conversation, and how to begin another one."""
     lines = [f"nanobot {version}: {hello.model}"]
     if hello.entries:
         ago = cell("at", hello.changed_at, Now(time.time(), zone))
@@ -63,17 +64,17 @@ def greeting(hello: Hello, version: str, zone: str) -> list[str]:
 
 
 async def page_line(client: ControlClient, hello: Hello) -> list[str]:
-    """How the page is opened, where this terminal itself serves it."""
+    """How to open the page, if this terminal itself serves it."""
     if hello.gateway:
         return []
-    with suppress(NanobotError):  # nothing is served
+    with suppress(NanobotError):  # there is no page
         link = msgspec.json.decode(await client.call("web link", {}), type=PageLink)
         return [f"The page: {link.url}"]
     return []
 
 
 async def last_lines(client: ControlClient, session: str, count: int = 2) -> list[str]:
-    """The last things that were said in a session, a line each, the person's after `>`."""
+    """The last messages in a session, one line each, the person's after `>`."""
     raw = await client.call("sessions show", {"session": session, "limit": _LAST_ENTRIES})
     lines = []
     for entry in msgspec.json.decode(raw, type=SessionPage).entries:
@@ -104,7 +105,7 @@ async def _chosen(client: ControlClient, rows: list[SessionView], zone: str) -> 
 
 
 def _prefix(folder: Path) -> str:
-    """What the names of a folder's sessions begin with."""
+    """The prefix of the names of a folder's sessions."""
     digest = hashlib.sha256(str(folder).encode("utf-8", "replace")).hexdigest()[:6]
     name = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")[:20] or "root"
     return f"{TERMINAL}:{name}-{digest}-"

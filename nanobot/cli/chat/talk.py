@@ -1,4 +1,6 @@
-"""`nanobot agent`: one message, or a conversation, through a running nanobot or one of its own."""
+"""`nanobot agent`: one message or a conversation, through a running nanobot or one in this
+process.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ from nanobot.errors import UsageError
 
 
 def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
-    """The one message, with the files that it names and what comes by standard input; None where
-    there is neither. Raises UsageError."""
+    """The one message, with the files that it names and the piped input; None if there is neither.
+    Raises UsageError.
+    """
     message = typed(text) if text is not None else Typed("")
     if message.note:
         warn(f"nanobot: {message.note}")
@@ -34,7 +37,7 @@ def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
         raise UsageError("--image goes with -m TEXT; in a conversation write /image PATH")
     if whole is None:
         return None
-    # What is piped in alone is the message; behind one, it is what that is about.
+    # Piped input alone is the message; together with a message, it is its context.
     outside = text is not None and whole != message.text
     return OneMessage(whole, paths, message.files, outside)
 
@@ -47,7 +50,7 @@ def talk(
     *,
     json: bool,
 ) -> int:
-    """Run the command; returns its exit code. `begins` says which session, unless one is named."""
+    """Run the command; returns its exit code. `begins` selects the session, unless one is named."""
     level = "ERROR" if message is None else "WARNING"
     to_stderr(environ, level)
     if message is not None and not (message.text.strip() or message.images):
@@ -86,6 +89,6 @@ async def _talk(
 
 
 def _on_a_terminal(environ: Mapping[str, str]) -> bool:
-    """Whether a terminal is at both ends, and one that can move its cursor."""
+    """Whether input and output are terminals with cursor control."""
     moves = environ.get("TERM", "") not in ("", "dumb", "unknown")
     return moves and sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,5 +1,6 @@
-"""What a person has before them in a conversation: what is settled, what is being written, who is
-waiting. No terminal in here: a page keeps what is settled, and asks for the rest."""
+"""A person's view of a conversation: settled output, unfinished output, and pending messages. It
+knows no terminal: a page stores settled lines, and requests the rest.
+"""
 
 from __future__ import annotations
 
@@ -82,22 +83,24 @@ class Transcript:
 
     @property
     def waiting(self) -> list[str]:
-        """What was said that nobody has taken up yet."""
+        """Messages that have not been accepted yet."""
         return list(self._unwritten.values())
 
     @property
     def busy(self) -> bool:
-        """Whether something is on its way."""
+        """Whether an item is expected."""
         live = any(self._runs.values())
         return live or bool(self._waiting or self._unsent or self._unanswered)
 
     @property
     def unacknowledged(self) -> bool:
-        """Whether an answer stands here whose message has not come yet: it would come again."""
+        """Whether an answer is displayed whose message has not arrived yet: it would be shown
+        twice.
+        """
         return not self._drawn <= self._received
 
     def status(self) -> str:
-        """One line on what is going on; empty when nothing is."""
+        """One line on the current activity; empty when idle."""
         if not self.busy:
             return ""
         doing, since = self._doing()
@@ -118,10 +121,10 @@ class Transcript:
             doing = f"thinking: {thought[-40:]}"
         return doing, self._since
 
-    # What happens
+    # Events
 
     def say(self, key: str, text: str, *, silent: bool = False) -> None:
-        """The person says something. It is written down now, or when its turn comes, or never."""
+        """The person sends a message. It is displayed now, or when its turn comes, or never."""
         self.choices = ()
         waits = self.busy
         if not waits:
@@ -134,11 +137,15 @@ class Transcript:
 
     @property
     def unsent(self) -> dict[str, str]:
-        """What has been said and not been taken, by key: to be said again after a break."""
+        """Messages that were sent but not accepted, by key: they must be sent again after a
+        reconnect.
+        """
         return dict(self._unsent)
 
     def broken(self) -> None:
-        """The connection ended: nobody knows what runs, and what is shown may be cut off."""
+        """The connection ended: the state of the run is unknown, and displayed output may be
+        incomplete.
+        """
         self._give_up_draft("cut off")
         self._runs.clear()
         self._waiting.clear()
@@ -147,8 +154,9 @@ class Transcript:
         self._fresh = True
 
     def leave(self, *, stays: bool) -> None:
-        """The person leaves: what is on the screen stays there. Without a gateway that `stays`, a
-        call that has no result yet ends with this process."""
+        """The person leaves: the screen keeps its content. Without a gateway that `stays`, a call
+        that has no result yet ends with this process.
+        """
         self._give_up_draft("still running" if stays else "interrupted")
         for key in list(self._unwritten):
             self._write(key)
@@ -190,7 +198,7 @@ class Transcript:
             self._write(taken.key)
 
     def _drop_waiting(self) -> None:
-        """What waited is settled by the same order: its author has it back."""
+        """The same command settles pending messages: their author gets them back."""
         for key in self._waiting.values():
             text = self._unwritten.pop(key, "")
             if text and key not in self._peers:
@@ -247,7 +255,7 @@ class Transcript:
                 pass
 
     def _goes_on(self, event: RunEvent) -> bool:
-        """Whether the run lives, as far as we know. One that was stopped may still stream."""
+        """Whether the run is active, as far as known. A stopped run may still stream."""
         if event.run_id not in self._runs:
             if not self.busy:
                 self._since = event.at
@@ -259,7 +267,8 @@ class Transcript:
             self._begun.add(number)
             self._write(self._waiting.pop(number, ""))
         if answered and payload.get("state") == "running":
-            # The first words after a question are its answer; the run names only what began it.
+            # The first words after a question answer it; the run names only the message that began
+            # it.
             self._asks_words = False
             if self._waiting:
                 self._write(self._waiting.pop(min(self._waiting)))
@@ -282,13 +291,13 @@ class Transcript:
         end = settled(draft.rest)
         blocks = draft.rest[:end]
         draft.kept += end
-        # A block of a thousand lines is not looked through at each of them.
+        # Do not search a block of a thousand lines again at each of its lines.
         draft.tried = len(draft.rest) * 11 // 10 if not end else 0
         if blocks:
             self._page.answer(blocks)
 
     def _restart(self, call: tuple[str, int] = ("", 0)) -> None:
-        """What was streamed is void; what is on the page already has to be said to be."""
+        """Discard the streamed text; what is on the page already is marked as discarded."""
         if self._draft.kept:
             self._page.note("(The answer was cut off here; it begins again.)")
         self._draft = _Draft(call)
@@ -300,7 +309,7 @@ class Transcript:
             self._page.answer(rest.lstrip("\n"))
 
     def _give_up_draft(self, calls: str) -> None:
-        """Keep what there is of it; `calls` says what becomes of those without a result."""
+        """Settle the current output; `calls` tells how to mark calls without a result."""
         self._finish_draft(self._draft.text)
         for call, _began in self._calls.values():
             self._page.called(call, ok=False, ms=None, text=calls)
@@ -309,7 +318,7 @@ class Transcript:
     def _result(self, payload: RunPayload) -> None:
         call, _began = self._calls.pop(payload.get("key", ""), ("", 0.0))
         ok, text = payload.get("ok", False), payload.get("text", "")
-        if call or not ok:  # what was answered by a person stands here already
+        if call or not ok:  # an answer from a person is already displayed
             name = call or payload.get("name", "")
             self._page.called(name, ok=ok, ms=payload.get("ms", 0), text=text)
 

@@ -1,4 +1,4 @@
-"""The commands for MCP servers besides their list: add, remove, test, and being one."""
+"""The commands for MCP servers, in addition to their list: add, remove, test, and serve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def add(group: typer.Typer) -> None:
-    """Give a group these commands."""
+    """Add these commands to a group."""
     adding = example(
         "nanobot mcp add clock -- uvx mcp-server-time",
         "nanobot mcp add tracker --url https://tracker.example/mcp",

@@ -1,4 +1,4 @@
-"""MCP servers in config.toml: written, taken out, tried."""
+"""MCP servers in config.toml: added, removed, tested."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it was typed; `env` and `headers` are KEY=VALUE. `hosts` are those besides the
-    package registries."""
+    """A server as typed; `env` and `headers` are KEY=VALUE. `hosts` are allowed in addition to the
+    package registries.
+    """
 
     command: tuple[str, ...] = ()
     url: str = ""
@@ -43,7 +44,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of a server that was tried. `offered`: `allow` lets it through."""
+    """A tool of a tested server. `offered`: `allow` includes it."""
 
     name: str
     description: str
@@ -52,8 +53,9 @@ class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def added(environ: Mapping[str, str], name: str, spec: ServerSpec) -> Path:
-    """Write a server; returns the file. Raises UsageError and ConfigError, and then nothing is
-    written."""
+    """Add a server; returns the file. Raises UsageError and ConfigError, and then writes
+    nothing.
+    """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} cannot be a server's name: letters, digits, - and _")
     if name in _servers(environ):
@@ -85,7 +87,7 @@ def _with(text: str, name: str, table: Mapping[str, Any]) -> str:
 
 
 def removed(environ: Mapping[str, str], name: str) -> Path:
-    """Take a server out; returns the file. Raises UsageError if it is not there."""
+    """Remove a server; returns the file. Raises UsageError if it does not exist."""
     names = _servers(environ)
     if name not in names:
         raise UsageError(f"there is no server {name}; there are: {', '.join(names) or 'none'}")
@@ -147,7 +149,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
 
 
 def _servers(environ: Mapping[str, str]) -> list[str]:
-    """The servers in the file, whatever else is wrong with it."""
+    """The servers in the file, whatever other mistakes it has."""
     file = home_of(environ) / "config.toml"
     try:
         servers = tomlkit.parse(file.read_text("utf-8-sig")).unwrap().get("mcp", {})

@@ -1,7 +1,7 @@
 """`nanobot mcp serve`: nanobot as an MCP server, for other programs of its owner.
 
-Every call goes to the nanobot that serves the home, as any command does; where none does, the home
-is opened for the call.
+Every call goes to the nanobot that serves the home, like any command; if there is none, the home is
+opened for the call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nanobot.operations.operation import Operation
 from nanobot.server.mcp_tools import OfferedTools
 from nanobot.server.protocol import Result
 
-# Clients give up after 30 s or 60 s without a word, unless they hear of progress.
+# Clients time out after 30 s or 60 s of silence, unless they receive progress.
 _PROGRESS_SECONDS = 5.0
 _PATIENCE = 50
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -55,7 +55,7 @@ def _state(event: RunEvent) -> str:
 
 
 class ServedTools(OfferedTools):
-    """The tools over whoever serves the home."""
+    """The tools, through the process that serves the home."""
 
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
         self._config = load(environ, unset={})
@@ -67,7 +67,7 @@ class ServedTools(OfferedTools):
     async def _call(
         self, context: ServerRequestContext[Any], request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Clients that asked for progress hear of it."""
+        """Clients that requested progress receive it."""
         state = "queued"
 
         def observe(event: RunEvent) -> None:
@@ -100,7 +100,7 @@ class ServedTools(OfferedTools):
             with suppress(StoreLocked):
                 async with Agent.open(home, program=program) as agent:
                     return await _observed(agent, request, observe)
-            # Some command has the store for a moment, or a nanobot is starting.
+            # Another command is using the store, or a nanobot is starting.
             await asyncio.sleep(0.1)
         raise NanobotError("another process holds this home; try again later")
 
@@ -119,8 +119,9 @@ def server(environ: Mapping[str, str], progress_seconds: float = _PROGRESS_SECON
 
 
 def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
-    """Serve until the other side ends, or a signal. Standard output is the protocol's. Raises
-    ConfigError and UsageError."""
+    """Serve until the other side closes, or a signal. Standard output carries the protocol. Raises
+    ConfigError and UsageError.
+    """
     to_stderr(environ, "WARNING")
     served = server(environ)
     if not http:
@@ -145,11 +146,11 @@ async def _over_pipes(served: Server[Any]) -> None:
         async with stdio_server() as (incoming, outgoing):
             await served.run(incoming, outgoing, served.create_initialization_options())
     except* BrokenPipeError:
-        pass  # the other side left while an answer was on its way to it
+        pass  # the client disconnected while an answer was on its way
 
 
 def guarded(app: Any, token: str) -> Callable[[_Scope, _Receive, _Send], Awaitable[None]]:
-    """The application, for those who show the token only."""
+    """The application, for clients that send the token only."""
     expected = f"Bearer {token}".encode()
 
     async def ask(scope: _Scope, receive: _Receive, send: _Send) -> None:

@@ -1,4 +1,4 @@
-"""The model that a command line names, for onboard."""
+"""The model given on the command line, for onboard."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nanobot.errors import ConfigError, UsageError
 from nanobot.providers.model_choice import chat_models, http_probe
 
 OWN_PROVIDER = "custom"
-"""What a provider is called of which only the address is given."""
+"""The name of a provider if only its address is given."""
 
 
 class ModelWishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says of a model, each empty where it says nothing."""
+    """The model options of the command line, each empty if missing."""
 
     model: str = ""
     api_key_env: str = ""
@@ -27,8 +27,9 @@ class ModelWishes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
-    """The model that the command line names. Raises UsageError for a variable that is not set, and
-    for an address without a model."""
+    """The model given on the command line. Raises UsageError for an unset variable, and for an
+    address without a model.
+    """
     label, variable = wishes.model, wishes.api_key_env
     base = completed_address(wishes.api_base)
     if wrong := (base and wrong_address(base)) or (is_url(label) and wrong_label(label)):

@@ -1,6 +1,6 @@
-"""`nanobot onboard`: from nothing to a model that answers and a first channel.
+"""`nanobot onboard`: from nothing to a working model and a first channel.
 
-Everything is tried before it is kept, and nothing is written before the end, at once.
+Everything is tested before it is accepted, and everything is written together at the end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _GREETING = (
 
 
 class OnboardOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was given on the command line."""
+    """The options of the command line."""
 
     yes: bool = False
     model: ModelWishes = ModelWishes()
@@ -59,7 +59,7 @@ class OnboardOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnboardPlan:
-    """What is to be written: keys of the configuration, and secrets by their file in the home."""
+    """The changes to write: keys of the configuration, and secrets by their file in the home."""
 
     def __init__(self) -> None:
         self.keys: dict[str, str | list[str]] = {}
@@ -68,7 +68,9 @@ class OnboardPlan:
 
 
 def run(environ: Mapping[str, str], wishes: OnboardOptions) -> int:
-    """Hold the conversation; returns the exit code. Raises NanobotError, and then wrote nothing."""
+    """Run the dialogue; returns the exit code. Raises NanobotError, and then has written
+    nothing.
+    """
     to_stderr(environ, "ERROR")
     if not wishes.yes and not sys.stdin.isatty():
         raise UsageError("onboard asks questions: run it in a terminal, or give --yes")
@@ -106,7 +108,7 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
 
 
 def _greet(channel: NewChannel, config: Config) -> None:
-    """Tell its owner, where they will talk to it, that it is set up."""
+    """Tell the owner, in the chat that they will use, that setup is complete."""
     address = channel.chat_to_greet()
     if address is None:
         return
@@ -145,7 +147,7 @@ async def _unasked(
 
 
 def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -> NewChannel | None:
-    """The channel that the command line names, as far as it goes."""
+    """The channel given on the command line, as complete as it is."""
     channel, settings, variable = wishes.channel, wishes.settings, wishes.telegram_token_env
     if variable:
         if not environ.get(variable):
@@ -178,13 +180,13 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Availabl
 
 
 def _named(environ: Mapping[str, str], config: Config, wishes: ModelWishes) -> AvailableModel:
-    """The model of the command line; the configured one, where that says none."""
+    """The model given on the command line; otherwise the configured one."""
     if not wishes.model and not wishes.api_base:
         wishes = msgspec.structs.replace(wishes, model=config.agent.model)
     return named(wishes, environ)
 
 
-# The conversation
+# The dialogue
 
 
 def _conversation(
@@ -208,7 +210,7 @@ def _conversation(
 
 
 def _choose_zone(environ: Mapping[str, str], plan: OnboardPlan) -> None:
-    """The zone of jobs and days, asked once."""
+    """The time zone of jobs and days, asked once."""
     while True:
         named = ask("Your time zone, as in Europe/Berlin", guessed(environ))
         try:
@@ -284,7 +286,7 @@ def _described(environ: Mapping[str, str]) -> AvailableModel:
 
 
 def _at(base: str) -> AvailableModel:
-    """A model of the server at an address, which may list those it has."""
+    """A model of the server at an address; the server may list its models."""
     key = ask_secret("Its key, or press Enter if it needs none", wrong_key)
     listed = chat_models(asyncio.run(http_probe(f"{base}/models")))[:_MOST_LISTED]
     if listed:

@@ -1,4 +1,4 @@
-"""A channel by questions: which one, what it needs, and whom it obeys."""
+"""Sets up a channel by questions: which one, its settings, and its owner."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _first(types: list[ChannelType], environ: Mapping[str, str]) -> int:
 
 
 def _table(kind: ChannelType, config: Config) -> str:
-    """The name of the table: a known one that changes, or a new one."""
+    """The name of the table: an existing one to change, or a new one."""
     written = parse(config.file).get("channels", {})
     same = [name for name in written if name in config.channels and _is(config, name, kind.name)]
     if not same:
@@ -76,7 +76,7 @@ def _new_name(kind: str, existing: Mapping[str, object]) -> str:
 
 
 def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -> bool:
-    """Ask for what the channel needs until it works; False: not now. Raises EOFError."""
+    """Ask for the channel's settings until it works; False: not now. Raises EOFError."""
     setup = channel.setup
     say(f"\n{setup.title}. {setup.steps}")
     if setup.docs:
@@ -100,7 +100,7 @@ def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -
 
 
 def _content(checked: Checked | None) -> bool:
-    """Whether that will do."""
+    """Whether the answer is acceptable."""
     if checked is None:
         return True
     if not checked.lacking:
@@ -113,7 +113,7 @@ def _content(checked: Checked | None) -> bool:
 
 
 def _ask_for_fields(channel: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
-    """Ask for every field; False if the first one is left empty."""
+    """Ask for every field; returns False if the first one is left empty."""
     if not channel.setup.fields:
         return _asked_freely(channel)
     for field in channel.setup.fields:

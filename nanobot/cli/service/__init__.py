@@ -1,1 +1,1 @@
-"""Running for good: the gateway as a service of this machine, started at boot or at login."""
+"""Permanent operation: the gateway as a service of this machine, started at boot or at login."""

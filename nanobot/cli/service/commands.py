@@ -1,4 +1,4 @@
-"""`nanobot service`: install the gateway as a service, look at it, remove it."""
+"""`nanobot service`: install the gateway as a service, show its state, remove it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ System = Annotated[
 
 
 def add(app: typer.Typer) -> None:
-    """Give the command line these commands."""
+    """Add these commands to the command line."""
     app.add_typer(service, name="service", help="Run the gateway for good, as a service.")
 
 

@@ -1,4 +1,4 @@
-"""What a service manager has to know of the gateway: as a systemd unit, or a launchd job."""
+"""The definition of the gateway for a service manager: a systemd unit, or a launchd job."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from nanobot.errors import ConfigError
 
 LABEL = "nanobot.gateway"
 UNIT = "nanobot.service"
-# How commands end that a restart would not mend: wrong use, wrong configuration.
+# Exit codes that a restart would not fix: wrong usage, wrong configuration.
 _HOPELESS = "2 3"
 _SPARE_SECONDS = 30
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway of one home. `command` starts it; `writable` are the folders it writes to;
-    `environment` is a file of KEY=VALUE lines. `user`: of a system service, whom it runs as."""
+    `environment` is a file of KEY=VALUE lines. `user`: the user of a system service.
+    """
 
     home: Path
     command: tuple[str, ...]
@@ -30,7 +31,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
 
     def unit(self) -> str:
-        """The systemd unit. Raises ConfigError for a path that no unit can hold."""
+        """The systemd unit. Raises ConfigError for a path that a unit cannot contain."""
         lines = [
             "[Unit]",
             "Description=nanobot, an assistant that lives where its people talk",
@@ -65,8 +66,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
     def _confined(self) -> list[str]:
-        """What a user's own manager cannot promise. /proc and namespaces stay as they are: commands
-        of the assistant run in a sandbox that needs both."""
+        """Options that a user's own manager cannot guarantee. /proc and namespaces stay available:
+        the assistant's commands run in a sandbox that needs both.
+        """
         return [
             "ProtectSystem=strict",
             *(f"ReadWritePaths={_word(str(folder))}" for folder in self.writable),
@@ -82,7 +84,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def job(self, variables: Mapping[str, str], logs: Path) -> bytes:
-        """The launchd job, which has no file for its environment: `variables` stand in it."""
+        """The launchd job, which has no file for its environment, so it contains `variables`."""
         return plistlib.dumps(
             {
                 "Label": LABEL,
@@ -111,7 +113,7 @@ def _word(text: str) -> str:
 
 
 def _path(path: Path) -> str:
-    """A path that is a whole line's value: nothing is quoted there but %."""
+    """A path as the value of a whole line: only % is escaped there."""
     _whole(str(path))
     return str(path).replace("%", "%%")
 

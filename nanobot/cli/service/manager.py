@@ -17,22 +17,26 @@ _SECONDS = 60.0
 
 
 class Manager(Protocol):
-    """Who starts services here. Every verb raises NanobotError with the manager's own words."""
+    """A service manager of this machine. Every verb raises NanobotError with the manager's own
+    message.
+    """
 
     file: Path
 
     def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
-        """Have it start now and from now on; one that is installed already is renewed. If that
-        fails, everything is as it was before."""
+        """Start it now and enable it; update an installed one. If that fails, restore the previous
+        state.
+        """
         ...
 
     def restart(self) -> None:
-        """Have one that is installed begin anew."""
+        """Restart an installed service."""
         ...
 
     def uninstall(self) -> bool:
-        """Stop and remove it; whether there was one. It is removed also if it cannot be stopped,
-        which the error says."""
+        """Stop and remove it; returns whether there was one. It is removed even if it cannot be
+        stopped; the error says so.
+        """
         ...
 
     def status(self) -> str:
@@ -40,12 +44,12 @@ class Manager(Protocol):
         ...
 
     def is_active(self) -> bool:
-        """Whether it runs now."""
+        """Whether it is running."""
         ...
 
 
 def manager_of(platform: str, environ: Mapping[str, str], *, system: bool) -> Manager:
-    """The manager of this machine. Raises UsageError where there is none that we know."""
+    """The manager of this machine. Raises UsageError if there is no supported one."""
     if platform == "darwin":
         if system:
             raise UsageError("--system is for systemd; on macOS the service runs for its user")
@@ -59,7 +63,7 @@ def manager_of(platform: str, environ: Mapping[str, str], *, system: bool) -> Ma
 
 
 def installed(platform: str, environ: Mapping[str, str]) -> list[Manager]:
-    """Those who run nanobot as a service here: of the user, and of the machine for root."""
+    """The managers that run nanobot as a service here: of the user, and of the machine for root."""
     managers = []
     for system in (False, True):
         with suppress(UsageError):
@@ -68,7 +72,7 @@ def installed(platform: str, environ: Mapping[str, str]) -> list[Manager]:
 
 
 class Systemd:
-    """systemd. A user's services stop at logout unless lingering is on, so it is switched on."""
+    """systemd. A user's services stop at logout unless lingering is on, so it is enabled."""
 
     def __init__(self, environ: Mapping[str, str], *, system: bool) -> None:
         if system and os.geteuid() != 0:
@@ -97,11 +101,11 @@ class Systemd:
             self._run(["loginctl", "enable-linger"])
 
     def restart(self) -> None:
-        """As it is installed."""
+        """Its installed state."""
         self._call("restart", UNIT)
 
     def _undo(self, before: Mapping[Path, str | None], user: str) -> None:
-        """Put back the files of before, and have systemd forget a unit that was not there."""
+        """Restore the previous files, and make systemd forget a unit that did not exist before."""
         if before[self.file] is None:
             self._quietly("disable", "--now", UNIT)
         for file, text in before.items():
@@ -138,19 +142,19 @@ class Systemd:
         return (shown.stdout or shown.stderr).strip()
 
     def is_active(self) -> bool:
-        """Whether it runs now."""
+        """Whether it is running."""
         return self._run([*self._systemctl(), "is-active", "--quiet", UNIT]).returncode == 0
 
     @property
     def scope(self) -> list[str]:
-        """The option that systemd's programs want for a service of the user."""
+        """The option that systemd's programs need for a user's service."""
         return [] if self._system else ["--user"]
 
     def _systemctl(self) -> list[str]:
         return ["systemctl"] if self._system else ["systemctl", "--user"]
 
     def _quietly(self, *words: str) -> None:
-        """As `_call`, where something else is the failure to tell."""
+        """Like `_call`, but for use after another failure, which is the one to report."""
         with suppress(NanobotError):
             self._call(*words)
 
@@ -164,7 +168,7 @@ class Systemd:
 
 
 class Launchd:
-    """launchd of macOS, for the user who is logged in."""
+    """launchd of macOS, for the logged-in user."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
@@ -173,7 +177,7 @@ class Launchd:
         self._domain = f"gui/{os.getuid()}"
 
     def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
-        """Write the job, and load it anew."""
+        """Write the job, and reload it."""
         logs = definition.home / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         before = _content(self.file)
@@ -189,7 +193,7 @@ class Launchd:
             raise NanobotError(f"launchctl bootstrap: {_words(done)}")
 
     def restart(self) -> None:
-        """As it is loaded."""
+        """The loaded job."""
         done = run(["launchctl", "kickstart", "-k", f"{self._domain}/{LABEL}"], self._environ)
         if done.returncode != 0:
             raise NanobotError(f"launchctl kickstart: {_words(done)}")
@@ -203,25 +207,25 @@ class Launchd:
         return True
 
     def status(self) -> str:
-        """What launchd prints of the job."""
+        """The output of launchd for the job."""
         if not self.file.exists():
             return ""
         shown = run(["launchctl", "print", f"{self._domain}/{LABEL}"], self._environ)
         return (shown.stdout or shown.stderr).strip()
 
     def is_active(self) -> bool:
-        """Whether launchd says that the job runs."""
+        """Whether launchd says that the job is running."""
         shown = run(["launchctl", "print", f"{self._domain}/{LABEL}"], self._environ)
         return shown.returncode == 0 and "state = running" in shown.stdout
 
 
 def _content(file: Path) -> str | None:
-    """The text of a file; None if there is none."""
+    """The text of a file; None if it does not exist."""
     return file.read_text("utf-8") if file.exists() else None
 
 
 def environment_text(variables: Mapping[str, str]) -> str:
-    """KEY="VALUE" lines as systemd.exec(5) reads them, where a value may hold anything."""
+    """KEY="VALUE" lines as systemd.exec(5) parses them, with values of any content."""
     lines = []
     for name, value in variables.items():
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\`")
@@ -230,7 +234,7 @@ def environment_text(variables: Mapping[str, str]) -> str:
 
 
 def write_private(file: Path, text: str, user: str) -> None:
-    """Write a file with secrets: never readable by others, not even while it is written."""
+    """Write a file with secrets: never readable by others, not even while it is being written."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -241,7 +245,7 @@ def write_private(file: Path, text: str, user: str) -> None:
 
 
 def run(command: list[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a manager's own program; raises NanobotError when it cannot be started or hangs."""
+    """Run a manager's own program; raises NanobotError if it cannot be started or hangs."""
     try:
         return subprocess.run(  # noqa: S603 - a fixed program
             command,

@@ -1,4 +1,4 @@
-"""What a service of this home looks like: its command, its folders, the variables it needs."""
+"""The service of this home: its command, its folders, and the variables it needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nanobot.errors import UsageError
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-# What else changes how the gateway reaches the world.
+# Other variables that change how the gateway connects to the internet.
 _ALSO = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "TZ")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -23,8 +23,9 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def definition_of(
     environ: Mapping[str, str], *, system: bool, user: str
 ) -> tuple[Definition, dict[str, str]]:
-    """The service of this home, and the variables that it is to be given. Raises ConfigError for a
-    configuration that would not start, and UsageError for a user that there is not."""
+    """The service of this home, and the variables for it. Raises ConfigError for a configuration
+    that would not start, and UsageError for an unknown user.
+    """
     config = load(environ)
     if user and not system:
         raise UsageError("--user goes with --system; without it the service is your own")
@@ -45,13 +46,14 @@ def definition_of(
 
 
 def environment_file(environ: Mapping[str, str]) -> Path:
-    """Where the variables of a systemd service are kept."""
+    """Where the variables of a systemd service are stored."""
     return home_of(environ) / "service.env"
 
 
 def needed(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of `environ` that the configuration refers to, overrides keys with, or finds a
-    provider's key in."""
+    """The variables of `environ` that the configuration refers to, that override its keys, or that
+    hold a provider's key.
+    """
     text = file.read_text("utf-8") if file.exists() else ""
     names = {*_REFERENCE.findall(text), *_ALSO}
     names.update(
