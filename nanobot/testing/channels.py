@@ -57,7 +57,7 @@ _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
 
 
 async def brings_what_was_said(platform: Platform) -> None:
-    """A message arrives as it was said, with who said it, where and when."""
+    """A message arrives unchanged, with its sender, chat and time."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "hello there"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
@@ -71,7 +71,7 @@ async def brings_what_was_said(platform: Platform) -> None:
 
 
 async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
-    """The platform hears that a message arrived after it was committed, and not before."""
+    """The platform is told that a message arrived after the commit, and not before."""
     if platform.acknowledged() is None:
         return
     intake = RecordingIntake()
@@ -86,7 +86,9 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
 
 
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
-    """An intake that fails is not swallowed; the message comes again by the same key."""
+    """An error from the intake is not swallowed; the message is delivered again with the
+    same key.
+    """
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "before"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
@@ -107,7 +109,7 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
 
 
 async def tells_messages_apart(platform: Platform) -> None:
-    """Each message has a key of its own, be its text the same."""
+    """Each message has a unique key, even if its text is the same."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "twice", "twice"):
         await intake.until(lambda: len(intake.taken) == 2, "both are admitted")
@@ -116,7 +118,7 @@ async def tells_messages_apart(platform: Platform) -> None:
 
 
 async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
-    """Neither unknown nor broken updates stop it."""
+    """Neither unknown nor malformed updates stop it."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake) as receiving:
         await platform.disturb()
@@ -131,7 +133,7 @@ async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
 
 
 async def renders_whole_texts(platform: Platform) -> None:
-    """Parts are within the limits, none is empty, no word is lost, and it is pure."""
+    """Parts are within the limits, none is empty, no word is lost, and the function is pure."""
     async with opened(platform) as channel:
         for text in _TEXTS:
             message = OutboundMessage(address=Address("checked", "1"), text=text, key="k")
@@ -151,14 +153,14 @@ async def renders_whole_texts(platform: Platform) -> None:
 
 
 async def sends_parts_in_order(platform: Platform) -> None:
-    """Every part arrives, and has an id of its own."""
+    """Every part arrives, and has a unique id."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         await intake.until(lambda: bool(intake.taken), "what is said is admitted")
         chat = intake.taken[0].address
         message = OutboundMessage(address=chat, text=_WORDS, key="k")
         parts = [
-            msgspec.structs.replace(part, key=f"k:{number}")  # as the host does
+            msgspec.structs.replace(part, key=f"k:{number}")  # like the host
             for number, part in enumerate(channel.render(message))
         ]
         sent = [await channel.send(chat, part) for part in parts]
@@ -184,7 +186,7 @@ async def fails_in_the_words_of_the_port(platform: Platform) -> None:
 
 
 async def may_be_run_again(platform: Platform) -> None:
-    """A run that was ended leaves nothing behind that hinders the next one."""
+    """A run that was ended leaves nothing behind that disturbs the next one."""
     async with opened(platform) as channel:
         for text in ("the first time", "the second time"):
             await _received(platform, channel, text)
@@ -198,7 +200,7 @@ async def _received(platform: Platform, channel: Channel, text: str) -> None:
 
 
 async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
-    """A draft leaves nothing behind, and the message that follows arrives as any other."""
+    """A draft leaves nothing behind, and the message that follows arrives like any other."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Drafting):
@@ -220,7 +222,7 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
 
 
 async def confides_only_among_several(platform: Platform) -> None:
-    """What concerns one person is an ordinary message where that one is alone with the bot."""
+    """A message for one person is an ordinary message if that person is alone with the bot."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Confiding):
@@ -231,7 +233,9 @@ async def confides_only_among_several(platform: Platform) -> None:
 
 
 async def grows_into_the_answer(platform: Platform) -> None:
-    """A message that grows is one message from its start on, and becomes what `edit` says."""
+    """A message that grows is a single message from its start, and ends with the text given to
+    `edit`.
+    """
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Streaming) or not isinstance(channel, Editing):
@@ -248,14 +252,14 @@ async def grows_into_the_answer(platform: Platform) -> None:
         grown = await channel.start(chat, first, [Step("one")], message.message_id)
         await channel.grow(chat, grown, [Step("one, two")])
         that(len(platform.shown()) == before + 1, "it is one message")
-        for _ in range(2):  # what became of an edit may be unknown
+        for _ in range(2):  # the outcome of an edit may be unknown
             await channel.edit(chat, grown, whole)
             that(len(platform.shown()) == before + 1, "it stays one message")
             that("one, two, three." in platform.shown()[-1], "it is the answer in the end")
 
 
 async def shows_files_together(platform: Platform) -> None:
-    """An album is one message with an id, which a look-up tells from a single file."""
+    """An album is one message with an id, and a look-up can distinguish it from a single file."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "send them"):
         if not isinstance(channel, Albums):
@@ -288,7 +292,7 @@ async def _found(channel: Channel, chat: Address, part: OutboundPart) -> bool:
 
 
 async def deletes_its_messages(platform: Platform) -> None:
-    """A message that was deleted is gone, and no other."""
+    """A deleted message is gone, and no other message is."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "hello"):
         if not isinstance(channel, Deleting):
@@ -307,7 +311,7 @@ async def deletes_its_messages(platform: Platform) -> None:
 
 
 async def takes_only_requests_of_its_platform(platform: Platform) -> None:
-    """A request that nobody signed is refused, and brings nothing."""
+    """An unsigned request is refused, and delivers nothing."""
     intake = RecordingIntake()
     async with opened(platform) as channel:
         if not isinstance(channel, Receiving):

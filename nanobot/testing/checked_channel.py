@@ -1,4 +1,4 @@
-"""A channel while it is checked: its platform's side, opened, and receiving."""
+"""A channel under test: its platform's side, opened, and receiving."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ from nanobot.testing.intake import RecordingIntake
 
 
 class Platform(Protocol):
-    """The platform's side: somebody who writes in a chat of their own, and what they see there."""
+    """The platform's side: a person who writes in a chat of their own, and what they see there."""
 
     def channel(self) -> Channel:
         """A new channel called "checked", connected to this platform."""
         ...
 
     async def say(self, text: str) -> None:
-        """They write. It may last until the intake has taken or refused it, and raises nothing."""
+        """The person writes. It may wait until the intake has accepted or refused the message, and
+        raises nothing.
+        """
         ...
 
     async def again(self) -> None:
-        """What was not acknowledged is delivered again; nothing to do where that comes by itself
-        once the channel runs again."""
+        """Deliver again what was not acknowledged. Do nothing if that happens automatically once
+        the channel runs again.
+        """
         ...
 
     async def disturb(self) -> None:
-        """Things arrive that the channel does not know or cannot read."""
+        """Deliver things that the channel does not know or cannot read."""
         ...
 
     def acknowledged(self) -> int | None:
-        """How many messages the platform was told to have arrived; None if it is never told."""
+        """The number of messages acknowledged to the platform; None if the channel never
+        acknowledges any.
+        """
         ...
 
     def shown(self) -> Sequence[str]:
@@ -46,19 +51,19 @@ class Platform(Protocol):
         ...
 
     def refuse(self, chat: Address) -> Address:
-        """From now on sends fail: where one does."""
+        """From now on sends fail: if only one does."""
         ...
 
 
 class Receiving:
-    """How a run stands. `failed`: what it ended with."""
+    """The state of a run. `failed`: the error that ended it."""
 
     def __init__(self) -> None:
         self.over = False
         self.failed: NanobotError | None = None
 
     async def run(self, channel: Channel, intake: RecordingIntake) -> None:
-        """Receive, and write down how it ends."""
+        """Receive, and record how it ends."""
         try:
             await channel.run(intake)
         except NanobotError as error:
@@ -70,7 +75,7 @@ class Receiving:
 
 @asynccontextmanager
 async def opened(platform: Platform) -> AsyncIterator[Channel]:
-    """A channel of that platform, closed afterwards."""
+    """A channel of that platform, closed at the end."""
     channel = platform.channel()
     try:
         yield channel
@@ -82,7 +87,7 @@ async def opened(platform: Platform) -> AsyncIterator[Channel]:
 async def running(
     platform: Platform, channel: Channel, intake: RecordingIntake, *texts: str
 ) -> AsyncIterator[Receiving]:
-    """A channel that receives within, while somebody says something."""
+    """A receiving channel, while the context runs."""
     receiving = Receiving()
     try:
         async with asyncio.TaskGroup() as tasks:

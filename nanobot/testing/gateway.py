@@ -1,4 +1,4 @@
-"""A gateway over fakes: everything between a channel and a model is the real thing."""
+"""A gateway over fakes: everything between a channel and a model is real."""
 
 from __future__ import annotations
 
@@ -70,11 +70,12 @@ _TURNS = 300
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
-    channel that has some, in threads and onto the disk. `types` of background runs are there
-    besides `agent`; with `spawn` there is the tool. With `receipts` a message that a run sends has
-    its receipt as its result. `shared`: other processes work on the same store. `accept`: what is
-    said becomes memory in the workspace, and prompts hold it; empty: neither."""
+    """The options of a test gateway. With `received` it fetches the files of a channel that
+    supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
+    `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
+    result. `shared`: other processes work on the same store. `accept`: which memories are written
+    to the workspace, and prompts contain them; empty: no memory at all.
+    """
 
     settings: RunSettings = RunSettings()
     persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
@@ -101,7 +102,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unaudited:
-    """Of a gateway without a configuration there is nothing to say."""
+    """A gateway without a configuration has nothing to describe."""
 
     async def audit(self) -> list[Exposure]:
         return []
@@ -114,7 +115,7 @@ class Unaudited:
 
 
 class FakeGateway:
-    """Bus, agent and one hosted channel over one process, composed as a gateway's are."""
+    """Bus, agent and one hosted channel in one process, composed like a gateway."""
 
     def __init__(
         self,
@@ -248,17 +249,19 @@ class FakeGateway:
         ]
 
     def stop(self) -> None:
-        """End as a process that is told to: what runs is given back."""
+        """End like a process that is told to: active runs are released."""
         for task in self._tasks:
             task.cancel()
 
     def crash(self) -> None:
-        """End as a process that is killed: nothing more is written."""
+        """End like a process that is killed: nothing more is written."""
         self.process.dead = True
         self.stop()
 
     async def settle(self) -> None:
-        """Let everything go on that can: no thread and no time is involved, so turns suffice."""
+        """Let every task run until it blocks: no thread and no time is involved, so turns of the
+        loop suffice.
+        """
         for _ in range(_TURNS):
             await asyncio.sleep(0)
 
@@ -277,9 +280,9 @@ async def gateway(
     home: MemoryHome | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> AsyncIterator[FakeGateway]:
-    """A working gateway. Over a `home` of an earlier one it goes on where that one ended.
+    """A running gateway. Over the `home` of an earlier one, it continues where that one ended.
 
-    An exception from within comes out in an ExceptionGroup, as from any TaskGroup.
+    An exception inside is raised as an ExceptionGroup, as by any TaskGroup.
     """
     kept = home or MemoryHome()
     fake = FakeGateway(

@@ -1,4 +1,4 @@
-"""An intake in memory, for checks of channels."""
+"""An intake in memory, for channel checks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from nanobot.testing.machine import PATIENCE
 
 
 class RecordingIntake:
-    """An intake that writes down what it is offered. It takes no message until `opened`, and the
-    next offers end as `troubles` say."""
+    """An intake that records what it is offered. It accepts no message until `opened`, and the next
+    offers fail with `troubles`.
+    """
 
     def __init__(self) -> None:
         self.offered: list[InboundMessage] = []
@@ -27,21 +28,21 @@ class RecordingIntake:
         self._changed = asyncio.Event()
 
     async def account(self, identity: str) -> None:
-        """It is the same all the time."""
+        """Always the same."""
 
     async def cursor(self) -> str | None:
-        """Of the last batch that was taken."""
+        """The cursor of the last accepted batch."""
         return self._cursor
 
     def in_order(self, history: History) -> CatchUp:
-        """As the host does it."""
+        """Like the host."""
         return CatchingUp(self, history)
 
     async def chats(self) -> list[Address]:
         return list(dict.fromkeys(message.address for message in self.taken))
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
-        """Take them, in time, or do not."""
+        """Accept them in time, or fail."""
         self.offered += messages
         self._changed.set()
         if messages:
@@ -64,7 +65,7 @@ class RecordingIntake:
         self._changed.set()
 
     async def until(self, holds: Callable[[], bool], promise: str) -> None:
-        """Wait until something holds; AssertionError with the promise if it does not."""
+        """Wait until a condition holds; raises AssertionError with the promise if it does not."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not holds():

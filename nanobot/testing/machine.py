@@ -1,4 +1,4 @@
-"""Time and ids that tests own."""
+"""Time and ids under the control of tests."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import asyncio
 import heapq
 
 PATIENCE = 10.0
-"""Real seconds until something awaited is given up, so that a broken test ends."""
+"""Real seconds until an awaited operation times out, so that a broken test ends."""
 
 
 class ManualClock:
-    """Time that tests own. `instant`: a sleep moves the time on at once and ends. Otherwise it
-    ends when `advance` has brought the time there. `sleeps` lists what was asked for."""
+    """Time under the control of tests. `instant`: a sleep advances the time and ends at once.
+    Otherwise it ends when `advance` has reached its end. `sleeps` lists the requested durations.
+    """
 
     def __init__(self, now: float = 1_800_000_000.0, *, instant: bool = True) -> None:
         self.sleeps: list[float] = []
@@ -25,11 +26,11 @@ class ManualClock:
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Monotonic seconds."""
         return self._monotonic
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, or move the time on."""
+        """Wait, or advance the time."""
         self.sleeps.append(seconds)
         if self._instant:
             self.advance(max(seconds, 0.0))
@@ -41,7 +42,7 @@ class ManualClock:
         await until
 
     def advance(self, seconds: float) -> None:
-        """Move the time on; who slept until then wakes."""
+        """Advance the time, and wake the sleepers that are due."""
         self._now += seconds
         self._monotonic += seconds
         while self._asleep and self._asleep[0][0] <= self._monotonic:
@@ -50,7 +51,7 @@ class ManualClock:
                 until.set_result(None)
 
     def set_by(self, seconds: float) -> None:
-        """Somebody sets the clock; no time passes."""
+        """Set the wall clock; no time passes."""
         self._now += seconds
 
     async def asleep(self, count: int = 1) -> None:
@@ -62,7 +63,7 @@ class ManualClock:
 
 
 class CountingIds:
-    """Ids that count, so that every test run writes the same bytes."""
+    """Sequential ids, so that every test run writes the same bytes."""
 
     def __init__(self) -> None:
         self._count = 0

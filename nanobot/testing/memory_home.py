@@ -1,4 +1,4 @@
-"""A store in memory, and the processes over it that a test may end at any moment."""
+"""A store in memory, and processes over it that a test can end at any moment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class MemoryHome:
-    """A store in memory that outlives the processes over it. `close` it, or use `async with`."""
+    """A store in memory that outlives its processes. `close` it, or use `async with`."""
 
     def __init__(self, clock: Clock | None = None, ids: Ids | None = None) -> None:
         self.clock = clock or ManualClock()
@@ -53,7 +53,7 @@ class MemoryHome:
         return list(self.do(lambda connection: log.read(connection, session_key, 0)))
 
     def verify(self, session_key: str) -> int:
-        """The length of a session's log; raises StoreCorrupt when its chain does not hold."""
+        """The length of a session's log; raises StoreCorrupt if its chain does not hold."""
         return self.do(lambda connection: chain.verify(connection, session_key))
 
     async def close(self) -> None:
@@ -71,10 +71,11 @@ def _nothing(verb: str) -> None:
 
 
 class Process:
-    """A process over a home, as a Database that does its work inline: the same run every time.
+    """A process over a home, as a Database that executes units inline: every run is the same.
 
-    `before` and `after` are called with every verb's name ("" for reads) around its commit, and
-    may raise. `verbs` lists what was committed. Once `dead`, nothing is read or written any more.
+    `before` and `after` are called with every verb's name ("" for reads) before and after its
+    commit, and may raise. `verbs` lists the committed verbs. Once it is `dead`, nothing is read or
+    written any more.
     """
 
     dialect = "sqlite"
@@ -115,7 +116,7 @@ class Process:
             raise StoreError("this process is dead")
 
     async def checkpoint(self) -> None:
-        """There are no files."""
+        """A store in memory has no files."""
 
     async def close(self) -> None:
         """The home stays open."""

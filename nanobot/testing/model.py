@@ -25,7 +25,9 @@ _PIECE = 7
 
 
 class Held:
-    """A model call that streams `text`, and what `say` adds, and hangs until `answer` is called."""
+    """A model call that streams `text` and the arguments of `say`, and hangs until `answer` is
+    called.
+    """
 
     def __init__(self, text: str = "") -> None:
         self.text = text
@@ -38,13 +40,13 @@ class Held:
         self._more.set()
 
     def answer(self, answer: Completion | str | Exception) -> None:
-        """Let the call end like this. It must have been reached."""
+        """End the call with this result. It must have been reached."""
         if self._answer is None:
             raise AssertionError("the model was not asked yet")
         self._answer.set_result(answer)
 
     async def pieces(self) -> AsyncIterator[str]:
-        """The text as it comes, until there is an answer."""
+        """Yield the text as it arrives, until there is an answer."""
         self._answer = asyncio.get_running_loop().create_future()
         self._answer.add_done_callback(lambda _answer: self._more.set())
         streamed = 0
@@ -69,13 +71,13 @@ Script: TypeAlias = Answer | Callable[[ModelRequest], Answer]
 
 
 def asks_for(name: str, text: str = "", /, **arguments: object) -> Completion:
-    """A completion that says `text` and calls one tool."""
+    """A completion that contains `text` and calls one tool."""
     call = ToolCall("call_0", name, msgspec.json.encode(arguments).decode())
     return Completion(text=text, tool_calls=(call,), finish_reason="tool_calls")
 
 
 def last_text(request: ModelRequest) -> str:
-    """What the last message of a request says, without the gateway's line on top."""
+    """The text of a request's last message, without the gateway's line at the top."""
     content = request.messages[-1].content
     text = content if isinstance(content, str) else ""
     head, newline, rest = text.partition("\n")
@@ -90,7 +92,8 @@ class ScriptedProvider(LLMProvider):
     """An LLMProvider that answers from a script, then with `otherwise` (an echo).
 
     An answer is a text, a Completion, an exception to raise, a Held call, or a function of the
-    request that gives one of these. Answers stream in pieces. `requests` lists what was asked.
+    request that returns one of these. Answers are streamed in pieces. `requests` lists the
+    requests.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class ScriptedProvider(LLMProvider):
         self._came = asyncio.Event()
 
     def profile(self, model: str) -> ModelProfile:
-        """What the model can do."""
+        """The capabilities of the model."""
         return self._model
 
     async def pick(self, label: str | None = None) -> tuple[ScriptedProvider, ModelProfile]:

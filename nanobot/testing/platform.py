@@ -15,7 +15,7 @@ from nanobot.ports import Capabilities, Intake, MenuCommand, OutboundPart, React
 from nanobot.testing.machine import PATIENCE
 
 OWNER, MEMBER = "1001", "1002"
-"""Who may speak in a `gateway()` unless its Options say otherwise."""
+"""The owner in a `gateway()`, unless its Options say otherwise."""
 
 
 class ArrivedMessage(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class ArrivedMessage(msgspec.Struct, frozen=True):
 
 
 class SendFailure(msgspec.Struct, frozen=True):
-    """What a send fails with. `applied`: the message arrives all the same."""
+    """The error of a send. `applied`: the message arrives nevertheless."""
 
     error: Exception
     applied: bool = False
@@ -38,10 +38,10 @@ class SendFailure(msgspec.Struct, frozen=True):
 class FakeChannel:
     """A chat platform in memory; see ports.Channel.
 
-    `push` is a person writing, `pop` a person reading. Texts longer than `limit` become several
-    parts. `failures` holds, for each chat, how its next sends fail (None: they don't), `lookups`
-    how the next calls of `find` do, and `downs` how the next calls of `run` end. `lookups_made`
-    lists what was looked up, since when.
+    `push` is a person who writes, `pop` a person who reads. Texts longer than `limit` become
+    several parts. For each chat, `failures` lists the errors of its next sends (None: success).
+    `lookups` lists the outcomes of the next calls of `find`, and `downs` those of the next calls of
+    `run`. `lookups_made` lists the look-ups, with their start times.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FakeChannel:
         self._intake: Intake | None = None
 
     async def run(self, intake: Intake) -> None:
-        """Up at once, unless `downs` says how this run ends."""
+        """Connected at once, unless `downs` says how this run ends."""
         self.runs += 1
         self._change()
         if self.downs:
@@ -87,7 +87,7 @@ class FakeChannel:
         return [OutboundPart(text=piece, payload=piece.encode()) for piece in pieces]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Arrive, or fail as told."""
+        """Arrive, or fail as configured."""
         self.attempts.append((address, part))
         self._change()
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ class FakeChannel:
         return arrived.id
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The platform knows what arrived, unless `lookups` says how asking it fails."""
+        """The platform knows what arrived, unless `lookups` says how the look-up fails."""
         self.lookups_made.append((part.key, since))
         self._change()
         if self.lookups:
@@ -121,7 +121,7 @@ class FakeChannel:
         self.closed = True
 
     def fail(self, *errors: Exception, chat: str = "1", applied: bool = False) -> None:
-        """The next sends to a chat fail with these, one after another."""
+        """The next sends to a chat fail with these errors, one after another."""
         failing = self.failures.setdefault(chat, deque())
         failing.extend(SendFailure(error, applied) for error in errors)
 
@@ -136,8 +136,9 @@ class FakeChannel:
         attachments: tuple[Attachment, ...] = (),
         **fields: Any,
     ) -> InboundMessage:
-        """Somebody writes; returns once it was admitted. The same `key` is the same message;
-        `fields` are more of an InboundMessage's."""
+        """A person writes; returns once the message is admitted. The same `key` is the same
+        message; `fields` are further fields of an InboundMessage.
+        """
         await self.until(lambda: self._intake is not None)
         self._count += 1
         identity = key or f"u{self._count}"
@@ -163,7 +164,7 @@ class FakeChannel:
         return message
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds; it is asked again whenever anything happens here."""
+        """Wait until a condition holds; it is checked whenever something happens here."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not holds():
@@ -188,11 +189,12 @@ class ArrivedFile(msgspec.Struct, frozen=True):
 
 
 class FakePlatform(FakeChannel):
-    """A FakeChannel that can do all that a platform may: see ports.Editing, Deleting, Filing,
-    Reacting and Commanding. What was edited reads so in `sent`, and `edits` lists it.
-    `edit_failures` are how the next edits end, `delete_failures` the next deletions. Previews look
-    at the clock while a model is held: give the gateway a home with `ManualClock(instant=False)`
-    then."""
+    """A FakeChannel with all optional capabilities: see ports.Editing, Deleting, Filing, Reacting
+    and Commanding. `sent` has the edited texts, and `edits` lists the edits. `edit_failures` are
+    the outcomes of the next edits, `delete_failures` those of the next deletions. Previews look at
+    the clock while a model is held: in that case give the gateway a home with
+    `ManualClock(instant=False)`.
+    """
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class FakePlatform(FakeChannel):
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Read so from now on, or fail as told. Refused for what is not there."""
+        """Change the text, or fail as configured. Refused for a message that does not exist."""
         await asyncio.sleep(0)
         self._change()
         if self.edit_failures:
@@ -227,7 +229,7 @@ class FakePlatform(FakeChannel):
         self._unread = [now if m.id == message_id else m for m in self._unread]
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Be gone, or fail as told. Refused for what is not there."""
+        """Delete the message, or fail as configured. Refused for a message that does not exist."""
         self._change()
         if self.delete_failures:
             raise self.delete_failures.popleft()

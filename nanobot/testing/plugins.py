@@ -33,8 +33,9 @@ from nanobot.tools.plugins import offered
 
 
 class TriedPlugin:
-    """A plugin over a database in memory and a clock that stands still. `things` are further
-    things that its functions ask for, by type."""
+    """A plugin over a database in memory and a clock that does not move. `things` are further
+    arguments for its functions, by type.
+    """
 
     def __init__(self, plugin: Plugin, settings: Settings | None, things: Things) -> None:
         self.plugin = plugin
@@ -44,11 +45,11 @@ class TriedPlugin:
             self._own[type(settings)] = settings
 
     def give(self, field: str) -> Any:
-        """What the function in that field gives."""
+        """The result of the function in that field."""
         return Offers().call(resolved(getattr(self.plugin, field)), self._own)
 
     def tools(self) -> list[AnyTool]:
-        """Its tools. Raises UsageError for what cannot be offered."""
+        """Its tools. Raises UsageError for a tool that cannot be offered."""
         return offered(self.give("tools"))
 
     def operations(self) -> list[Operation]:
@@ -56,12 +57,12 @@ class TriedPlugin:
         return list(self.give("operations"))
 
     async def findings(self) -> list[Finding]:
-        """What it says to `nanobot doctor`."""
+        """Its report for `nanobot doctor`."""
         return await findings_of(self.give("checks"))
 
     @asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
-        """As long as a gateway serves."""
+        """Runs as long as a gateway serves."""
         manager = self.give("start")
         if manager is None:
             yield
@@ -75,7 +76,8 @@ async def tried(
     plugin: Plugin, settings: Settings | None = None, things: Things | None = None
 ) -> AsyncIterator[TriedPlugin]:
     """The plugin with its tables, and with these settings or the default ones. Raises
-    AssertionError for what nanobot would leave out."""
+    AssertionError for anything that nanobot would skip.
+    """
     wrong = trouble(plugin, plugin.name)
     that(not wrong, f"it can be used: {wrong}")
     if plugin.settings is not None and settings is None:

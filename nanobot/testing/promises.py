@@ -1,4 +1,4 @@
-"""What the checks for authors share: a promise that is not kept is an AssertionError in words."""
+"""Shared by the checks for authors: a broken promise is an AssertionError with an explanation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def that(holds: object, promise: str) -> None:
 
 
 async def soon(holds: Callable[[], bool], promise: str) -> None:
-    """Wait for something that nobody tells."""
+    """Wait for an event that sends no notification."""
     try:
         async with asyncio.timeout(PATIENCE):
             while not holds():  # noqa: ASYNC110
@@ -28,7 +28,7 @@ async def soon(holds: Callable[[], bool], promise: str) -> None:
 async def ends_when_cancelled(
     work: Coroutine[Any, Any, object], what: str, patience: float = PATIENCE
 ) -> None:
-    """Start it, cancel it while it is at it, and see it end."""
+    """Start it, cancel it while it is working, and see it end."""
 
     async def run() -> None:
         await work

@@ -27,22 +27,22 @@ from nanobot.testing.promises import ends_when_cancelled, that
 
 
 class ModelUnderTest(Protocol):
-    """A model, or a server that says what one would say, and the provider that reaches it."""
+    """A model, or a server that imitates one, and the provider that reaches it."""
 
     def provider(self) -> LLMProvider:
-        """A new one, as configured."""
+        """A new provider, as configured."""
         ...
 
     def ask(self) -> ModelRequest:
-        """Something that it answers with several words."""
+        """A prompt that it answers with several words."""
         ...
 
     def fail(self) -> bool:
-        """From now on it refuses every call; False if it cannot be made to."""
+        """From now on it refuses every call; returns False if that is impossible."""
         ...
 
     def hang(self) -> bool:
-        """From now on it does not answer; False if it cannot be made to."""
+        """From now on it does not answer; returns False if that is impossible."""
         ...
 
 
@@ -68,7 +68,7 @@ async def describes_its_models(model: ModelUnderTest) -> None:
 
 
 async def streams_and_ends_with_one_completion(model: ModelUnderTest) -> None:
-    """Deltas come first and are the answer's text; exactly delta Completion is last."""
+    """Deltas come first and concatenate to the answer's text; exactly one Completion is last."""
     async with _opened(model) as provider:
         deltas: list[Delta] = [delta async for delta in provider.chat_stream(model.ask())]
     ends = [delta for delta in deltas if isinstance(delta, Completion)]
@@ -81,7 +81,7 @@ async def streams_and_ends_with_one_completion(model: ModelUnderTest) -> None:
 
 
 async def answers_whole(model: ModelUnderTest) -> None:
-    """`chat` gives the whole answer of one call, and a provider may be asked again."""
+    """`chat` returns the whole answer of one call, and a provider can be called again."""
     async with _opened(model) as provider:
         for _ in range(2):
             answer = await provider.chat(model.ask())
@@ -101,7 +101,7 @@ async def answers_side_by_side(model: ModelUnderTest) -> None:
 
 
 async def fails_in_the_words_of_the_port(model: ModelUnderTest) -> None:
-    """A call that fails for good raises a ModelError that says why."""
+    """A call that fails permanently raises a ModelError that says why."""
     async with _opened(model) as provider:
         if not model.fail():
             return
@@ -122,7 +122,7 @@ async def obeys_cancellation(model: ModelUnderTest) -> None:
 
 
 async def may_be_left_early(model: ModelUnderTest) -> None:
-    """Whoever has read enough may close the stream, and ask again."""
+    """A caller may close the stream early, and call again."""
     async with _opened(model) as provider:
         stream = cast("AsyncGenerator[Delta]", provider.chat_stream(model.ask()))
         await anext(stream)
@@ -131,7 +131,7 @@ async def may_be_left_early(model: ModelUnderTest) -> None:
 
 
 async def closes_unused(model: ModelUnderTest) -> None:
-    """A provider that was never asked is closed without a word, and twice."""
+    """A provider that was never called closes silently, even twice."""
     provider = model.provider()
     await provider.close()
     await provider.close()

@@ -58,7 +58,7 @@ class _Job:
         )
 
     def emit(self, kind: EventKind, **payload: object) -> None:
-        """Nobody watches."""
+        """An observer that ignores everything."""
 
 
 async def _performed(case: RunTypeCase) -> TaskResult:
@@ -71,13 +71,13 @@ async def _performed(case: RunTypeCase) -> TaskResult:
 
 
 async def is_written_down_whole(case: RunTypeCase) -> None:
-    """Name, description, input and limits are what they have to be."""
+    """Name, description, input and limits are valid."""
     wrong = trouble(case.kind)
     that(not wrong, f"everything about it is as it has to be, but {wrong}")
 
 
 async def takes_its_input(case: RunTypeCase) -> None:
-    """Good input is taken, and its log begins with a text that says what is to be done."""
+    """Good input is accepted, and its log begins with a text that describes the task."""
     values = case.kind.parsed(dict(case.good))
     that(case.kind.text(values).strip(), "its text says what is to be done")
     that(isinstance(case.kind.options(values), RunOptions), "options gives RunOptions")
@@ -98,7 +98,7 @@ async def refuses_wrong_input(case: RunTypeCase) -> None:
 
 
 async def performs_and_says_so(case: RunTypeCase) -> None:
-    """It comes to something, and says it."""
+    """It produces a result, and reports it."""
     if case.kind.perform is not None:
         result = await _performed(case)
         that(isinstance(result, TaskResult), "perform returns Made")
@@ -106,14 +106,14 @@ async def performs_and_says_so(case: RunTypeCase) -> None:
 
 
 async def may_be_done_again(case: RunTypeCase) -> None:
-    """After a crash it is done again from the start."""
+    """After a crash it is executed again from the start."""
     if case.kind.perform is not None:
         await _performed(case)
         await _performed(case)
 
 
 async def obeys_cancellation(case: RunTypeCase) -> None:
-    """Whoever cancels a run ends whatever it is doing."""
+    """Cancelling a run ends it, whatever it is doing."""
     if case.kind.perform is not None:
         await ends_when_cancelled(_performed(case), "a run")
 

@@ -36,7 +36,7 @@ _WRONG: Mapping[str, object] = {
 
 
 def context(role: Role = Role.OWNER) -> CallContext:
-    """For whom a call is made, in the owner's own chat."""
+    """The owner's own chat, for which calls are made."""
     return CallContext(
         run_id="r",
         session_key="checked:1",
@@ -50,7 +50,8 @@ def context(role: Role = Role.OWNER) -> CallContext:
 
 class ToolCase(msgspec.Struct, frozen=True, kw_only=True):
     """A tool to be checked. `good` are arguments with which it works here (None: it cannot be
-    called in a test), `failing` some that fit the schema and with which it fails."""
+    called in a test). `failing` are arguments that fit the schema and make it fail.
+    """
 
     tool: AnyTool
     good: Mapping[str, Any] | None = None
@@ -72,7 +73,7 @@ def _registry(case: ToolCase) -> ToolRegistry:
 
 
 async def is_written_down_whole(case: ToolCase) -> None:
-    """Name, description, effect, roles and time limit are what they have to be."""
+    """Name, description, effect, roles and time limit are valid."""
     tool = case.tool
     wrong = trouble(tool)
     that(not wrong, f"everything about it is as it has to be, but {wrong}")
@@ -81,8 +82,9 @@ async def is_written_down_whole(case: ToolCase) -> None:
 
 
 async def has_a_schema(case: ToolCase) -> None:
-    """Models get a JSON schema of an object, the same bytes every time, where every argument that
-    must be there exists."""
+    """Models get a JSON schema of an object, the same bytes every time, in which every required
+    argument exists.
+    """
     (spec,) = _registry(case).specs()
     schema = spec.parameters
     that(schema.get("type") == "object", "its schema is that of an object")
@@ -114,7 +116,7 @@ async def _refused(case: ToolCase, arguments: str, name: str) -> None:
     try:
         await _registry(case).execute(case.tool.name, arguments, case.context)
     except ToolArgumentsError as error:
-        # Without arguments that fit, another one may be named first.
+        # Without valid arguments, another one may be named first.
         named = not name or case.good is None or name in str(error)
         that(str(error).strip() and named, f"{shown} is refused in words that name {name}: {error}")
         return
@@ -122,7 +124,7 @@ async def _refused(case: ToolCase, arguments: str, name: str) -> None:
 
 
 async def works_and_says_so(case: ToolCase) -> None:
-    """With good arguments it gives a text for the model, within the limit."""
+    """With good arguments it returns a text for the model, within the limit."""
     if case.good is None:
         return
     done = await _call(case, case.good)
@@ -134,7 +136,7 @@ async def works_and_says_so(case: ToolCase) -> None:
 
 
 async def may_be_called_again(case: ToolCase) -> None:
-    """A tool without effect can be called again freely: after a crash it is."""
+    """A tool without effect can be called again freely: this happens after a crash."""
     if case.good is None or case.tool.effect is not Effect.NONE:
         return
     await _call(case, case.good)
@@ -142,7 +144,7 @@ async def may_be_called_again(case: ToolCase) -> None:
 
 
 async def fails_in_words(case: ToolCase) -> None:
-    """What the model can mend, or must accept, is a ToolError that says so."""
+    """Problems that the model can fix, or must accept, raise a ToolError that says so."""
     if case.failing is None:
         return
     try:
@@ -160,7 +162,7 @@ async def obeys_cancellation(case: ToolCase) -> None:
 
 
 async def is_for_nobody_else(case: ToolCase) -> None:
-    """Whoever is not among `allowed` is refused."""
+    """A role that is not in `allowed` is refused."""
     for role in set(Role) - case.tool.allowed:
         text = msgspec.json.encode(case.good or {}).decode()
         try:

@@ -21,14 +21,14 @@ MAX_TEXT = 50_000
 
 
 class TriggerSource(Protocol):
-    """What a trigger looks at, and the trigger over it."""
+    """The source that a trigger watches, and the trigger over it."""
 
     def trigger(self) -> Trigger:
-        """A new one over the same things; the one before is no longer used."""
+        """A new one over the same source; the previous one is no longer used."""
         ...
 
     async def happen(self, what: str) -> None:
-        """Something happens; `what` is a word that its prompt will have."""
+        """Cause an event; `what` is a word that its prompt will contain."""
         ...
 
 
@@ -36,7 +36,7 @@ Check: TypeAlias = Callable[[TriggerSource], Awaitable[None]]
 
 
 class RecordingPublisher:
-    """A publisher that writes down what it is given. `troubles` are how the next calls end."""
+    """A publisher that records what it is given. `troubles` are the errors of the next calls."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -57,7 +57,7 @@ class RecordingPublisher:
         return trouble
 
     def has(self, word: str) -> bool:
-        """Whether something with that word was taken."""
+        """Whether an event with that word was accepted."""
         return any(word in text for text in self.texts)
 
 
@@ -65,14 +65,14 @@ class RecordingPublisher:
 async def _running(
     trigger: Trigger, taker: RecordingPublisher
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """A trigger at work within; an end by itself is seen when one waits for the task."""
+    """A running trigger; if it ends early, waiting for the task shows it."""
     task: asyncio.Task[None] | None = None
 
     async def run() -> None:
         try:
             await trigger.run(taker)
         except* StoreUnwritable:
-            pass  # as the gateway's host: it is started again
+            pass  # like the gateway's host: it is started again
 
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(run(), name="trigger")
@@ -83,7 +83,7 @@ async def _running(
 
 
 async def publishes_what_happens(source: TriggerSource) -> None:
-    """What happens is said in words, once, and is not too long for a prompt."""
+    """An event is described in words, once, and fits into a prompt."""
     taker = RecordingPublisher()
     async with _running(source.trigger(), taker) as task:
         await source.happen("heron")
@@ -96,7 +96,7 @@ async def publishes_what_happens(source: TriggerSource) -> None:
 
 
 async def may_be_run_again(source: TriggerSource) -> None:
-    """A run that was ended leaves nothing behind that hinders the next one."""
+    """A run that was ended leaves nothing behind that disturbs the next one."""
     for word in ("heron", "stork"):
         taker = RecordingPublisher()
         async with _running(source.trigger(), taker):
@@ -105,7 +105,7 @@ async def may_be_run_again(source: TriggerSource) -> None:
 
 
 async def goes_on_when_it_is_not_taken(source: TriggerSource) -> None:
-    """With too much waiting already it goes on, and what happens afterwards is published."""
+    """With too many pending messages it continues, and publishes later events."""
     taker = RecordingPublisher()
     taker.troubles = ["full"]
     async with _running(source.trigger(), taker) as task:
@@ -117,7 +117,7 @@ async def goes_on_when_it_is_not_taken(source: TriggerSource) -> None:
 
 
 async def may_be_started_after_an_error(source: TriggerSource) -> None:
-    """An error of the store is let out, or borne; either way the next run works."""
+    """A store error is raised or tolerated; either way the next run works."""
     taker = RecordingPublisher()
     taker.troubles = [StoreUnwritable("the disk is full")]
     async with _running(source.trigger(), taker):

@@ -13,14 +13,15 @@ from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPaylo
 from nanobot.server.protocol import Answer, EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0
-"""A wait that is shorter needs no number."""
+"""A shorter wait is shown without seconds."""
 _UNASKED = (OutboundKind.POST, OutboundKind.APPROVAL)
-"""What comes in the middle of a conversation without being its answer."""
+"""Messages in the middle of a conversation that are not its answer."""
 
 
 class _Page(Protocol):
-    """Where settled things are kept for good, in order. Answers are whole blocks of Markdown; a
-    call without `ms` has no result yet. `fits`: whether unsettled Markdown can be seen at once."""
+    """Stores settled lines permanently, in order. Answers are whole blocks of Markdown; a call
+    without `ms` has no result yet. `fits`: whether unsettled Markdown can be displayed completely.
+    """
 
     def said(self, text: str) -> None: ...
     def answer(self, text: str) -> None: ...
@@ -31,7 +32,9 @@ class _Page(Protocol):
 
 
 class _Draft:
-    """The answer of one model call as far as it is written; `kept` of it is on the page already."""
+    """The unfinished answer of one model call; the first `kept` characters are on the page
+    already.
+    """
 
     def __init__(self, call: tuple[str, int] = ("", 0)) -> None:
         self.call = call
@@ -45,13 +48,16 @@ class _Draft:
         return self.text[self.kept :]
 
     def rest_of(self, whole: str) -> str:
-        """What of the final text is not on the page; all of it, should it begin otherwise."""
+        """The part of the final text that is not on the page; all of it, if it begins
+        differently.
+        """
         return whole.removeprefix(self.text[: self.kept].strip())
 
 
 class Transcript:
-    """Follows one conversation. `choices` are the answers proposed by the last message, `dropped`
-    what an order to stop took back of what the person had said."""
+    """Follows one conversation. `choices` are the answers proposed by the last message; `dropped`
+    are the person's pending messages that a stop took back.
+    """
 
     def __init__(self, page: _Page, now: Callable[[], float]) -> None:
         self.choices: tuple[Choice, ...] = ()
@@ -74,11 +80,11 @@ class Transcript:
         self._since = 0.0
         self._fresh = True
 
-    # What there is to see
+    # Display
 
     @property
     def tail(self) -> str:
-        """The Markdown that is being written."""
+        """The unfinished Markdown."""
         return self._draft.rest
 
     @property
